@@ -31,6 +31,7 @@ from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
 from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, lives_ms
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from actors.stores import PoolStatistics, Stores
 from actors.supervision import Member
@@ -50,6 +51,7 @@ from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
 from service.user_errors import ConfigError
+from service.webauthn import WebAuthn
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,16 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         sessions=classes.sessions(
             stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
         ),
+        passkeys=PasskeyKeeper(
+            stores.sessions,
+            WebAuthn(base_url),
+            clock,
+            entropy,
+            secrets.codes,
+            limits.sessions,
+            node=node,
+            limits=bounds,
+        ),
         quota=classes.quota(
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
@@ -218,6 +230,8 @@ def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
         Pruning("sign-in codes", HOUR_MS, stores.sessions.prune_sign_ins),
         Pruning("counts of letters", COUNTS_DAYS * DAY_MS, stores.sessions.prune_letters),
         Pruning("sign-in links", DAY_MS, stores.sessions.prune_links),
+        Pruning("pending sign-ins", DAY_MS, stores.sessions.prune_pending),
+        Pruning("passkey challenges", DAY_MS, stores.sessions.prune_challenges),
         Pruning("ended sessions", rules.sessions_days * DAY_MS, stores.sessions.prune_sessions),
         Pruning("device logins", DEVICES_DAYS * DAY_MS, stores.devices.prune),
         *(

@@ -21,10 +21,12 @@ from service.config_sections import (
     Mail,
     Mint,
     Pages,
+    Passkeys,
     Retention,
     Sessions,
     Tiers,
 )
+from service.webauthn import rp_id_of
 
 
 class Config(Section):
@@ -42,6 +44,7 @@ class Config(Section):
     claim: Claim
     keys: Keys
     sessions: Sessions
+    passkeys: Passkeys
     device: Device
     pages: Pages
     admin: Admin
@@ -75,6 +78,11 @@ class Config(Section):
         for name, tier in (("claimed", tiers.claimed), ("upgraded", tiers.upgraded)):
             at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)
         at_most("mint.per_hour", self.mint.per_hour, "mint.per_hour_total", self.mint.per_hour_total)
+        if self.admin.require_passkey and rp_id_of(self.server.base_url) is None:
+            raise ValueError(
+                "admin.require_passkey needs server.base_url with https and a host name, or http://localhost: "
+                "browsers offer no passkeys elsewhere"
+            )
         per_address = self.http.connections_per_address
         at_most("http.connections_per_address", per_address, "http.connections", self.http.connections)
         return self

@@ -78,6 +78,13 @@ class Sessions(Section):
     completions_per_hour: Count
 
 
+class Passkeys(Section):
+    per_account: Annotated[int, Field(ge=1, le=100)]
+    challenge_seconds: Annotated[int, Field(ge=30, le=3_600)]
+    sign_in_seconds: Annotated[int, Field(ge=60, le=3_600)]
+    fresh_seconds: Annotated[int, Field(ge=60, le=24 * 3_600)]
+
+
 class Device(Section):
     expires_seconds: Annotated[int, Field(ge=60, le=24 * 3_600)]
     interval_seconds: Annotated[int, Field(ge=1, le=60)]
@@ -92,6 +99,7 @@ class Pages(Section):
 
 class Admin(Section):
     emails: Annotated[list[Email], Field(max_length=100)]
+    require_passkey: bool
 
 
 class Billing(Section):

@@ -18,6 +18,7 @@ from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
 from actors.retention.state import RetentionRules
+from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.supervision import Intensity
 from actors.values import Tier
@@ -126,13 +127,19 @@ def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> Lett
 
 
 def session_rules(config: Config) -> SessionRules:
-    sessions = config.sessions
+    sessions, passkeys = config.sessions, config.passkeys
     return SessionRules(
         life_ms=sessions.days * DAY_MS,
         touch_ms=sessions.touch_seconds * SECOND_MS,
         per_account=sessions.per_account,
         notices_per_hour=config.mail.notices_per_hour,
         codes=code_rules(config),
+        passkeys=PasskeyRules(
+            per_account=passkeys.per_account,
+            challenge_ms=passkeys.challenge_seconds * SECOND_MS,
+            sign_in_ms=passkeys.sign_in_seconds * SECOND_MS,
+            fresh_ms=passkeys.fresh_seconds * SECOND_MS,
+        ),
         letters=letter_rules(
             config,
             per_network=config.claim.codes_per_day,

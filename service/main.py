@@ -14,6 +14,7 @@ from actors.accounts.actor import AccountKeeper
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
 from service.config import Config
@@ -21,6 +22,7 @@ from service.http.listen_address import ListenAddress, tls_context
 from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
+from service.webauthn import WebAuthn
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
@@ -76,6 +78,21 @@ async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, no
     loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
     return SessionKeeper(
         opened.sessions,
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        session_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
+
+
+async def lone_passkey_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> PasskeyKeeper:
+    """The passkey keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    return PasskeyKeeper(
+        opened.sessions,
+        WebAuthn(config.server.base_url),
         SystemClock(),
         SystemEntropy(),
         loaded.codes,

@@ -32,6 +32,17 @@ STATUSES = {
     "startSignIn": {200, 403, 429},
     "completeSignIn": {200, 403, 429},
     "listSessions": {200, 401, 429},
+    "getPendingSignIn": {200, 401, 429},
+    "startPasskeySignIn": {200, 401, 403, 409, 429},
+    "finishPasskeySignIn": {200, 401, 403, 429},
+    "cancelPasskeySignIn": {200, 403, 429},
+    "listPasskeys": {200, 401, 429},
+    "startPasskey": KEYED | {409},
+    "addPasskey": KEYED | {409},
+    "startPasskeyConfirmation": KEYED | {409},
+    "confirmWithPasskey": KEYED,
+    "editPasskey": KEYED | {404},
+    "removePasskey": KEYED | {404},
     "endSession": KEYED | {404},
     "getUsage": {200, 401, 403, 429},
     "listUseCases": {200, 304, 401, 403, 429},
@@ -97,6 +108,15 @@ CODES_OF_403 = {
     "startSignIn": {"forbidden"},
     "completeSignIn": {"forbidden"},
     "endSession": {"forbidden"},
+    "startPasskeySignIn": {"forbidden"},
+    "finishPasskeySignIn": {"forbidden"},
+    "cancelPasskeySignIn": {"forbidden"},
+    "startPasskey": {"forbidden"},
+    "addPasskey": {"forbidden"},
+    "startPasskeyConfirmation": {"forbidden"},
+    "confirmWithPasskey": {"forbidden"},
+    "editPasskey": {"forbidden"},
+    "removePasskey": {"forbidden"},
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
@@ -122,6 +142,9 @@ SECURITY: dict[Access, list[dict[str, list[str]]]] = {
     Access.REQUIRED: [{"bearer": []}, {"session": []}],
     Access.SESSION: [{"session": []}],
 }
+COOKIES = {"startSignIn", "completeSignIn", "endSession", "endAll", "finishPasskeySignIn", "cancelPasskeySignIn"}
+"""Operations that set or delete a cookie."""
+
 PAGE = {"cursor", "limit"}
 PARAMETERS = {
     "listUseCases": {"q", "cursor", "limit"},
@@ -218,7 +241,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
-        begins_or_ends = operation.name in ("startSignIn", "completeSignIn", "endSession", "endAll") and status == "200"
+        begins_or_ends = operation.name in COOKIES and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 
@@ -284,6 +307,10 @@ def test_only_these_operations_take_a_body() -> None:
         "decideDevice": True,
         "startSignIn": True,
         "completeSignIn": True,
+        "finishPasskeySignIn": True,
+        "addPasskey": True,
+        "confirmWithPasskey": True,
+        "editPasskey": True,
         "saveProfile": True,
         "createCampaign": True,
         "editCampaign": True,
@@ -326,7 +353,7 @@ def test_all_error_bodies_stand_among_the_components() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     catalog, sponsorship = schemas["CatalogError"], schemas["SponsorshipError"]
     assert catalog["properties"].keys() == {"error", "message", "hint", "retryAfter"}
-    assert sponsorship["properties"].keys() == {"error", "message", "retryAfter"}
+    assert sponsorship["properties"].keys() == {"error", "message", "hint", "retryAfter"}
     for schema in (catalog, sponsorship):
         assert set(schema["required"]) == {"error", "message"}
     device = schemas["DeviceError"]
@@ -370,7 +397,17 @@ FIELDS = {
     "SignInStart": ("email", ""),
     "SignInSent": ("sent", ""),
     "SignInComplete": ("email code", ""),
-    "SessionBegun": ("id email expiresAt", ""),
+    "SessionBegun": ("id email expiresAt", "passkeyRequired"),
+    "SignInPending": ("id email expiresAt", ""),
+    "SignInCancelled": ("cancelled", ""),
+    "Ceremony": ("publicKey", ""),
+    "PasskeyAddition": ("name credential", ""),
+    "PasskeyShown": ("credential", ""),
+    "PasskeyEdit": ("name", ""),
+    "PasskeyView": ("id name createdAt", "lastUsedAt"),
+    "PasskeyList": ("items mayAdd", "confirmedUntil"),
+    "PasskeyConfirmed": ("confirmedUntil", ""),
+    "PasskeyRemoved": ("removed", ""),
     "SessionList": ("items", ""),
     "SessionShown": ("id agent createdAt seenAt expiresAt current", ""),
     "SessionEnded": ("ended", ""),

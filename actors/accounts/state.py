@@ -1,4 +1,4 @@
-"""The rules of deleting accounts: locked rows and messages in, changes and answers out. Pure; source: ADR 0058."""
+"""The rules of deleting accounts: locked rows and messages in, changes and answers out. Pure; source: ADR 0062."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -21,6 +21,8 @@ EXPORTED = (
     "sign_in_codes",
     "sign_in_links",
     "sessions",
+    "passkeys",
+    "pending_sign_ins",
     "forms",
     "devices",
     "device_guesses",
@@ -39,9 +41,10 @@ EXPORTED = (
 
 SECRET = frozenset(
     {"hash", "token_hash", "code_hash", "browser", "proof", "nonce", "user_code", "fingerprint", "facts"}
-    | {"payment_shared"},
+    | {"credential_id", "public_key", "payment_shared"},
 )
-"""Columns that an export leaves out: hashes, codes, the links of mails, and a mark that only a migration sets."""
+"""Columns that an export leaves out: hashes, codes, the links of mails, the credentials of passkeys, and a mark that only
+a migration sets."""
 
 
 class AccountStore(Protocol):

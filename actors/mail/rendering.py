@@ -50,6 +50,31 @@ works for this service will ever ask you for it.
 If you did not ask for this, ignore this message: nothing happens without the
 code.
 """
+_PASSKEY_ADDED = """\
+Hello,
+
+A passkey was added to your account at
+{site}
+Its name: {name}
+
+From now on, signing in takes a passkey after the emailed code.
+
+If you did not add it, somebody else is signed in to your account. Sign in,
+remove the passkey and end the sessions that you do not know, all on the
+dashboard. If you cannot sign in, ask the people who run this service.
+"""
+_PASSKEY_REMOVED = """\
+Hello,
+
+A passkey was removed from your account at
+{site}
+Its name: {name}
+
+Without any passkey left, signing in takes the emailed code alone.
+
+If you did not remove it, somebody else is signed in to your account. Sign in
+and end the sessions that you do not know, on the dashboard.
+"""
 _DELETION_CODE = """\
 Hello,
 
@@ -166,6 +191,8 @@ and you need not be signed in:
 TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
+    "passkey_added": ("A passkey was added to your account", _PASSKEY_ADDED),
+    "passkey_removed": ("A passkey was removed from your account", _PASSKEY_REMOVED),
     "deletion_code": ("Your code to delete your account", _DELETION_CODE),
     "deletion_scheduled": ("Your account will be deleted", _DELETION_SCHEDULED),
     "deletion_undone": ("Your account is kept", _DELETION_UNDONE),

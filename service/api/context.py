@@ -21,6 +21,7 @@ from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from service.api.rate_limits import Budgets
 from service.config import Config
@@ -47,6 +48,7 @@ class Services:
     session_reader: SessionReader
     devices: DeviceAuthorizer
     sessions: SessionKeeper
+    passkeys: PasskeyKeeper
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
@@ -70,7 +72,7 @@ class Services:
     @property
     def actors(self) -> list[Actor[Any, Any]]:
         """All actors, in start order."""
-        people = (self.session_reader, self.devices, self.sessions, self.accounts)
+        people = (self.session_reader, self.devices, self.sessions, self.passkeys, self.accounts)
         return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
 
     def actor_statistics(self) -> list[ActorStatistics]:

@@ -14,7 +14,7 @@ from actors.values import Scope, Tier
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config import Config
-from service.main import lone_key_keeper, lone_session_keeper
+from service.main import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
 from service.schemas.keys import Email
 from service.schemas.texts import visible
 
@@ -54,6 +54,8 @@ def add_account_commands(commands: Commands) -> None:
         "email",
     )
     dismiss.add_argument("email", metavar="EMAIL")
+    passkeys = commands.add("remove-passkeys", remove_passkeys, "email")
+    passkeys.add_argument("email", metavar="EMAIL", help="the account")
 
 
 async def issue_key(
@@ -117,6 +119,17 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
             print("warning: there is no administrator left; add one with grant-admin", file=sys.stderr)
             if config.admin.emails:
                 print("warning: the next start makes admin.emails administrators again", file=sys.stderr)
+
+
+async def remove_passkeys(config: Config, data_dir: Path, *, email: str) -> None:
+    address = email_of(email)
+    async with open_beside(config, data_dir) as opened:
+        keeper = await lone_passkey_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        async with running([keeper]):
+            removed = (await keeper.remove_all(address, AGENT)).passkeys
+    if not removed:
+        raise CommandError(f"the account {address} has no passkey")
+    print(f"removed from {address}: {', '.join(each.name for each in removed)}")
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from service.main import storage_options
 from service.process.exit_codes import SUCCESS, USAGE
 from service.server_secret import Secrets
 from service.user_errors import ConfigError
+from service.webauthn import rp_id_of
 from storage.opening import Opened
 from storage.pool import connections_of
 from storage.schema import room_for_connections, server_version, unsafe_settings
@@ -35,6 +36,8 @@ async def doctor(config: Config, data_dir: Path) -> int:
         for each in live:
             node, age = each.node, each.age_seconds
             print(f"ok: node {node.id} on {node.host}, process {node.pid}, at {node.url}, heartbeat {age:.1f} s ago")
+    if not config.admin.require_passkey and rp_id_of(config.server.base_url) not in (None, "localhost"):
+        print("note: admin.require_passkey is false: whoever reads an administrator's mail can administer")
     if not config.mail.smtp_url:
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
     for problem in problems:

@@ -41,6 +41,10 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands",
             "Make an account no longer an administrator; takes effect with the next request on every node.",
         ),
+        "remove-passkeys": Command(
+            "accounts:add_account_commands",
+            "Remove all passkeys of an account whose owner has lost them; the emailed code alone signs in then.",
+        ),
         "export-account": Command(
             "account_data:add_account_data_commands", "Print all that is stored about an account, as JSON lines."
         ),

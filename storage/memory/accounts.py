@@ -79,6 +79,12 @@ class MemoryAccounts(MemoryStore):
             for session_id in [row.id for row in tables.sessions.values() if row.email == account.email]:
                 del tables.sessions[session_id]
                 tables.device_guesses.pop(session_id, None)
+                tables.passkey_challenges.pop(session_id, None)
+            for pending_id in [row.id for row in tables.pending_sign_ins.values() if row.email == account.email]:
+                del tables.pending_sign_ins[pending_id]
+                tables.passkey_challenges.pop(pending_id, None)
+            for passkey_id in [row.id for row in tables.passkeys.values() if row.email == account.email]:
+                del tables.passkeys[passkey_id]
             live = [
                 row for row in tables.keys.values() if row.tenant_id == account.tenant_id and row.revoked_ms is None
             ]

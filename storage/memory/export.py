@@ -65,6 +65,10 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             yield from ((row.token_hash.hex(), asdict(row)) for row in links if row.email == email)
         case "sessions":
             yield from _each("id", (row for row in tables.sessions.values() if row.id in sessions))
+        case "passkeys":
+            yield from _each("id", (row for row in tables.passkeys.values() if row.email == email))
+        case "pending_sign_ins":
+            yield from _each("id", (row for row in tables.pending_sign_ins.values() if row.email == email))
         case "forms":
             # No longer written, and not kept in memory.
             return

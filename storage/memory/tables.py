@@ -20,6 +20,7 @@ from actors.letters import LetterCount
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
+from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 
 S = TypeVar("S")
@@ -53,6 +54,10 @@ class Memory:
     letters: dict[bytes, LetterCount] = field(default_factory=dict)
     sign_in_links: dict[bytes, SignInLink] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
+    passkeys: dict[str, Passkey] = field(default_factory=dict)
+    # By session or pending sign-in.
+    passkey_challenges: dict[str, Challenge] = field(default_factory=dict)
+    pending_sign_ins: dict[str, PendingSignIn] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
     # By session.
     device_guesses: dict[str, Guesses] = field(default_factory=dict)

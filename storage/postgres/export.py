@@ -49,6 +49,8 @@ SOURCES: Mapping[str, Source] = {
     "sign_in_codes": Source(_OF_EMAIL, "encode(browser, 'hex')"),
     "sign_in_links": Source(_OF_EMAIL, "encode(token_hash, 'hex')"),
     "sessions": Source(_OF_EMAIL),
+    "passkeys": Source(_OF_EMAIL),
+    "pending_sign_ins": Source(_OF_EMAIL),
     "forms": Source(f"session_id in ({SESSIONS})", "(session_id || ' ' || id)"),
     "devices": Source(_OF_EMAIL),
     "device_guesses": Source(f"session_id in ({SESSIONS})", "session_id"),

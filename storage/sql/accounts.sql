@@ -72,8 +72,15 @@ delete from sign_in_codes where email = any ($1::text[])
 delete from devices where email = any ($1::text[])
 
 -- name: end_sessions
--- Delete the sessions of emails, with the rows that refer to them.
-delete from sessions where email = any ($1::text[])
+-- Delete the sessions of emails with the rows that refer to them, their sign-ins that wait for a passkey, and passkeys.
+with ended as (
+    delete from sessions where email = any ($1::text[]) returning id
+), pending as (
+    delete from pending_sign_ins where email = any ($1::text[]) returning id
+), factors as (
+    delete from passkeys where email = any ($1::text[])
+)
+delete from passkey_challenges where holder_id in (select id from ended union all select id from pending)
 
 -- name: end_accounts
 -- Delete accounts by email. No row refers to them any more.

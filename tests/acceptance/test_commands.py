@@ -47,6 +47,7 @@ COMMANDS = {
     "retire-slot": "bookings stay",
     "grant-admin": "an administrator",
     "revoke-admin": "no longer",
+    "remove-passkeys": "has lost them",
     "export-account": "JSON lines",
     "delete-account": "undo it",
     "openapi": "OpenAPI",
@@ -87,6 +88,15 @@ def test_the_doctor_of_a_healthy_service_finds_nothing(shop: Shop) -> None:
     assert "the database answers, version 18." in lines[0]
     assert all(line.startswith(("ok: ", "note: ")) for line in lines)
     assert any("mail.smtp_url is empty" in line for line in lines)
+
+
+def test_the_doctor_of_a_public_service_notes_administrators_without_passkeys(shop: Shop) -> None:
+    words = "note: admin.require_passkey is false"
+    assert words not in shop.command("doctor")
+    public = {"server.base_url": "https://catalog.example.com"}
+    beside = ("doctor", "--data-dir", shop.service.data_dir)
+    assert words in command(*beside, settings=public)
+    assert words not in command(*beside, settings=public | {"admin.require_passkey": "true"})
 
 
 def test_a_service_without_workers_says_that_sighup_does_nothing_and_goes_on(shop: Shop) -> None:
@@ -266,6 +276,7 @@ def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
     cases = {
         ("revoke-key", "cs_user_none"): "there is no such key",
         ("set-tier", "--email", "nobody@example.com", "--tier", "upgraded"): "nobody@example.com",
+        ("remove-passkeys", "nobody@example.com"): "the account nobody@example.com has no passkey",
         ("export-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("delete-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("issue-key", "--email", "no address"): "'no address' is not an email address",

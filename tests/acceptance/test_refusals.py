@@ -112,6 +112,18 @@ SETTINGS: dict[str, Refusal] = {
         {"nodes.keep_seconds": 9},
         "nodes.live_seconds (10) must be at most nodes.keep_seconds (9)",
     ),
+    "passkeys where browsers offer none": (
+        {"admin.require_passkey": "true", "server.base_url": "https://192.0.2.1"},
+        "admin.require_passkey needs server.base_url with https and a host name",
+    ),
+    "passkeys at no known address": (
+        {"admin.require_passkey": "true"},
+        "admin.require_passkey needs server.base_url with https and a host name",
+    ),
+    "no passkey at all": ({"passkeys.per_account": 0}, "passkeys.per_account: "),
+    "a challenge without time": ({"passkeys.challenge_seconds": 29}, "passkeys.challenge_seconds: "),
+    "no time for the second step": ({"passkeys.sign_in_seconds": 59}, "passkeys.sign_in_seconds: "),
+    "no time for changes": ({"passkeys.fresh_seconds": 59}, "passkeys.fresh_seconds: "),
     "no hold a day": ({"bookings.holds_per_day": 0}, "bookings.holds_per_day: "),
     "a cool-down of more than a week": ({"bookings.cooldown_minutes": 10_081}, "bookings.cooldown_minutes: "),
     "no campaign": ({"campaigns.per_account": 0}, "campaigns.per_account: "),

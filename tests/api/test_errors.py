@@ -10,7 +10,9 @@ from actors.weeks import WEEK_MS
 from service.api.errors import TABLE, Family, body_of
 from service.web.app import family_of
 from tests.api.asgi import Response
+from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, polled, started
+from tests.api.passkeys import PASSKEYS, Owner
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, sponsor, uuid
 from tests.api.world import World, away, broken, fails_once
 
@@ -22,6 +24,7 @@ EXPECTED = {
     "invalid_request": (400, None),
     "invalid_claim": (400, None),
     "invalid_code": (400, None),
+    "invalid_passkey": (400, None),
     "unauthorized": (401, MINT),
     "invalid_api_key": (401, MINT),
     "key_expired": (403, CLAIM),
@@ -33,6 +36,7 @@ EXPECTED = {
     "method_not_allowed": (405, None),
     "already_upgraded": (409, None),
     "key_limit": (409, None),
+    "passkey_limit": (409, None),
     "slot_unavailable": (409, None),
     "campaign_not_bookable": (409, None),
     "profile_required": (409, None),
@@ -72,6 +76,12 @@ async def _invalid_claim(world: World) -> Response:
 async def _invalid_code(world: World) -> Response:
     token = await _started(world)
     return await _completed(world, token, "wrong")
+
+
+async def _invalid_passkey(world: World) -> Response:
+    owner = Owner(world)
+    await owner.enters_code()
+    return await owner.adds(Authenticator(origin="https://example.com").creates(await owner.may_create()))
 
 
 async def _unauthorized(world: World) -> Response:
@@ -122,6 +132,14 @@ async def _key_limit(world: World) -> Response:
         await _issued(world)
     token = await _started(world)
     return await _completed(world, token, await world.emailed_code(ANN))
+
+
+async def _passkey_limit(world: World) -> Response:
+    owner = Owner(world)
+    await owner.enters_code()
+    for number in range(10):
+        await owner.registers(Authenticator(bytes([number])))
+    return await owner.call("POST", f"{PASSKEYS}/challenge")
 
 
 async def _ready(world: World, **slot: Any) -> tuple[Person, str]:
@@ -238,6 +256,7 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "invalid_request": _invalid_request,
     "invalid_claim": _invalid_claim,
     "invalid_code": _invalid_code,
+    "invalid_passkey": _invalid_passkey,
     "unauthorized": _unauthorized,
     "invalid_api_key": _invalid_api_key,
     "key_expired": _key_expired,
@@ -249,6 +268,7 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "method_not_allowed": _method_not_allowed,
     "already_upgraded": _already_upgraded,
     "key_limit": _key_limit,
+    "passkey_limit": _passkey_limit,
     "slot_unavailable": _slot_unavailable,
     "campaign_not_bookable": _campaign_not_bookable,
     "profile_required": _profile_required,

@@ -57,6 +57,18 @@ def test_a_mail_for_signing_in_says_so_and_holds_its_code_on_a_line() -> None:
     assert CODE not in mail.subject
 
 
+@pytest.mark.parametrize("template", ["passkey_added", "passkey_removed"])
+def test_a_mail_about_a_passkey_names_it_and_says_what_to_do(template: str) -> None:
+    name = "Laptop {code} %s"
+    mail = WRITER.write(replace(queued(template=template), facts=json.dumps({"name": name})))
+    assert f"Its name: {name}" in mail.text
+    assert "https://catalog.example" in mail.text
+    assert "dashboard" in mail.text
+    assert CODE not in mail.text
+    assert "passkey" in mail.subject
+    assert name not in mail.subject
+
+
 def test_a_text_takes_its_values_from_the_facts_of_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TEMPLATES, "told", ("What happened", "{what} at {site}: {braces}"))
     facts = json.dumps({"what": "Something happened", "braces": "{code}", "site": "https://elsewhere.example"})

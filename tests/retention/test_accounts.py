@@ -16,7 +16,7 @@ from actors.clock import DAY_MS, HOUR_MS
 from actors.values import Account, Agent, Code, Refused, StorageUnavailable
 from storage.memory.tables import Memory
 from storage.pool import Database, Target, open_database
-from tests.retention.year import OPERATOR, PEOPLE, TABLES, Year, open_year, sizes
+from tests.retention.year import CAREFUL, OPERATOR, PEOPLE, TABLES, Year, open_year, sizes
 
 SPONSOR, READER = PEOPLE[0], PEOPLE[1]
 ALL = 100_000
@@ -103,8 +103,10 @@ async def test_an_export_has_rows_of_every_table_and_no_secret(year: Year) -> No
     await services.accounts.start_deletion(SPONSOR)
     rows = await exported(year, SPONSOR)
     assert list(rows) == list(EXPORTED)
-    # Device logins of the sponsor are over, and two tables are those of the previous version.
-    assert {table for table in EXPORTED if not rows[table]} <= {"forms", "sign_ins", "devices"}
+    # Device logins of the sponsor are over, somebody else has a passkey, and two tables are those of the previous version.
+    factors = {"passkeys", "pending_sign_ins"}
+    assert {table for table in EXPORTED if not rows[table]} <= {"forms", "sign_ins", "devices"} | factors
+    assert factors <= {table for table, found in (await exported(year, CAREFUL)).items() if found}
     assert [row for table in rows.values() for row in table if SECRET & row.keys()] == []
     assert rows["accounts"][0]["email"] == SPONSOR
     assert {row["tenant_id"] for row in rows["bookings"]} == {(await account_of(year, SPONSOR)).tenant_id}
@@ -128,7 +130,7 @@ async def test_both_stores_export_the_same(database: Database) -> None:
     for below in (Memory(), database):
         async with open_year(below) as year:
             await year.pass_days(8)
-            found.append([await exported(year, email) for email in PEOPLE])
+            found.append([await exported(year, email) for email in (*PEOPLE, CAREFUL)])
     assert found[0] == found[1]
 
 

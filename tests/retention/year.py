@@ -24,7 +24,9 @@ from actors.keys.messages import Claimed
 from actors.mail.messages import Sent
 from actors.pruner import Pruner, PrunerLimits, Pruning
 from actors.retention.state import RetentionRules
-from actors.sessions.actor import StartedSession, StartedSignIn
+from actors.sessions.actor import AwaitedSession, StartedSession, StartedSignIn
+from actors.sessions.passkey_keeper import Ceremony
+from actors.sessions.second_factor import PasskeyKept
 from actors.stores import Stores
 from actors.supervision import running
 from actors.values import Agent
@@ -58,6 +60,7 @@ from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
+from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
@@ -85,6 +88,9 @@ KNOWN_MS = 5 * DAY_MS
 
 NETWORK = "203.0.113.7"
 OPERATOR = Agent("cli", "uid 0")
+CAREFUL = "careful@example.com"
+"""Somebody with a passkey, who enters codes and never shows it."""
+
 PEOPLE = tuple(f"person{number}@example.com" for number in range(5))
 CONTENT = Content("Headline", "Body", "Go", "https://example.com", "A")
 
@@ -180,6 +186,7 @@ class Year:
         assert isinstance(await ledger.create_slot("left-top", "Left", Side.LEFT, 5_000, OPERATOR), Slot)
         for email in PEOPLE:
             await self.sign_in(email)
+        await self._register(CAREFUL, await self.sign_in(CAREFUL))
         tenant_id = self._tenants[PEOPLE[0]]
         await ledger.save_profile(tenant_id, "Acme", "https://example.com", OPERATOR)
         made: Any = await ledger.create_campaign(tenant_id, "Autumn", CONTENT, OPERATOR)
@@ -214,16 +221,27 @@ class Year:
 
     async def sign_in(self, email: str) -> str:
         """A new session; returns its id."""
-        sessions = self.node.services.sessions
         self.clock.at_ms += 2 * MINUTE_MS
-        started = await sessions.start_sign_in(email, None, NETWORK)
-        assert isinstance(started, StartedSignIn), started
-        begun = await sessions.complete_sign_in(email, await self.code_to(email), started.browser, NETWORK, "A browser")
+        begun = await self._enter_code(email)
         assert isinstance(begun, StartedSession)
         account = await self.stores.accounts.account(email)
         assert account is not None
         self._tenants[email] = account.tenant_id
         return begun.session.id
+
+    async def _enter_code(self, email: str) -> object:
+        sessions = self.node.services.sessions
+        started = await sessions.start_sign_in(email, None, NETWORK)
+        assert isinstance(started, StartedSignIn), started
+        return await sessions.complete_sign_in(email, await self.code_to(email), started.browser, NETWORK, "A browser")
+
+    async def _register(self, email: str, session_id: str) -> None:
+        """Add a passkey to an account."""
+        passkeys, agent = self.node.services.passkeys, Agent("session", session_id, email)
+        ceremony = await passkeys.start_registration(agent)
+        assert isinstance(ceremony, Ceremony), ceremony
+        response = Authenticator(email.encode()).creates(dict(ceremony.options))
+        assert isinstance(await passkeys.register(agent, "Laptop", response), PasskeyKept)
 
     async def _keys(self) -> None:
         """Keys that are minted and forgotten, tried, or claimed; those of accounts are revoked after a while."""
@@ -257,6 +275,9 @@ class Year:
         agent = Agent("session", session_id, email)
         await services.devices.decide(login.device.user_code, agent, approve=self.day % 2 == 0)
         await services.sessions.end_session(session_id, email, agent)
+        waiting = await self._enter_code(CAREFUL)
+        assert isinstance(waiting, AwaitedSession), waiting
+        await services.passkeys.start_sign_in(waiting.token)
 
     async def _bookings(self) -> None:
         """One hold is cancelled, one runs out, and once a week one is paid."""
@@ -286,7 +307,7 @@ class Year:
     async def _leaver(self, email: str) -> None:
         """Somebody signs up, looks around, and deletes the account."""
         accounts, agent = self.node.services.accounts, Agent("session", "ses_of_leaver", email)
-        await self.sign_in(email)
+        await self._register(email, await self.sign_in(email))
         await self.node.services.ledger.save_profile(self._tenants[email], "Leaver", "https://example.com", agent)
         await self.node.services.ledger.create_campaign(self._tenants[email], "Idea", CONTENT, agent)
         self.clock.at_ms += MINUTE_MS

@@ -26,6 +26,10 @@ insert into devices (id, code_hash, user_code, agent, address, created_ms, expir
 select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 20000) as n;
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
 select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 20000) as n;
+insert into pending_sign_ins (id, token_hash, email, agent, created_ms, expires_ms)
+select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, n from generate_series(1, 20000) as n;
+insert into passkey_challenges (holder_id, purpose, hash, expires_ms)
+select 'ses_' || n, 'confirm', sha256(n::text::bytea), n from generate_series(1, 20000) as n;
 insert into tenants (id, tier) select 'anon_' || n, 'anonymous' from generate_series(1, 20000) as n;
 insert into tenants (id, tier, merged_into) select 'old_' || n, 'anonymous', 'ten_1' from generate_series(1, 2000) as n;
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, expires_ms)
@@ -52,6 +56,7 @@ insert into account_deletions (tenant_id, email, requested_ms, sent_ms)
 select 'gone_' || n, n || '@example.com', 1, n from generate_series(1, 20000) as n;
 analyze tenants, api_keys, claims, key_uses, usage_days, bookings, slot_weeks, booking_keys, payment_events, payment_reports;
 analyze account_deletions, sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox;
+analyze pending_sign_ins, passkey_challenges;
 set plan_cache_mode = force_generic_plan
 """
 
@@ -61,6 +66,8 @@ STATEMENTS = {
     "counts": LETTERS.prune,
     "links": SESSIONS.prune_links,
     "sessions": SESSIONS.prune_sessions,
+    "pending sign-ins": SESSIONS.prune_pending,
+    "challenges": SESSIONS.prune_challenges,
     "devices": DEVICES.prune,
     "letters": MAIL.prune,
     **{rows.value: PRUNING[rows] for rows in Rows if rows not in (Rows.AUDIT, Rows.JOURNAL)},

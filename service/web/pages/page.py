@@ -129,6 +129,11 @@ class PageRequest:
         return outbox_is_open(self.config, self.request)
 
     @property
+    def passkeys_offered(self) -> bool:
+        """Whether browsers offer passkeys at the address of this service."""
+        return self._services.passkeys.available
+
+    @property
     def now_ms(self) -> int:
         return self._services.clock.now_ms()
 

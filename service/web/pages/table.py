@@ -16,6 +16,7 @@ from service.web.pages.home import PAGES as HOME
 from service.web.pages.ops import PAGES as OPS
 from service.web.pages.outbox import PAGES as OUTBOX
 from service.web.pages.page import Page
+from service.web.pages.passkeys import PAGES as PASSKEYS
 from service.web.pages.reviewing import PAGES as REVIEWING
 from service.web.pages.sign_in import PAGES as SIGN_IN
 from service.web.pages.slots import PAGES as SLOTS
@@ -26,6 +27,7 @@ PAGES: tuple[Page, ...] = (
     *CATALOG,
     *CLAIM,
     *SIGN_IN,
+    *PASSKEYS,
     *DEVICE,
     *DASHBOARD,
     *ACCOUNT_DATA,
