@@ -45,7 +45,8 @@ create index outbox_of_recipient on outbox (recipient);
 create index payment_events_of_booking on payment_events (booking_id);
 create index audit_of_actor on audit (actor_email, created_ms desc, id desc) where actor_email is not null;
 
--- The audit stays append-only, but for the two functions below. Each allows itself what the trigger otherwise refuses.
+-- The audit stays append-only, but for the two functions below. Each allows itself what the trigger otherwise refuses, until it
+-- returns. A SET clause would do the same, but only a superuser may write one.
 create or replace function refuse_change() returns trigger language plpgsql as
 $$ begin
     if tg_op = coalesce(current_setting('catalog.audit_allows', true), '') then
@@ -54,33 +55,45 @@ $$ begin
     raise exception '% is append-only', tg_table_name using errcode = 'restrict_violation';
 end $$;
 
-create function prune_audit(before_ms bigint, most integer) returns bigint
-language sql set catalog.audit_allows = 'DELETE' as
-$$ with gone as (
-    delete from audit where id = any (array(
-        select id from audit where created_ms < before_ms order by created_ms, id limit most for update skip locked
-    )) returning 1
-) select count(*) from gone $$;
+create function prune_audit(before_ms bigint, most integer) returns bigint language plpgsql as
+$$ declare
+    pruned bigint;
+begin
+    perform set_config('catalog.audit_allows', 'DELETE', true);
+    with gone as (
+        delete from audit where id = any (array(
+            select id from audit where created_ms < before_ms order by created_ms, id limit most for update skip locked
+        )) returning 1
+    ) select count(*) from gone into pruned;
+    perform set_config('catalog.audit_allows', '', true);
+    return pruned;
+end $$;
 comment on function prune_audit is 'Deletes at most so many records that are older than a moment, and returns how many.';
 
-create function forget_in_audit(email text, tenant text, until_ms bigint, most integer) returns bigint
-language sql set catalog.audit_allows = 'UPDATE' as
-$$ with own as (
-    select id from api_keys where tenant_id = tenant
-    union all select id from campaigns where tenant_id = tenant
-    union all select id from sponsors where tenant_id = tenant
-), found as (
-    (select id from audit where actor_email = email and created_ms <= until_ms limit most)
-    union (select id from audit where target_id = email and created_ms <= until_ms limit most)
-    union (
-        select audit.id from own join audit on target_id = own.id
-        where changes <> '{}' and created_ms <= until_ms limit most
-    )
-), gone as (
-    update audit set actor_email = nullif(audit.actor_email, email),
-        target_id = case when target_id = email then tenant else target_id end,
-        changes = case when target_id in (select id from own) then '{}' else changes end
-    where id = any (array(select id from found limit most)) returning 1
-) select count(*) from gone $$;
+create function forget_in_audit(email text, tenant text, until_ms bigint, most integer) returns bigint language plpgsql as
+$$ declare
+    forgotten bigint;
+begin
+    perform set_config('catalog.audit_allows', 'UPDATE', true);
+    with own as (
+        select id from api_keys where tenant_id = tenant
+        union all select id from campaigns where tenant_id = tenant
+        union all select id from sponsors where tenant_id = tenant
+    ), named as (
+        (select id from audit where actor_email = email and created_ms <= until_ms limit most)
+        union (select id from audit where target_id = email and created_ms <= until_ms limit most)
+        union (
+            select audit.id from own join audit on target_id = own.id
+            where changes <> '{}' and created_ms <= until_ms limit most
+        )
+    ), gone as (
+        update audit set actor_email = nullif(audit.actor_email, email),
+            target_id = case when target_id = email then tenant else target_id end,
+            changes = case when target_id in (select id from own) then '{}' else changes end
+        where id = any (array(select id from named limit most)) returning 1
+    ) select count(*) from gone into forgotten;
+    perform set_config('catalog.audit_allows', '', true);
+    return forgotten;
+end $$;
 comment on function forget_in_audit is
     'Takes a deleted account''s email and words out of at most so many records, and returns how many it changed.';

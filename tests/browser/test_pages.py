@@ -51,6 +51,8 @@ LOOKS = (
     Look("claim-form", "/claim/form"),
     Look("sign-in", "/sign-in", who=("visitor",), coloured=True),
     Look("sign-in-link", "/sign-in/link", "/sign-in/link?token=unknown", ("visitor",)),
+    Look("end", "/end/{token}", "END", coloured=True),
+    Look("end-unknown", "/end/{token}", "/end/unknown", ("visitor",), status=404),
     Look("sign-out", "/sign-out", who=("account",)),
     Look("checkout", "/checkout/{token}", "CHECKOUT", coloured=True),
     Look("receipt", "/receipt/{token}", "RECEIPT", coloured=True),
@@ -147,8 +149,16 @@ def found(node: Service) -> dict[str, str]:
         "HELD": held["id"],
         "RECEIPT": receipt.removeprefix(node.url),
         "CHECKOUT": again.json()["checkoutUrl"].removeprefix(node.url),
+        "END": _end_link(node),
         "DEVICE": node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()["user_code"],
     }
+
+
+def _end_link(node: Service) -> str:
+    """The address in the mail about a new key."""
+    address = re.search(r"/end/lnk_[\w-]+", node.get("/dev/outbox").text)
+    assert address
+    return address[0]
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
