@@ -37,7 +37,7 @@ from actors.stores import PoolStatistics, Stores
 from actors.supervision import Member
 from service.api.context import Services
 from service.api.rate_limits import Budgets
-from service.config import Config
+from service.config.model import Config
 from service.limits import Limits
 from service.observability.health import Health
 from service.observability.metrics import Metrics

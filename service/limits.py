@@ -22,7 +22,7 @@ from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.supervision import Intensity
 from actors.values import Tier
-from service.config import Config
+from service.config.model import Config
 from service.http.limits import ServingLimits
 from service.snapshots.catalog import CatalogLimits
 from service.snapshots.placements import PlacementsLimits

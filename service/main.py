@@ -17,7 +17,8 @@ from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
-from service.config import Config
+from service.config.deployment import refuse_other_mode
+from service.config.model import Config
 from service.http.listen_address import ListenAddress, tls_context
 from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
@@ -41,7 +42,10 @@ async def foundation(config: Config, data_dir: Path) -> AsyncIterator[None]:
 
 
 async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
-    """Create the rows of a first start: samples, demo, secret and first administrators."""
+    """Create the rows of a first start: secret, billing mode, samples, demo and first administrators. Raises `ConfigError` if
+    the database is used with another secret or billing mode."""
+    await Secrets.load(config.server.secret, data_dir, opened.identity)
+    await refuse_other_mode(config, opened.identity)
     await load_samples(opened.catalog)
     if config.billing.mode == "test":
         # Not in live mode, where the demo's slots would be for sale.

@@ -14,8 +14,9 @@ from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
+from storage.identity import Identity
 from storage.listener import Listener
-from storage.pool import Connection, Database, PoolLimits, Store, Target, connections_of, open_database
+from storage.pool import Database, PoolLimits, Target, connections_of, open_database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
@@ -32,7 +33,6 @@ from storage.postgres.sharded import ShardedEvents
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
-from storage.statements import statements
 
 OLDEST_SERVER = 150_000
 """`server_version_num` of the oldest supported Postgres."""
@@ -43,7 +43,6 @@ BESIDE_SECONDS = 20.0
 OTHER_CONNECTIONS = 20
 """Connections of the embedded Postgres beyond those of nodes: commands, backups, and those reserved for superusers."""
 
-SQL = statements("identity")
 
 log = logging.getLogger(__name__)
 
@@ -63,20 +62,6 @@ class StorageOptions:
     allow_unsafe: bool = False
     nodes: int = 1
     distributed: bool = False
-
-
-class Identity(Store):
-    """The fingerprint of the server secret that the database belongs to."""
-
-    async def claim(self, fingerprint: bytes) -> bytes:
-        """Store `fingerprint` if none is stored yet. Returns the stored one."""
-
-        async def work(connection: Connection) -> bytes:
-            await connection.execute(SQL.insert_first, fingerprint)
-            stored: bytes = await connection.fetchval(SQL.fingerprint)
-            return stored
-
-        return await self._database.transact(work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

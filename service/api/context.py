@@ -24,7 +24,7 @@ from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from service.api.rate_limits import Budgets
-from service.config import Config
+from service.config.model import Config
 from service.observability.health import Health
 from service.observability.refusal_log import RefusalLog
 from service.payments.gateway import Webhook

@@ -9,7 +9,7 @@ from actors.quota.state import Caps
 from actors.values import Tenant, Tier
 from service.api.messages import Headers
 from service.api.policy import Budget
-from service.config import Config
+from service.config.model import Config
 from service.http.addresses import Network, is_in, limited_as, network_of
 
 

@@ -14,7 +14,7 @@ from actors.values import Account
 from service.cli.accounts import email_of
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
-from service.config import Config
+from service.config.model import Config
 from service.main import lone_account_keeper
 
 ROWS = 500

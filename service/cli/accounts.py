@@ -13,7 +13,7 @@ from actors.supervision import running
 from actors.values import Scope, Tier
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
-from service.config import Config
+from service.config.model import Config
 from service.main import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
 from service.schemas.keys import Email
 from service.schemas.texts import visible

@@ -52,6 +52,9 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "account_data:add_account_data_commands",
             "Delete an account after some days in which its owner can undo it.",
         ),
+        "set-billing-mode": Command(
+            "billing:add_billing_commands", "Change the billing mode of the database while no node runs: test or live."
+        ),
         "list-slots": Command("slots:add_slot_commands", "List all slots."),
         "create-slot": Command("slots:add_slot_commands", "Create a slot; prints its id."),
         "edit-slot": Command("slots:add_slot_commands", "Change a slot; options that are not given stay."),

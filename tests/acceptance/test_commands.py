@@ -48,6 +48,7 @@ COMMANDS = {
     "grant-admin": "an administrator",
     "revoke-admin": "no longer",
     "remove-passkeys": "has lost them",
+    "set-billing-mode": "billing mode",
     "export-account": "JSON lines",
     "delete-account": "undo it",
     "openapi": "OpenAPI",
@@ -93,7 +94,11 @@ def test_the_doctor_of_a_healthy_service_finds_nothing(shop: Shop) -> None:
 def test_the_doctor_of_a_public_service_notes_administrators_without_passkeys(shop: Shop) -> None:
     words = "note: admin.require_passkey is false"
     assert words not in shop.command("doctor")
-    public = {"server.base_url": "https://catalog.example.com"}
+    public = {
+        "server.base_url": "https://catalog.example.com",
+        "server.trusted_proxies": "127.0.0.1",
+        "mail.smtp_url": "smtp://127.0.0.1:25",
+    }
     beside = ("doctor", "--data-dir", shop.service.data_dir)
     assert words in command(*beside, settings=public)
     assert words not in command(*beside, settings=public | {"admin.require_passkey": "true"})

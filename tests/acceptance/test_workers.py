@@ -10,7 +10,7 @@ import httpx
 import pytest
 import trio
 
-from service.config_loading import load
+from service.config.loading import load
 from service.main import storage_options
 from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire

@@ -14,7 +14,7 @@ from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, polled, started
 from tests.api.passkeys import PASSKEYS, Owner
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, sponsor, uuid
-from tests.api.world import World, away, broken, fails_once
+from tests.api.world import LOCAL, World, away, broken, fails_once, open_world
 
 CLAIM, MINT, DEVICE = "/api/v1/auth/claim", "/api/v1/auth/agent", "/api/v1/auth/device"
 ANN = "ann@example.com"
@@ -302,16 +302,18 @@ async def test_a_bug_in_a_handler_tells_the_client_nothing_but_an_id(world: Worl
     assert response.header("x-request-id")
 
 
-async def test_a_bug_in_a_page_is_answered_alike(world: World) -> None:
-    fails_once(world.memory, broken)
-    response = await world.client.get("/dev/outbox", address="127.0.0.1")
+async def test_a_bug_in_a_page_is_answered_alike() -> None:
+    async with open_world(**LOCAL) as world:
+        fails_once(world.memory, broken)
+        response = await world.client.get("/dev/outbox", address="127.0.0.1")
     assert response.words == "500 internal_error"
     assert "bug" not in response.body.decode()
 
 
-async def test_a_page_without_the_database_is_answered_alike(world: World) -> None:
-    fails_once(world.memory, away)
-    assert (await world.client.get("/dev/outbox", address="127.0.0.1")).words == "503 service_unavailable"
+async def test_a_page_without_the_database_is_answered_alike() -> None:
+    async with open_world(**LOCAL) as world:
+        fails_once(world.memory, away)
+        assert (await world.client.get("/dev/outbox", address="127.0.0.1")).words == "503 service_unavailable"
 
 
 @pytest.mark.parametrize("family", Family)

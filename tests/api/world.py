@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import trio
 from jinja2.bccache import Bucket, BytecodeCache
@@ -27,8 +28,8 @@ from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.assembly import Ports, assemble
-from service.config import Config
-from service.config_loading import load
+from service.config.loading import load
+from service.config.model import Config
 from service.limits import Limits
 from service.observability.metrics import Metrics
 from service.schemas.catalog import Bot, UseCase, document_of
@@ -290,6 +291,10 @@ def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
     memory.before = fail
 
 
+LOCAL = {"SERVER__BASE_URL": "https://127.0.0.1:8443"}
+"""The base URL of a service for this machine alone, which shows its mails at /dev/outbox."""
+
+
 @asynccontextmanager
 async def open_world(
     memory: Memory | None = None, number: int = 1, clock: HandClock | None = None, /, **settings: object
@@ -326,7 +331,11 @@ async def open_world(
     )
     node = assemble(config, stores, Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox))
     services, metrics, limits = node.services, node.metrics, Limits.of(config)
-    client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
+    client = Client(
+        build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING),
+        check,
+        urlsplit(config.server.base_url).netloc,
+    )
     async with running(node.members, intensity=limits.intensity):
         await wait_all_tasks_blocked()
         yield World(

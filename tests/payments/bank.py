@@ -32,7 +32,7 @@ from service.limits import actor_limits
 from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
 
-SECRET, WEBHOOK_SECRET = "sk_test_stands_in_for_a_key", "whsec_stands_in_for_a_secret"
+SECRET, WEBHOOK_SECRET = "sk_live_stands_in_for_a_key", "whsec_stands_in_for_a_secret"
 LIVE = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": SECRET, "BILLING__STRIPE_WEBHOOK_SECRET": WEBHOOK_SECRET}
 
 OWNER = "ten_sponsor"

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
 
-SECRET_KEY = "sk_test_stands_in_for_a_key"
+SECRET_KEY = "sk_live_stands_in_for_a_key"
 HALF_HOUR, DAY = 1_800, 86_400
 
 SESSION_FIELDS = {

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from actors.accounts.store import EXPORTED
-from service.config import Config
-from service.config_sections import Retention
+from service.config.model import Config
+from service.config.sections import Retention
 from storage.pool import Database
 from storage.postgres.export import SOURCES
 from tests.retention.year import TABLES

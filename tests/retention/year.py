@@ -32,7 +32,7 @@ from actors.supervision import running
 from actors.values import Agent
 from actors.weeks import WEEK_MS, week_of
 from service.assembly import Assembly, Ports, assemble, prunings
-from service.config_loading import load
+from service.config.loading import load
 from service.limits import Limits
 from storage.memory.accounts import MemoryAccounts
 from storage.memory.catalog import MemoryCatalog

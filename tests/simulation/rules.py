@@ -88,7 +88,7 @@ MAIL = MailLimits(
 )
 
 EVENT_LIMITS = ActorLimits(
-    mailbox=14, batch=7, answer_seconds=1.5, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
+    mailbox=14, batch=7, answer_seconds=1.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
 )
 """Counts events, not messages: one batch of a relay makes up most of a transaction."""
 EVENTS_PER_MINUTE = 30

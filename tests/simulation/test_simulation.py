@@ -28,9 +28,9 @@ SEEDS_FOR_A_BUG = 20
 SHOWN_BY = {
     "closed-dispute-opened-again": 8,
     "disputed-and-shown": 9,
+    "foreign-session-pays": 1,
     "refund-in-wrong-window": 11,
     "refund-not-followed": 12,
-    "refused-and-recorded-later": 8,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
 ROOT = Path(__file__).parents[2]

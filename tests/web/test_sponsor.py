@@ -581,7 +581,11 @@ def test_a_new_uuid_is_one_of_version_4() -> None:
 
 
 async def test_in_live_mode_nothing_says_that_it_is_a_test() -> None:
-    settings = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": "sk_1", "BILLING__STRIPE_WEBHOOK_SECRET": "wh_1"}
+    settings = {
+        "BILLING__MODE": "live",
+        "BILLING__STRIPE_SECRET_KEY": "sk_live_1",
+        "BILLING__STRIPE_WEBHOOK_SECRET": "wh_1",
+    }
     async with open_world(**settings) as world:
         person = browser(world)
         for path in ("/sponsor", "/sponsor/inventory"):

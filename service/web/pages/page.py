@@ -20,7 +20,7 @@ from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.internal import INTERNAL, outbox_is_open
 from service.api.validation import IDEMPOTENCY_KEY
-from service.config import Config
+from service.config.model import Config
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in (*OPERATIONS, *INTERNAL)}
 

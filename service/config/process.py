@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from service.config_bounds import Count, Seconds, Section, at_most
+from service.config.bounds import Count, Seconds, Section, at_most
 from service.http.addresses import Network
 
 BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}"
@@ -18,6 +18,8 @@ class Server(Section):
     base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
+    allow_unsafe_public: bool
+    hsts_seconds: Annotated[int, Field(ge=0, le=63_072_000)]
     secret: str
     graceful_seconds: Seconds
 

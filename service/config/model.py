@@ -4,9 +4,9 @@ from typing import Self
 
 from pydantic import model_validator
 
-from service.config_bounds import Section, at_most, below
-from service.config_process import Actors, DatabaseSection, Http, Log, Nodes, Server, Tls
-from service.config_sections import (
+from service.config.bounds import Section, at_most, below
+from service.config.process import Actors, DatabaseSection, Http, Log, Nodes, Server, Tls
+from service.config.sections import (
     Account,
     Admin,
     Billing,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from service.config_bounds import Count, Factor, Seconds, Section, at_most
+from service.config.bounds import Count, Factor, Seconds, Section, at_most
 from service.http.addresses import Network
 from service.schemas.account import MOST_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
@@ -102,6 +102,10 @@ class Admin(Section):
     require_passkey: bool
 
 
+LIVE_KEYS = ("sk_live_", "rk_live_")
+TEST_KEYS = ("sk_test_", "rk_test_")
+
+
 class Billing(Section):
     mode: Literal["test", "live"]
     stripe_secret_key: str
@@ -116,6 +120,9 @@ class Billing(Section):
             for name in ("stripe_secret_key", "stripe_webhook_secret"):
                 if not getattr(self, name):
                     raise ValueError(f"billing.{name} is needed in live mode")
+        wanted = LIVE_KEYS if self.mode == "live" else TEST_KEYS
+        if self.stripe_secret_key and not self.stripe_secret_key.startswith(wanted):
+            raise ValueError(f"billing.stripe_secret_key must begin with {' or '.join(wanted)} in {self.mode} mode")
         return self
 
 
