@@ -19,8 +19,9 @@ class ModeIdentity(Protocol):
 
 
 def is_local(host: str) -> bool:
-    """Whether a host name or address means this machine: localhost, 127.0.0.0/8 or ::1."""
-    return host.strip("[]").lower() == "localhost" or is_loopback(host.strip("[]"))
+    """Whether a host name or address means this machine: localhost and names below it (RFC 6761), 127.0.0.0/8 or ::1."""
+    name = host.strip("[]").lower()
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(name)
 
 
 def is_public(base_url: str) -> bool:

@@ -6,7 +6,7 @@ from service.web.middleware import Hsts
 from tests.api.world import World, open_world
 
 PROXY = "10.0.0.1"
-PATHS = ("/", "/api/v1/bots", "/api/v1/sponsors/placements", "/static/style.css", "/nothing", "/metrics", "/dashboard")
+PATHS = ("/", "/api/v1/bots", "/api/v1/sponsors/placements", "/openapi.json", "/nothing", "/metrics", "/dashboard")
 YEAR = "max-age=31536000"
 
 
