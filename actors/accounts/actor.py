@@ -15,7 +15,7 @@ from actors.accounts.messages import (
     UndoDeletion,
     Undone,
 )
-from actors.accounts.state import AccountRules, Decision, Snapshot, decide, rows_to_lock
+from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
 from actors.accounts.store import EXPORTED, AccountStore
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
@@ -84,8 +84,11 @@ class AccountKeeper(Actor[Message, Answer]):
         return answer.deletion if isinstance(answer, Scheduled) else deletion
 
     async def due(self, limit: int) -> Sequence[Deletion]:
-        """The deletions to work on now. Raises `StorageUnavailable`."""
-        return await self._store.due(self._clock.now_ms(), limit)
+        """The deletions to work on now: accounts to end, and those that ended `SETTLED_MS` ago. Raises
+        `StorageUnavailable`."""
+        now_ms = self._clock.now_ms()
+        due = await self._store.due(now_ms, limit)
+        return [each for each in due if each.begun_ms is None or each.begun_ms + SETTLED_MS <= now_ms]
 
     async def erase(self, deletion: Deletion, rows: int) -> bool:
         """One step of erasing an account that has ended; returns whether more may be left. Raises what the store raises."""

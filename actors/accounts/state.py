@@ -31,6 +31,10 @@ class AccountRules:
     codes: CodeRules = field(default_factory=CodeRules)
 
 
+SETTLED_MS = 15 * SECOND_MS
+"""How long after the end of an account its rows are erased: requests that were let in before it have ended by then, on every
+node, and what they wrote is erased, too."""
+
 POSTPONED_MS = HOUR_MS
 """When a deletion that is due and cannot begin is tried again."""
 

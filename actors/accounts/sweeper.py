@@ -47,8 +47,8 @@ class AccountEraser(PeriodicTask):
             if self._closed:
                 return
             if deletion.begun_ms is None:
-                deletion = await self._accounts.begin_erasure(deletion)
-            if deletion.begun_ms is not None:
+                await self._accounts.begin_erasure(deletion)
+            else:
                 await self._erase(deletion)
 
     async def _erase(self, deletion: Deletion) -> None:

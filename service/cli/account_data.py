@@ -55,7 +55,7 @@ async def delete_account(config: Config, data_dir: Path, *, email: str, now: boo
         left = await accounts.deletion_of(account.tenant_id)
         if left is not None and left.begun_ms is None:
             raise CommandError(f"{account.email} has an open booking; it is deleted once the booking has ended")
-        print(f"{account.email} is deleted" + ("" if left is None else "; the service erases the rest of its rows"))
+        print(f"{account.email} is deleted; the service erases its rows when requests from before have ended")
 
 
 async def _known(accounts: AccountKeeper, text: str) -> Account:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from actors.accounts.messages import Deletion, Exported, Standing
-from actors.accounts.state import Decision, LockSet, Snapshot
+from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
@@ -126,7 +126,8 @@ class MemoryAccounts(MemoryStore):
         return False
 
     def _forget_in_audit(self, deletion: Deletion, limit: int) -> int:
-        tables, email, tenant_id, until_ms = self._memory, deletion.email, deletion.tenant_id, deletion.begun_ms or 0
+        tables, email, tenant_id = self._memory, deletion.email, deletion.tenant_id
+        until_ms = (deletion.begun_ms or 0) + SETTLED_MS
         own = {row.id for row in tables.keys.values() if row.tenant_id == tenant_id}
         own |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
         own |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}

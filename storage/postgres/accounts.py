@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from actors.accounts.messages import Deletion, Exported, Standing
-from actors.accounts.state import Decision, LockSet, Snapshot
+from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.values import Account, BatchId, OutboxMessage
 from storage.journal import decide_once
@@ -100,11 +100,12 @@ async def _end(connection: Connection, decision: Decision) -> None:
 
 
 async def _erase(connection: Connection, deletion: Deletion, limit: int) -> bool:
-    tenant_id = deletion.tenant_id
-    if await connection.fetchval(SQL.lock_erasure, tenant_id) is None:
+    tenant_id, begun_ms = deletion.tenant_id, deletion.begun_ms
+    if begun_ms is None or await connection.fetchval(SQL.lock_erasure, tenant_id) is None:
         return False
     for statement in ERASING:
-        erased = await connection.fetchval(statement, tenant_id, deletion.email, deletion.begun_ms, limit)
+        until_ms = begun_ms + SETTLED_MS if statement == SQL.forget_in_audit else begun_ms
+        erased = await connection.fetchval(statement, tenant_id, deletion.email, until_ms, limit)
         if erased >= limit:
             return True
     remains = await connection.fetchrow(SQL.remains, tenant_id)

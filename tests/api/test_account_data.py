@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from actors.accounts.state import SETTLED_MS
 from actors.clock import DAY_MS, SECOND_MS
 from actors.credentials import Kind
 from actors.values import Scope, Tier
@@ -21,8 +22,10 @@ ANN, BOB = "ann@example.com", "bob@example.com"
 async def pass_ms(world: World, time_ms: int) -> None:
     """Let time pass, and the sweep after it."""
     await world.pass_seconds(time_ms / SECOND_MS)
-    world.services.eraser.wake()
-    await world.settled()
+    for _ in range(2):
+        world.services.eraser.wake()
+        await world.settled()
+        await world.pass_seconds(SETTLED_MS / SECOND_MS)
     world.services.mail.wake()
     await world.settled()
 

@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from actors.accounts.messages import Deletion, Scheduled, Undone
+from actors.accounts.state import SETTLED_MS
 from actors.accounts.store import EXPORTED, SECRET
 from actors.accounts.sweeper import AccountEraser, EraserLimits
 from actors.bookings.records import CampaignStatus
@@ -92,6 +93,13 @@ def eraser(year: Year, **limits: Any) -> AccountEraser:
     return AccountEraser(year.node.services.accounts, EraserLimits(**{"pause_seconds": 0.0, "steps": ALL, **limits}))
 
 
+async def erase(year: Year, **limits: Any) -> None:
+    """End the accounts that are due, and erase their rows once requests from before have ended."""
+    await eraser(year).sweep()
+    year.clock.at_ms += SETTLED_MS
+    await eraser(year, **limits).sweep()
+
+
 async def test_an_export_has_rows_of_every_table_and_no_secret(year: Year) -> None:
     services = year.node.services
     await services.keys.grant_admin(SPONSOR, OPERATOR)
@@ -138,7 +146,7 @@ async def test_both_stores_export_the_same(database: Database) -> None:
 async def test_after_the_erasure_no_table_names_the_person(year: Year, rows: int) -> None:
     before = await sizes(year.below)
     await due(year, READER)
-    await eraser(year, rows=rows).sweep()
+    await erase(year, rows=rows)
     assert await mentions(year, READER) == {"outbox": 1}, "the mail that says that it is done"
     after = await sizes(year.below)
     assert after["accounts"] == before["accounts"] - 1
@@ -151,7 +159,7 @@ async def test_what_was_paid_stays_without_the_words_of_the_campaign(year: Year)
     before = await sizes(year.below)
     assert before["bookings"] > before["bookings"] - before["unpaid bookings"] > 0
     await due(year, SPONSOR)
-    await eraser(year, rows=2).sweep()
+    await erase(year, rows=2)
     assert await mentions(year, SPONSOR) == {"outbox": 1}
     after = await sizes(year.below)
     assert (after["unpaid bookings"], after["bookings"]) == (0, before["bookings"] - before["unpaid bookings"])
@@ -177,10 +185,25 @@ async def test_an_account_that_ended_lets_nobody_in_and_its_email_is_free(year: 
     fresh_session = await year.sign_in(READER)
     fresh = await account_of(year, READER)
     assert fresh.tenant_id != old.tenant_id
-    await eraser(year, rows=1).sweep()
+    await erase(year, rows=1)
     assert [row.id for row in await year.stores.sessions.of_email(READER, year.clock.at_ms)] == [fresh_session]
     assert session_id not in {row["target_id"] for row in (await exported(year, READER))["audit"]}
     assert fresh == await account_of(year, READER)
+
+
+async def test_what_a_request_from_before_the_end_writes_is_erased_too(year: Year) -> None:
+    """A request that was let in before the end may write after it. Nothing is erased until all such requests have ended."""
+    tenant_id = (await account_of(year, READER)).tenant_id
+    await due(year, READER)
+    await eraser(year).sweep()
+    year.clock.at_ms += SETTLED_MS - 1
+    late = Agent("session", "ses_late", READER)
+    await year.node.services.ledger.save_profile(tenant_id, READER, "https://example.com", late)
+    await eraser(year).sweep()
+    assert await year.stores.sponsorship.sponsor(tenant_id) is not None
+    year.clock.at_ms += 1
+    await eraser(year).sweep()
+    assert await mentions(year, READER) == {"outbox": 1}
 
 
 async def test_a_deletion_that_is_undone_deletes_nothing(year: Year) -> None:
@@ -214,6 +237,7 @@ async def test_a_step_that_fails_is_made_up_for_by_the_next_sweep(year: Year) ->
     year.node.services.accounts._store = Failing(year.below)
     for _ in range(200):
         try:
+            year.clock.at_ms += SETTLED_MS
             await eraser(year, rows=1, steps=3).sweep()
         except StorageUnavailable:
             continue
@@ -229,8 +253,11 @@ async def test_two_nodes_erase_one_account_once(database: Database) -> None:
         await due(year, READER)
         async with trio.open_nursery() as nursery:
             for _ in range(3):
+                nursery.start_soon(eraser(year).sweep)
+        year.clock.at_ms += SETTLED_MS
+        async with trio.open_nursery() as nursery:
+            for _ in range(3):
                 nursery.start_soon(eraser(year, rows=2).sweep)
-        await eraser(year).sweep()
         assert await mentions(year, READER) == {"outbox": 1}
         deleted = [row for row in await year.stores.sponsorship.audit(None, 500) if row.action == "account.deleted"]
         assert len({row.target_id for row in deleted}) == len(deleted)
