@@ -23,6 +23,7 @@ from actors.sessions.reader import SessionReader
 from service.api.rate_limits import Budgets
 from service.config import Config
 from service.observability.health import Health
+from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
 from service.payments.gateway import Webhook
 from service.snapshots.catalog import Catalog
@@ -59,6 +60,7 @@ class Services:
     budgets: Budgets
     health: Health
     refusal_log: RefusalLog
+    proxies: Proxies
     links: Links
     payments: Payments
     webhook: Webhook | None
