@@ -26,6 +26,7 @@ class Server(Section):
     base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
+    user: str
     secret: str
     graceful_seconds: Seconds
 
