@@ -6,6 +6,8 @@ Knows nothing of what it deletes: each concern provides the statement and the re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+import trio
+
 from actors.clock import Clock
 from actors.periodic import PeriodicTask
 from actors.values import TransientStorageError
@@ -23,16 +25,19 @@ class Pruning:
 
 @dataclass(frozen=True, slots=True)
 class PrunerLimits:
-    """`rows` bounds a transaction and `batches` the transactions per kind in one sweep; the next sweep does the rest."""
+    """`rows` bounds a transaction and `batches` the transactions per kind in one sweep; the next sweep does the rest. A
+    pause between two of them lets others pass."""
 
     sweep_seconds: float = 3_600.0
     rows: int = 500
     batches: int = 200
+    pause_seconds: float = 0.05
 
     def __post_init__(self) -> None:
         assert self.sweep_seconds > 0
         assert self.rows > 0
         assert self.batches > 0
+        assert self.pause_seconds >= 0
 
 
 class Pruner(PeriodicTask):
@@ -54,7 +59,9 @@ class Pruner(PeriodicTask):
         before_ms = self._clock.now_ms() - pruning.keep_ms
         deleted = 0
         try:
-            for _ in range(self._limits.batches):
+            for batch in range(self._limits.batches):
+                if batch:
+                    await trio.sleep(self._limits.pause_seconds)
                 if self._closed:
                     break
                 gone = await pruning.delete(before_ms, self._limits.rows)

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from actors.accounts.store import AccountStore
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.devices.store import DeviceStore
@@ -13,6 +14,7 @@ from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
 from actors.nodes.store import NodeStore
 from actors.quota.store import QuotaStore
+from actors.retention.store import RetentionStore
 from actors.sessions.store import SessionStore
 
 
@@ -60,4 +62,6 @@ class Stores:
     ledger: LedgerStore
     events: EventStore
     nodes: NodeStore
+    accounts: AccountStore
+    retention: RetentionStore
     shards: ShardMap | None = None

@@ -66,6 +66,7 @@ class Code(StrEnum):
     INVALID_REQUEST = "invalid_request"
     INVALID_CLAIM = "invalid_claim"
     INVALID_CODE = "invalid_code"
+    INVALID_PASSKEY = "invalid_passkey"
     UNAUTHORIZED = "unauthorized"
     INVALID_API_KEY = "invalid_api_key"
     KEY_EXPIRED = "key_expired"
@@ -77,10 +78,12 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "method_not_allowed"
     ALREADY_UPGRADED = "already_upgraded"
     KEY_LIMIT = "key_limit"
+    PASSKEY_LIMIT = "passkey_limit"
     SLOT_UNAVAILABLE = "slot_unavailable"
     CAMPAIGN_NOT_BOOKABLE = "campaign_not_bookable"
     PROFILE_REQUIRED = "profile_required"
     HOLD_LIMIT = "hold_limit"
+    CAMPAIGN_LIMIT = "campaign_limit"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     INVALID_STATE = "invalid_state"
     PAYLOAD_TOO_LARGE = "payload_too_large"
@@ -108,7 +111,8 @@ class Refused:
     """An expected refusal, as a value: a code, a message, and how long to wait where waiting helps.
 
     `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
-    each edge renders the list in its own way.
+    each edge renders the list in its own way. `hint` is the path of the endpoint that resolves the refusal, if it is another
+    than the usual one of the code.
     """
 
     code: Code
@@ -116,6 +120,7 @@ class Refused:
     retry_after_seconds: int | None = None
     interval_seconds: int | None = None
     problems: tuple[Problem, ...] = ()
+    hint: str | None = None
 
 
 class Tier(StrEnum):

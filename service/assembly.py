@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from actors.accounts.actor import AccountKeeper
+from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
@@ -27,13 +29,15 @@ from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.pruner import Pruner, Pruning
 from actors.quota.actor import QuotaAccountant
+from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, lives_ms
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from actors.stores import PoolStatistics, Stores
 from actors.supervision import Member
 from service.api.context import Services
 from service.api.rate_limits import Budgets
-from service.config import Config
+from service.config.model import Config
 from service.limits import Limits
 from service.observability.health import Health
 from service.observability.metrics import Metrics
@@ -48,6 +52,7 @@ from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
 from service.user_errors import ConfigError
+from service.webauthn import WebAuthn
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +109,19 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     catalog, placements = services.catalog, services.placements
     partitions = ports.classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=sweep_seconds)
     invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
-    background = (services.mail, services.sweeper, services.key_uses, services.nodes, partitions)
+    background = (services.mail, services.sweeper, services.key_uses, services.nodes, partitions, services.eraser)
     return Assembly(
         services=services,
         metrics=_metrics(services, stores.database.statistics),
         partitions=partitions,
-        members=[invalidator, catalog, placements, *actors, *background, Pruner(_prunings(stores), clock)],
+        members=[
+            invalidator,
+            catalog,
+            placements,
+            *actors,
+            *background,
+            Pruner(prunings(stores, limits.retention), clock),
+        ],
     )
 
 
@@ -120,6 +132,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)
     links = Links(base_url, secrets.links)
     gateway = ports.payments or payment_gateway(config, links, clock)
+    accounts = AccountKeeper(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
     services = Services(
         config=config,
@@ -141,6 +154,16 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         sessions=classes.sessions(
             stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
         ),
+        passkeys=PasskeyKeeper(
+            stores.sessions,
+            WebAuthn(base_url),
+            clock,
+            entropy,
+            secrets.codes,
+            limits.sessions,
+            node=node,
+            limits=bounds,
+        ),
         quota=classes.quota(
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
@@ -150,6 +173,8 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         ledger=ledger,
         sponsorship=stores.sponsorship,
         sweeper=classes.sweeper(stores.sponsorship, ledger, gateway.payments, clock, limits.sweeper),
+        accounts=accounts,
+        eraser=AccountEraser(accounts),
         events=_event_router(stores, ports, limits),
         windows=classes.windows(stores.events, node=node, limits=limits.events),
         nodes=nodes,
@@ -201,14 +226,20 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
     return EventRouter(dedupers, shards.place_of if shards else None)
 
 
-def _prunings(stores: Stores) -> list[Pruning]:
-    """Rows to delete after a time. Counts stay for two days, so that a node with a late clock can count its day's letters."""
+def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
+    """All rows to delete after a time."""
     return [
         Pruning("sign-in codes", HOUR_MS, stores.sessions.prune_sign_ins),
-        Pruning("counts of letters", 2 * DAY_MS, stores.sessions.prune_letters),
+        Pruning("counts of letters", COUNTS_DAYS * DAY_MS, stores.sessions.prune_letters),
         Pruning("sign-in links", DAY_MS, stores.sessions.prune_links),
-        Pruning("ended sessions", 30 * DAY_MS, stores.sessions.prune_sessions),
-        Pruning("device logins", DAY_MS, stores.devices.prune),
+        Pruning("pending sign-ins", DAY_MS, stores.sessions.prune_pending),
+        Pruning("passkey challenges", DAY_MS, stores.sessions.prune_challenges),
+        Pruning("ended sessions", rules.sessions_days * DAY_MS, stores.sessions.prune_sessions),
+        Pruning("device logins", DEVICES_DAYS * DAY_MS, stores.devices.prune),
+        *(
+            Pruning(rows.replace("_", " "), life_ms, partial(stores.retention.prune, rows))
+            for rows, life_ms in lives_ms(rules).items()
+        ),
     ]
 
 

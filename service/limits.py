@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
@@ -16,10 +17,12 @@ from actors.letters import LetterRules
 from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
+from actors.retention.state import RetentionRules
+from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.supervision import Intensity
 from actors.values import Tier
-from service.config import Config
+from service.config.model import Config
 from service.http.limits import ServingLimits
 from service.snapshots.catalog import CatalogLimits
 from service.snapshots.placements import PlacementsLimits
@@ -49,6 +52,8 @@ class Limits:
     event_sweep_seconds: float
     event_shards: int
     nodes: NodeRules
+    accounts: AccountRules
+    retention: RetentionRules
     catalog: CatalogLimits
     placements: PlacementsLimits
 
@@ -76,6 +81,8 @@ class Limits:
             event_sweep_seconds=events.sweep_seconds,
             event_shards=events.shards,
             nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
+            accounts=account_rules(config),
+            retention=retention_rules(config),
             catalog=catalog_limits(config),
             placements=PlacementsLimits(config.bookings.check_seconds, config.bookings.horizon_weeks),
         )
@@ -91,6 +98,23 @@ def code_rules(config: Config) -> CodeRules:
     )
 
 
+def account_rules(config: Config) -> AccountRules:
+    return AccountRules(undo_ms=config.account.undo_days * DAY_MS, codes=code_rules(config))
+
+
+def retention_rules(config: Config) -> RetentionRules:
+    retention = config.retention
+    return RetentionRules(
+        unclaimed_keys_days=retention.unclaimed_keys_days,
+        ended_keys_days=retention.ended_keys_days,
+        unpaid_bookings_days=retention.unpaid_bookings_days,
+        payment_events_days=retention.payment_events_days,
+        usage_days=retention.usage_days,
+        audit_days=retention.audit_days,
+        sessions_days=retention.sessions_days,
+    )
+
+
 def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> LetterRules:
     claim = config.claim
     return LetterRules(
@@ -103,13 +127,19 @@ def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> Lett
 
 
 def session_rules(config: Config) -> SessionRules:
-    sessions = config.sessions
+    sessions, passkeys = config.sessions, config.passkeys
     return SessionRules(
         life_ms=sessions.days * DAY_MS,
         touch_ms=sessions.touch_seconds * SECOND_MS,
         per_account=sessions.per_account,
         notices_per_hour=config.mail.notices_per_hour,
         codes=code_rules(config),
+        passkeys=PasskeyRules(
+            per_account=passkeys.per_account,
+            challenge_ms=passkeys.challenge_seconds * SECOND_MS,
+            sign_in_ms=passkeys.sign_in_seconds * SECOND_MS,
+            fresh_ms=passkeys.fresh_seconds * SECOND_MS,
+        ),
         letters=letter_rules(
             config,
             per_network=config.claim.codes_per_day,
@@ -123,7 +153,11 @@ def booking_rules(config: Config) -> BookingRules:
     return BookingRules(
         hold_ms=bookings.hold_minutes * MINUTE_MS,
         open_holds=bookings.open_holds,
+        holds_per_day=bookings.holds_per_day,
+        cooldown_ms=bookings.cooldown_minutes * MINUTE_MS,
         horizon_weeks=bookings.horizon_weeks,
+        campaigns=config.campaigns.per_account,
+        pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),
     )
 
@@ -195,6 +229,7 @@ def mail_limits(config: Config) -> MailLimits:
         send_seconds=send_seconds,
         lease_seconds=max(60.0, 3 * send_seconds),
         close_seconds=0.8 * config.actors.drain_seconds,
+        keep_days=config.retention.mails_days,
     )
 
 

@@ -10,16 +10,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from actors.accounts.actor import AccountKeeper
 from actors.clock import SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
-from service.config import Config
+from service.config.deployment import refuse_other_mode
+from service.config.model import Config
 from service.http.listen_address import ListenAddress, tls_context
-from service.limits import actor_limits, key_rules, session_rules
+from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
+from service.webauthn import WebAuthn
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
 from storage.pool import PoolLimits
 
@@ -38,7 +42,10 @@ async def foundation(config: Config, data_dir: Path) -> AsyncIterator[None]:
 
 
 async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
-    """Create the rows of a first start: samples, demo, secret and first administrators."""
+    """Create the rows of a first start: secret, billing mode, samples, demo and first administrators. Raises `ConfigError` if
+    the database is used with another secret or billing mode."""
+    await Secrets.load(config.server.secret, data_dir, opened.identity)
+    await refuse_other_mode(config, opened.identity)
     await load_samples(opened.catalog)
     if config.billing.mode == "test":
         # Not in live mode, where the demo's slots would be for sale.
@@ -62,11 +69,34 @@ async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_i
     )
 
 
+async def lone_account_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> AccountKeeper:
+    """The account keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    clock, entropy, rules = SystemClock(), SystemEntropy(), account_rules(config)
+    limits = actor_limits(config)
+    return AccountKeeper(opened.accounts, clock, entropy, loaded.codes, rules, node=node_id, limits=limits)
+
+
 async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionKeeper:
     """The session keeper alone, for commands. It is not running yet."""
     loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
     return SessionKeeper(
         opened.sessions,
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        session_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
+
+
+async def lone_passkey_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> PasskeyKeeper:
+    """The passkey keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    return PasskeyKeeper(
+        opened.sessions,
+        WebAuthn(config.server.base_url),
         SystemClock(),
         SystemEntropy(),
         loaded.codes,

@@ -16,7 +16,7 @@ from actors.supervision import running
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.assembly import Assembly, Ports, assemble
-from service.config import Config
+from service.config.model import Config
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.limits import Limits, serving_limits
@@ -31,7 +31,7 @@ from service.unprivileged import give_up_root
 from service.version import VERSION
 from service.web.app import build_app
 from service.web.error_responses import handlers, reject
-from service.web.middleware import RequestMiddleware
+from service.web.middleware import Hsts, RequestMiddleware
 from storage.opening import Opened, open_storage
 
 log = logging.getLogger(__name__)
@@ -88,7 +88,7 @@ async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, 
         services, metrics = node.services, node.metrics
         nursery.start_soon(_mark_stopping, services.health, stop)
         app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
-        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy)
+        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy, Hsts.of(config.server))
         await server.serve(handlers(app, rejected), stop=stop, ready=lambda: ready(node, nursery))
         log.info("listeners are closed; draining actors")
         nursery.cancel_scope.cancel()

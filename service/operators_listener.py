@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from actors.clock import SystemClock
-from service.config import Config
+from service.config.model import Config
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import trio
 
-from service.config import Config
+from service.config.model import Config
 from service.main import storage_options
 from service.user_errors import ConfigError
 from storage.children import Account, EmbeddedError, server_account

@@ -18,6 +18,9 @@ from actors.values import StorageUnavailable
 
 T = TypeVar("T")
 
+STATEMENTS = 256
+"""Prepared statements that a connection keeps: more than the service has."""
+
 
 def open_loop() -> AbstractAsyncContextManager[asyncio.AbstractEventLoop]:
     """An asyncio loop for the life of the block; tasks started inside the block may cross to it."""
@@ -35,7 +38,12 @@ async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mappin
     """Open a connection (asyncio side) with these server settings. Raises `StorageUnavailable` on any failure."""
     try:
         return await asyncpg.connect(
-            **arguments, timeout=seconds, statement_cache_size=256, server_settings=dict(settings)
+            **arguments,
+            timeout=seconds,
+            statement_cache_size=STATEMENTS,
+            # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
+            max_cached_statement_lifetime=0,
+            server_settings=dict(settings),
         )
     except ValueError:
         # From None and without the message: it may quote the part of the URL that holds the password.

@@ -62,8 +62,9 @@ def is_full_disk(error: BaseException) -> bool:
 
 
 def error_of(connection: Any, error: BaseException) -> BaseException:
-    """`error`, or an `InterfaceError` in its place: on a closed connection asyncpg may raise `AttributeError`."""
+    """`error`, or an `InterfaceError` in its place. asyncpg may raise `AttributeError` on a connection that was terminated
+    between two steps of a statement, such as preparing it and closing an old one that its cache has no room for."""
     if connection.is_closed() and isinstance(error, AttributeError):
-        broken: BaseException = pg.InterfaceError(f"the connection broke: {error}")
+        broken: BaseException = pg.InterfaceError("the connection broke while a statement was under way")
         return broken
     return error

@@ -44,8 +44,3 @@ async def decide_once(
         return decided
 
     return await database.transact(work)
-
-
-async def prune_journal(database: Database) -> None:
-    """Delete the journal rows of nodes that ended long ago. Runs at each start."""
-    await database.read(lambda connection: connection.execute(SQL.prune))

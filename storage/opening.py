@@ -14,9 +14,10 @@ from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
 from storage.distribution import DistributionError
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
-from storage.journal import prune_journal
+from storage.identity import Identity
 from storage.listener import Listener
-from storage.pool import Connection, Database, PoolLimits, Store, Target, connections_of, open_database
+from storage.pool import Database, PoolLimits, Target, connections_of, open_database
+from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.devices import PostgresDevices
@@ -26,12 +27,12 @@ from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sharded import ShardedEvents
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
-from storage.statements import statements
 
 OLDEST_SERVER = 150_000
 """`server_version_num` of the oldest supported Postgres."""
@@ -42,7 +43,6 @@ BESIDE_SECONDS = 20.0
 OTHER_CONNECTIONS = 20
 """Connections of the embedded Postgres beyond those of nodes: commands, backups, and those reserved for superusers."""
 
-SQL = statements("identity")
 
 log = logging.getLogger(__name__)
 
@@ -62,20 +62,6 @@ class StorageOptions:
     allow_unsafe: bool = False
     nodes: int = 1
     distributed: bool = False
-
-
-class Identity(Store):
-    """The fingerprint of the server secret that the database belongs to."""
-
-    async def claim(self, fingerprint: bytes) -> bytes:
-        """Store `fingerprint` if none is stored yet. Returns the stored one."""
-
-        async def work(connection: Connection) -> bytes:
-            await connection.execute(SQL.insert_first, fingerprint)
-            stored: bytes = await connection.fetchval(SQL.fingerprint)
-            return stored
-
-        return await self._database.transact(work)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,8 +92,10 @@ async def open_storage(
             shards = await _prepare(database, options, patient=patient, prepared=prepared)
             yield Opened(
                 database=database,
+                accounts=PostgresAccounts(database),
                 announcements=Listener(database),
                 quota=PostgresQuota(database),
+                retention=PostgresRetention(database),
                 keys=PostgresKeys(database),
                 catalog=PostgresCatalog(database),
                 outbox=PostgresOutbox(database),
@@ -164,7 +152,8 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         else:
             await _check_server(database, options, version)
             applied = await migrate(database, distributed=options.distributed)
-            await _prune_journals(database, options)
+            if options.distributed:
+                await _prune_shards(database)
         shards = await distribution.read_shards(database) if options.distributed else None
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
@@ -194,14 +183,12 @@ async def _check_server(database: Database, options: StorageOptions, version: in
         await distribution.check_engine(database)
 
 
-async def _prune_journals(database: Database, options: StorageOptions) -> None:
-    """Delete the batch ids of nodes that ended long ago. In shards this is skipped if a worker is down or holds locks."""
-    await prune_journal(database)
-    if options.distributed:
-        try:
-            await distribution.prune_journal(database)
-        except TransientStorageError as error:
-            log.warning("cannot delete old batch ids in the shards, the next start will: %s", error)
+async def _prune_shards(database: Database) -> None:
+    """Delete the batch ids of nodes that ended long ago. Skipped if a worker is down or holds locks."""
+    try:
+        await distribution.prune_journal(database)
+    except TransientStorageError as error:
+        log.warning("cannot delete old batch ids in the shards, the next start will: %s", error)
 
 
 async def _first_answer(database: Database, *, patient: bool) -> int:

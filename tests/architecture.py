@@ -8,7 +8,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("service", "actors", "storage")
-ROOMS = ("http", "process", "cli", "api", "web", "schemas", "payments", "snapshots", "tokens", "observability", "seed")
+ROOMS = (
+    "http",
+    "process",
+    "cli",
+    "api",
+    "web",
+    "schemas",
+    "payments",
+    "snapshots",
+    "tokens",
+    "observability",
+    "seed",
+    "config",
+)
 """The rooms of `service/`. `catalogctl` is a program of its own."""
 
 

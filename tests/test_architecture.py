@@ -118,6 +118,12 @@ def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_lo
     assert [name for name in _loaded_by("service.cli.main") if within(name, "storage", "trio", "pydantic")] == []
 
 
+def test_no_start_loads_the_library_of_passkeys() -> None:
+    """It takes a tenth of a second and 14 MiB, and few processes ever need it."""
+    loaded = _loaded_by("service.node", "service.process.worker_process", "service.cli.accounts")
+    assert [name for name in loaded if within(name, "webauthn", "cryptography", "cbor2", "OpenSSL")] == []
+
+
 def _loaded_by(*names: str) -> list[str]:
     """The modules that a fresh interpreter has loaded after it has imported `names`."""
     program = f"import sys, {', '.join(names)}; print(*sys.modules, sep='\\n')"
@@ -131,6 +137,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("h2", "hpack", "httptools"): "service.http",
         ("prometheus_client",): "service.observability",
         ("stripe",): "service.payments",
+        ("webauthn", "cryptography", "cbor2"): "service.webauthn",
         DRIVERS: "storage",
     }
     for libraries, room in rooms.items():

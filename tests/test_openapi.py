@@ -32,6 +32,17 @@ STATUSES = {
     "startSignIn": {200, 403, 429},
     "completeSignIn": {200, 403, 429},
     "listSessions": {200, 401, 429},
+    "getPendingSignIn": {200, 401, 429},
+    "startPasskeySignIn": {200, 401, 403, 409, 429},
+    "finishPasskeySignIn": {200, 401, 403, 429},
+    "cancelPasskeySignIn": {200, 403, 429},
+    "listPasskeys": {200, 401, 429},
+    "startPasskey": KEYED | {409},
+    "addPasskey": KEYED | {409},
+    "startPasskeyConfirmation": KEYED | {409},
+    "confirmWithPasskey": KEYED,
+    "editPasskey": KEYED | {404},
+    "removePasskey": KEYED | {404},
     "endSession": KEYED | {404},
     "getUsage": {200, 401, 403, 429},
     "listUseCases": {200, 304, 401, 403, 429},
@@ -43,7 +54,7 @@ STATUSES = {
     "listCampaigns": KEYED,
     "createCampaign": KEYED | {409},
     "getCampaign": KEYED | {404},
-    "editCampaign": KEYED | {404},
+    "editCampaign": KEYED | {404, 409},
     "submitCampaign": KEYED | {404, 409},
     "withdrawCampaign": KEYED | {404, 409},
     "pauseCampaign": KEYED | {404, 409},
@@ -75,6 +86,11 @@ STATUSES = {
     "listAccountKeys": KEYED,
     "createAccountKey": KEYED | {409},
     "revokeAccountKey": KEYED | {404},
+    "exportAccount": KEYED,
+    "deleteAccount": KEYED | {404, 409},
+    "getAccountDeletion": {200, 401, 429},
+    "confirmAccountDeletion": KEYED | {404, 409},
+    "undoAccountDeletion": KEYED | {404},
     "endAll": KEYED,
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
@@ -92,6 +108,15 @@ CODES_OF_403 = {
     "startSignIn": {"forbidden"},
     "completeSignIn": {"forbidden"},
     "endSession": {"forbidden"},
+    "startPasskeySignIn": {"forbidden"},
+    "finishPasskeySignIn": {"forbidden"},
+    "cancelPasskeySignIn": {"forbidden"},
+    "startPasskey": {"forbidden"},
+    "addPasskey": {"forbidden"},
+    "startPasskeyConfirmation": {"forbidden"},
+    "confirmWithPasskey": {"forbidden"},
+    "editPasskey": {"forbidden"},
+    "removePasskey": {"forbidden"},
     "getUsage": {"key_expired", "insufficient_scope"},
     "listUseCases": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope"},
@@ -102,6 +127,9 @@ CODES_OF_403 = {
     "listPlacements": {"key_expired", "quota_exhausted"},
     "recordEvent": {"key_expired", "quota_exhausted"},
     "recordEvents": {"key_expired", "quota_exhausted"},
+    "deleteAccount": {"forbidden"},
+    "confirmAccountDeletion": {"forbidden"},
+    "undoAccountDeletion": {"forbidden"},
     "createAccountKey": {"forbidden"},
     "revokeAccountKey": {"forbidden"},
     "endAll": {"forbidden"},
@@ -114,6 +142,9 @@ SECURITY: dict[Access, list[dict[str, list[str]]]] = {
     Access.REQUIRED: [{"bearer": []}, {"session": []}],
     Access.SESSION: [{"session": []}],
 }
+COOKIES = {"startSignIn", "completeSignIn", "endSession", "endAll", "finishPasskeySignIn", "cancelPasskeySignIn"}
+"""Operations that set or delete a cookie."""
+
 PAGE = {"cursor", "limit"}
 PARAMETERS = {
     "listUseCases": {"q", "cursor", "limit"},
@@ -121,6 +152,7 @@ PARAMETERS = {
     "getInventory": {"weekStart"},
     "getCalendar": {"weekStart", "weeks"},
     "listUsageDays": {"days"},
+    "exportAccount": PAGE,
     "getDeviceApproval": {"userCode"},
     "listCampaigns": PAGE,
     "listBookings": PAGE,
@@ -205,11 +237,11 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
     for status, response in described(operation)["responses"].items():
         names = response["headers"].keys()
         assert "X-Request-Id" in names
-        assert ("Retry-After" in names) == (status in ("429", "503"))
+        assert ("Retry-After" in names) == (status in ("429", "503") or "hold_limit" in response["description"])
         assert ("WWW-Authenticate" in names) == (status == "401")
         keyed = operation.access is not Access.PUBLIC and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
-        begins_or_ends = operation.name in ("startSignIn", "completeSignIn", "endSession", "endAll") and status == "200"
+        begins_or_ends = operation.name in COOKIES and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 
@@ -275,12 +307,17 @@ def test_only_these_operations_take_a_body() -> None:
         "decideDevice": True,
         "startSignIn": True,
         "completeSignIn": True,
+        "finishPasskeySignIn": True,
+        "addPasskey": True,
+        "confirmWithPasskey": True,
+        "editPasskey": True,
         "saveProfile": True,
         "createCampaign": True,
         "editCampaign": True,
         "createBooking": True,
         "startBooking": True,
         "createAccountKey": False,
+        "confirmAccountDeletion": True,
         "endAll": False,
         "createScopedKey": True,
         "reviewCampaign": True,
@@ -316,7 +353,7 @@ def test_all_error_bodies_stand_among_the_components() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     catalog, sponsorship = schemas["CatalogError"], schemas["SponsorshipError"]
     assert catalog["properties"].keys() == {"error", "message", "hint", "retryAfter"}
-    assert sponsorship["properties"].keys() == {"error", "message", "retryAfter"}
+    assert sponsorship["properties"].keys() == {"error", "message", "hint", "retryAfter"}
     for schema in (catalog, sponsorship):
         assert set(schema["required"]) == {"error", "message"}
     device = schemas["DeviceError"]
@@ -360,7 +397,17 @@ FIELDS = {
     "SignInStart": ("email", ""),
     "SignInSent": ("sent", ""),
     "SignInComplete": ("email code", ""),
-    "SessionBegun": ("id email expiresAt", ""),
+    "SessionBegun": ("id email expiresAt", "passkeyRequired"),
+    "SignInPending": ("id email expiresAt", ""),
+    "SignInCancelled": ("cancelled", ""),
+    "Ceremony": ("publicKey", ""),
+    "PasskeyAddition": ("name credential", ""),
+    "PasskeyShown": ("credential", ""),
+    "PasskeyEdit": ("name", ""),
+    "PasskeyView": ("id name createdAt", "lastUsedAt"),
+    "PasskeyList": ("items mayAdd", "confirmedUntil"),
+    "PasskeyConfirmed": ("confirmedUntil", ""),
+    "PasskeyRemoved": ("removed", ""),
     "SessionList": ("items", ""),
     "SessionShown": ("id agent createdAt seenAt expiresAt current", ""),
     "SessionEnded": ("ended", ""),

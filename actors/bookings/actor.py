@@ -5,6 +5,7 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from actors.actor import Actor, ActorLimits
+from actors.bookings.campaigns import initials
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -14,6 +15,7 @@ from actors.bookings.messages import (
     EditCampaign,
     EditSlot,
     ExpireHold,
+    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -24,6 +26,7 @@ from actors.bookings.messages import (
     Reserve,
     RetireSlot,
     SaveProfile,
+    SettleDispute,
     SettleRefund,
     SlotKept,
     TakePayment,
@@ -34,7 +37,7 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     Content,
-    PackageKind,
+    PaymentState,
     Side,
     Slot,
     Sponsor,
@@ -53,7 +56,6 @@ RESERVE, START = "bookings", "bookings/start"
 
 START_CTA = "Learn more"
 CAMPAIGN_NAME_CHARACTERS = 80
-INITIALS = 3
 
 
 class BookingLedger(Actor[Message, Answer]):
@@ -164,6 +166,10 @@ class BookingLedger(Actor[Message, Answer]):
         """Move a reserved booking to checkout. One in checkout stays as it is."""
         return _booking(await self.ask(OpenCheckout(owner, booking_id, self._origin(agent))))
 
+    async def keep_session(self, owner: str, booking_id: str, session_id: str) -> BookingView | Refused:
+        """Store a checkout session of a booking, before anyone can pay it."""
+        return _booking(await self.ask(KeepSession(owner, booking_id, session_id)))
+
     async def cancel(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
         """Cancel a booking that is not paid."""
         return _booking(await self.ask(Cancel(owner, booking_id, self._origin(agent))))
@@ -171,19 +177,30 @@ class BookingLedger(Actor[Message, Answer]):
     # Intents of the payment processor and the sweeper.
 
     async def take_payment(
-        self, event_id: str, booking_id: str, payment_id: str, amount_cents: int, currency: str
+        self,
+        event_id: str,
+        booking_id: str,
+        payment_id: str,
+        amount_cents: int,
+        currency: str,
+        session_id: str | None = None,
     ) -> BookingView | Refused:
-        """Record the payment of a booking. Each `event_id` is handled once."""
+        """Record the payment of a booking. Each `event_id` is handled once. Without `session_id`: in test mode only."""
         origin = self._origin(Agent("system", "payments"))
-        message = TakePayment(event_id, booking_id, payment_id, amount_cents, currency, origin)
+        message = TakePayment(event_id, booking_id, payment_id, amount_cents, currency, origin, session_id)
         return _booking(await self.ask(message))
 
     async def settle_refund(
-        self, booking_id: str, declined: str | None, event_id: str | None = None
+        self, booking_id: str, declined: str | None, event_id: str | None = None, payment_id: str | None = None
     ) -> BookingView | Refused:
         """Record that the processor has refunded a booking (`declined` None), or why it will not."""
         origin = self._origin(Agent("system", "payments"))
-        return _booking(await self.ask(SettleRefund(booking_id, declined, origin, event_id)))
+        return _booking(await self.ask(SettleRefund(booking_id, declined, origin, event_id, payment_id)))
+
+    async def settle_dispute(self, dispute_id: str, payment_id: str, state: PaymentState) -> BookingView | Refused:
+        """Record the state of a dispute. Refused if no booking was paid with the payment, as far as is known."""
+        origin = self._origin(Agent("system", "payments"))
+        return _booking(await self.ask(SettleDispute(dispute_id, payment_id, state, origin)))
 
     async def postpone_refund(self, booking_id: str, due_ms: int) -> BookingView | Refused:
         """Retry a refund at `due_ms`."""
@@ -212,34 +229,10 @@ class BookingLedger(Actor[Message, Answer]):
         return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear)))
 
     async def create_slot(
-        self,
-        slot_id: str | None,
-        name: str,
-        side: Side,
-        week_price_cents: int,
-        agent: Agent,
-        *,
-        active: bool = True,
-        weeks: int = 1,
-        coming_soon: bool = False,
-        offer_ends_ms: int | None = None,
-        package_kind: PackageKind | None = None,
-        description: str | None = None,
+        self, slot_id: str | None, name: str, side: Side, week_price_cents: int, agent: Agent, **fields: Any
     ) -> Slot | Refused:
-        """Create a slot. Without `slot_id` it gets a new id."""
-        slot = Slot(
-            id=slot_id or self._id("slt"),
-            name=name,
-            side=side,
-            week_price_cents=week_price_cents,
-            created_ms=self._clock.now_ms(),
-            active=active,
-            weeks=weeks,
-            coming_soon=coming_soon,
-            offer_ends_ms=offer_ends_ms,
-            package_kind=package_kind,
-            description=description,
-        )
+        """Create a slot. Without `slot_id` it gets a new id. `fields` are the other fields of `Slot`."""
+        slot = Slot(slot_id or self._id("slt"), name, side, week_price_cents, self._clock.now_ms(), **fields)
         return _slot(await self.ask(CreateSlot(slot, self._origin(agent))))
 
     async def edit_slot(self, slot_id: str, agent: Agent, **fields: Any) -> Slot | Refused:
@@ -258,7 +251,8 @@ class BookingLedger(Actor[Message, Answer]):
         def on(snapshot: Snapshot) -> Decision:
             return decide(snapshot, messages, now_ms, self.rules)
 
-        return (await self._store.transact(batch_id, rows_to_lock(messages), on)).answers
+        locks = rows_to_lock(messages, self.rules.counted_from_ms(now_ms))
+        return (await self._store.transact(batch_id, locks, on)).answers
 
     # Making records.
 
@@ -273,13 +267,6 @@ class BookingLedger(Actor[Message, Answer]):
 
     def _campaign(self, owner: str, name: str, content: Content) -> Campaign:
         return Campaign(self._id("cmp"), owner, name, content, CampaignStatus.PENDING, self._clock.now_ms())
-
-
-def initials(name: str) -> str:
-    """Up to 3 initials of a brand in capitals, or its first character if it has no letter or digit."""
-    words = [word for word in name.split() if any(character.isalnum() for character in word)]
-    letters = [next(character for character in word if character.isalnum()) for word in words]
-    return "".join(letters).upper()[:INITIALS] or name.strip()[:1]
 
 
 def _campaign(answer: Answer) -> CampaignView | Refused:

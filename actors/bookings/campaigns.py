@@ -27,6 +27,8 @@ PAST = {
 }
 
 
+INITIALS = 3
+
 REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
 """Moves of administrators only. Each replaces the review note or removes it."""
 
@@ -50,16 +52,20 @@ def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
 
 
 def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
-    """Store a campaign, or answer a repetition. The audit is never deleted, so its record tells what a key created."""
+    """Store a campaign, or answer a repetition. The audit record tells what a key created. Once the record is pruned, a
+    repetition is known by the campaign itself, whose id has the key and the body in it."""
     created = unit.audited(message.origin.audit_id)
-    if created is None:
+    if created is None and unit.campaign(message.campaign.id, None) is None:
+        refused = too_many_campaigns(unit, message.campaign.tenant_id, new=message.campaign)
+        if refused is not None:
+            return refused
         keep_new(unit, message.campaign, message.origin)
         return unit.campaign_view(message.campaign)
-    if created != message.campaign.id:
+    if created not in (None, message.campaign.id):
         return Refused(
             Code.IDEMPOTENCY_CONFLICT, "This Idempotency-Key was already used with a different body. Use a new one."
         )
-    known = unit.campaign(created, message.campaign.tenant_id)
+    known = unit.campaign(message.campaign.id, message.campaign.tenant_id)
     assert known is not None, "an audited campaign exists"
     return unit.campaign_view(known)
 
@@ -88,6 +94,9 @@ def edit_campaign(unit: UnitOfWork, message: EditCampaign) -> Answer:
         status = after(CAMPAIGN_MOVES, campaign.status, CampaignMove.EDIT)
         assert status is not None, "a campaign can be edited in every state"
         edited = replace(edited, status=status)
+        refused = _too_many_pending(unit, campaign, edited)
+        if refused is not None:
+            return refused
     unit.keep_campaign(edited)
     unit.audit(message.origin, "campaign.edited", "campaign", campaign.id, _difference(campaign, edited))
     return unit.campaign_view(edited)
@@ -113,9 +122,37 @@ def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
         if sponsor is None:
             return Refused(Code.PROFILE_REQUIRED, "This sponsor has no profile yet, so there is no name to approve.")
         moved = replace(moved, shown_as=sponsor.name)
+    refused = _too_many_pending(unit, campaign, moved)
+    if refused is not None:
+        return refused
     unit.keep_campaign(moved)
     unit.audit(message.origin, f"campaign.{PAST[message.move]}", "campaign", campaign.id, _difference(campaign, moved))
     return unit.campaign_view(moved)
+
+
+def too_many_campaigns(unit: UnitOfWork, tenant_id: str, *, new: Campaign | None) -> Refused | None:
+    """Why the account cannot have this new campaign, which waits for review; None if it can, or if there is none."""
+    if new is None:
+        return None
+    total, most = unit.campaigns_of(tenant_id).total, unit.rules.campaigns
+    if total >= most:
+        words = f"This account has {most} campaigns, the maximum. Edit one of them instead."
+        return Refused(Code.CAMPAIGN_LIMIT, words)
+    return _all_pending(unit, tenant_id)
+
+
+def _too_many_pending(unit: UnitOfWork, before: Campaign, now: Campaign) -> Refused | None:
+    if now.status is not CampaignStatus.PENDING or before.status is CampaignStatus.PENDING:
+        return None
+    return _all_pending(unit, now.tenant_id)
+
+
+def _all_pending(unit: UnitOfWork, tenant_id: str) -> Refused | None:
+    most = unit.rules.pending_campaigns
+    if unit.campaigns_of(tenant_id).pending < most:
+        return None
+    words = f"This account has {most} campaigns that wait for review, the maximum. Wait for a review, or withdraw one."
+    return Refused(Code.CAMPAIGN_LIMIT, words)
 
 
 def is_bookable(campaign: Campaign) -> bool:
@@ -140,3 +177,10 @@ def _audited_fields(campaign: Campaign) -> dict[str, str | None]:
         "shown_as": campaign.shown_as,
         **asdict(campaign.content),
     }
+
+
+def initials(name: str) -> str:
+    """Up to 3 initials of a brand in capitals, or its first character if it has no letter or digit."""
+    words = [word for word in name.split() if any(character.isalnum() for character in word)]
+    letters = [next(character for character in word if character.isalnum()) for word in words]
+    return "".join(letters).upper()[:INITIALS] or name.strip()[:1]

@@ -21,15 +21,23 @@ PAST = {
     BookingMove.REFUND: "refunded",
     BookingMove.DECLINE_REFUND: "refund_declined",
     BookingMove.FAIL_REFUND: "refund_failed",
+    BookingMove.LOSE_DISPUTE: "dispute_lost",
 }
 WORDS = {move: past.replace("_", " ") for move, past in PAST.items()} | {
     BookingMove.OPEN_CHECKOUT: "brought to checkout",
     BookingMove.PAY_TOO_LATE: "paid",
     BookingMove.ORDER_REFUND: "refunded",
+    BookingMove.LOSE_DISPUTE: "lost in a dispute",
 }
 """Moves as words in refusals."""
 
-RELEASING = (BookingMove.RUN_OUT, BookingMove.CANCEL, BookingMove.REFUND, BookingMove.PAY_TOO_LATE)
+RELEASING = (
+    BookingMove.RUN_OUT,
+    BookingMove.CANCEL,
+    BookingMove.REFUND,
+    BookingMove.PAY_TOO_LATE,
+    BookingMove.LOSE_DISPUTE,
+)
 """Moves after which a booking no longer holds its weeks."""
 
 

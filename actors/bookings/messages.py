@@ -12,6 +12,7 @@ from actors.bookings.records import (
     CampaignView,
     Content,
     PackageKind,
+    PaymentState,
     Side,
     Slot,
     Sponsor,
@@ -103,6 +104,15 @@ class OpenCheckout:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepSession:
+    """Store the id of a checkout session that the processor made for a booking. Only its payment counts (ADR 0061)."""
+
+    tenant_id: str
+    booking_id: str
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Cancel a booking that is not paid. Cancelling it again changes nothing."""
 
@@ -113,7 +123,8 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class TakePayment:
-    """The processor reports the payment of a booking. `event_id` is the processor's; each is handled once."""
+    """The processor reports the payment of a booking. `event_id` is the processor's; each is handled once. `session_id`
+    is the checkout session that was paid; None for the page of test mode."""
 
     event_id: str
     booking_id: str
@@ -121,6 +132,7 @@ class TakePayment:
     amount_cents: int
     currency: str
     origin: Origin
+    session_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +146,24 @@ class OrderRefund:
 
 @dataclass(frozen=True, slots=True)
 class SettleRefund:
-    """The processor's decision on a refund: `declined` None means that the money is on its way back. `event_id` is set
-    if it came as an event of the processor."""
+    """The processor's decision on a refund: `declined` None means that the money is on its way back. `event_id` and
+    `payment_id` are set if it came as an event of the processor; the payment must be the booking's."""
 
     booking_id: str
     declined: str | None
     origin: Origin
     event_id: str | None = None
+    payment_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SettleDispute:
+    """The processor reports the state of a dispute: open, won or lost. It names the payment, not the booking."""
+
+    dispute_id: str
+    payment_id: str
+    state: PaymentState
+    origin: Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,10 +236,12 @@ Message = (
     | MoveCampaign
     | Reserve
     | OpenCheckout
+    | KeepSession
     | Cancel
     | TakePayment
     | OrderRefund
     | SettleRefund
+    | SettleDispute
     | PostponeRefund
     | ExpireHold
     | CreateSlot

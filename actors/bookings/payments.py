@@ -16,10 +16,12 @@ class PaymentsRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """The page on which a person pays. `expires_ms` is when it stops accepting money."""
+    """The page on which a person pays. `expires_ms` is when it stops accepting money. `session_id` names the page in the
+    processor's events; None for the page of test mode, which has none."""
 
     url: str
     expires_ms: int
+    session_id: str | None = None
 
 
 class Payments(Protocol):

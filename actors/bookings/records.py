@@ -60,6 +60,16 @@ class BookingStatus(StrEnum):
     REFUNDED = "refunded"
 
 
+class PaymentState(StrEnum):
+    """What the processor last reported about a payment: its refund, or the state of a dispute."""
+
+    REFUNDED = "refunded"
+    REFUND_FAILED = "refund_failed"
+    DISPUTED = "disputed"
+    WON = "won"
+    LOST = "lost"
+
+
 OPEN = (BookingStatus.RESERVED, BookingStatus.CHECKOUT)
 """States in which a booking holds weeks for a time without being paid."""
 
@@ -128,6 +138,9 @@ class Booking:
     `paid_cents` is what arrived: the amount, unless the processor says otherwise; 0 if in another currency. `hold_ms`
     is when an open hold expires. `payment_id` is the processor's id of the payment, used to refund it. `refund_due_ms`
     is set while a refund is due: when to try it (again).
+
+    `sessions` are the ids of its checkout sessions at the processor, separated by spaces; None if the booking was made
+    by a version that did not store them. A `disputed` booking keeps its weeks and is not shown.
     """
 
     id: str
@@ -155,10 +168,27 @@ class Booking:
     refund_due_ms: int | None = None
     payment_issue: str | None = None
     demo: bool = False
+    sessions: str | None = ""
+    cancelled_ms: int | None = None
+    disputed: bool = False
 
     @property
     def week_end_ms(self) -> int:
         return self.week_start_ms + self.weeks * WEEK_MS
+
+    @property
+    def issue(self) -> str | None:
+        """The problem to show. An open dispute hides an earlier one until it is closed."""
+        return "disputed" if self.disputed else self.payment_issue
+
+    def unpaid_until_ms(self, now_ms: int) -> int | None:
+        """When its hold was cancelled or expired; None if it is still open or was ever paid."""
+        if self.payment_id is not None or self.status_at(now_ms) not in (
+            BookingStatus.EXPIRED,
+            BookingStatus.CANCELLED,
+        ):
+            return None
+        return self.hold_ms if self.cancelled_ms is None else self.cancelled_ms
 
     def is_open(self, now_ms: int) -> bool:
         """Whether it holds its weeks without being paid."""
@@ -171,7 +201,7 @@ class Booking:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """The booking that an idempotency key led to; kept for ever (ADR 0017)."""
+    """The booking that an idempotency key led to; kept as long as the booking."""
 
     tenant_id: str
     operation: str
@@ -179,6 +209,17 @@ class IdempotencyRecord:
     fingerprint: bytes
     booking_id: str
     created_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentReport:
+    """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
+    for a refund the payment's."""
+
+    id: str
+    payment_id: str
+    state: PaymentState
+    reported_ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from actors.bookings import changes
-from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, unknown_campaign
-from actors.bookings.messages import Answer, Cancel, DescribeVideo, ExpireHold, OpenCheckout, Reserve
+from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, too_many_campaigns, unknown_campaign
+from actors.bookings.messages import Answer, Cancel, DescribeVideo, ExpireHold, KeepSession, OpenCheckout, Reserve
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -16,7 +16,8 @@ from actors.bookings.records import (
 )
 from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BookingMove
-from actors.bookings.unit_of_work import UnitOfWork
+from actors.bookings.unit_of_work import UnitOfWork, weeks_of
+from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 
@@ -25,13 +26,13 @@ WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 def reserve(unit: UnitOfWork, message: Reserve) -> Answer:
     known = unit.recall(message.tenant_id, message.operation, message.key)
-    if known is not None:
+    booking = None if known is None else unit.booking(known.booking_id)
+    # Without its booking, the key has just been pruned with it, and is a new one.
+    if known is not None and booking is not None:
         if known.fingerprint != message.fingerprint:
             return Refused(
                 Code.IDEMPOTENCY_CONFLICT, "This idempotencyKey was already used with a different body. Use a new one."
             )
-        booking = unit.booking(known.booking_id)
-        assert booking is not None, "a key leads to a booking"
         return unit.view(booking)
     refused = _not_bookable_week(unit, message.week_start_ms)
     if refused is not None:
@@ -71,7 +72,36 @@ def _not_now(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign)
         return Refused(
             Code.HOLD_LIMIT, f"This account has {most} unpaid bookings, the maximum. Pay or cancel one first."
         )
-    return None
+    return _held_too_often(unit, message, slot) or too_many_campaigns(unit, message.tenant_id, new=message.campaign)
+
+
+def _held_too_often(unit: UnitOfWork, message: Reserve, slot: Slot) -> Refused | None:
+    """Why this account has to wait: it has made all holds of the day, or has just held one of these weeks unpaid."""
+    mine, most = unit.bookings_of(message.tenant_id), unit.rules.holds_per_day
+    if sum(booking.created_ms >= _today_ms(unit) for booking in mine) >= most:
+        words = f"This account has reserved {most} times today, the maximum. Try again after 00:00 UTC."
+        return _wait(unit, _today_ms(unit) + DAY_MS, words)
+    weeks = {(slot.id, week_ms) for week_ms in weeks_from(message.week_start_ms, slot.weeks)}
+    ends = [
+        ended_ms + unit.rules.cooldown_ms
+        for booking in mine
+        if (ended_ms := booking.unpaid_until_ms(unit.now_ms)) is not None and not weeks.isdisjoint(weeks_of(booking))
+    ]
+    until_ms = max(ends, default=unit.now_ms)
+    if until_ms <= unit.now_ms:
+        return None
+    minutes = -(-(until_ms - unit.now_ms) // MINUTE_MS)
+    wait = "1 minute" if minutes == 1 else f"{minutes} minutes"
+    words = f"This account has just held this week without paying. Try again in {wait}, or choose another week."
+    return _wait(unit, until_ms, words)
+
+
+def _today_ms(unit: UnitOfWork) -> int:
+    return day_of(unit.now_ms) * DAY_MS
+
+
+def _wait(unit: UnitOfWork, until_ms: int, words: str) -> Refused:
+    return Refused(Code.HOLD_LIMIT, words, -(-(until_ms - unit.now_ms) // SECOND_MS))
 
 
 def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) -> Answer:
@@ -124,13 +154,24 @@ def open_checkout(unit: UnitOfWork, message: OpenCheckout) -> Answer:
     return changes.changed(unit, booking, BookingMove.OPEN_CHECKOUT, message.origin, hold_ms=hold_ms)
 
 
+def keep_session(unit: UnitOfWork, message: KeepSession) -> Answer:
+    booking = unit.booking(message.booking_id, message.tenant_id)
+    if booking is None:
+        return changes.unknown_booking()
+    known = (booking.sessions or "").split()
+    if booking.sessions is not None and message.session_id not in known:
+        booking = replace(booking, sessions=" ".join([*known, message.session_id]))
+        unit.keep_booking(booking)
+    return unit.view(booking)
+
+
 def cancel(unit: UnitOfWork, message: Cancel) -> Answer:
     booking = changes.current(unit, message.booking_id, message.tenant_id, message.origin)
     if booking is None:
         return changes.unknown_booking()
     if booking.status is BookingStatus.CANCELLED:
         return unit.view(booking)
-    return changes.changed(unit, booking, BookingMove.CANCEL, message.origin)
+    return changes.changed(unit, booking, BookingMove.CANCEL, message.origin, cancelled_ms=unit.now_ms)
 
 
 def expire_hold(unit: UnitOfWork, message: ExpireHold) -> Answer:

@@ -2,21 +2,45 @@
 
 from dataclasses import replace
 
-from actors.bookings import changes
-from actors.bookings.messages import Answer, OrderRefund, PostponeRefund, SettleRefund, TakePayment
-from actors.bookings.records import Booking, BookingStatus
+from actors.bookings import changes, disputes
+from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
+from actors.bookings.records import Booking, BookingStatus, BookingView, Mode, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
+from actors.times import DAY_MS
+from actors.values import Code, Refused
+
+UNSTORED_SESSION_MS = DAY_MS
+"""How long after its hold a booking whose checkout sessions were not stored can still be paid. Sessions end earlier."""
 
 
 def take_payment(unit: UnitOfWork, message: TakePayment) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is None:
         return changes.unknown_booking()
+    if not _is_ours(booking, message.session_id, unit.now_ms):
+        return Refused(Code.NOT_FOUND, f"The booking {booking.id} has no checkout session {message.session_id}.")
     if not unit.is_first(message.event_id, booking.id) or booking.payment_id == message.payment_id:
         return unit.view(booking)
+    other = unit.paid_with(message.payment_id)
+    if other is not None:
+        return Refused(Code.INVALID_STATE, f"The payment {message.payment_id} has already paid {other.id}.")
     if booking.payment_id is not None:
         return _paid_twice(unit, booking, message)
+    answer = _paid(unit, booking, message)
+    return _followed(unit, answer.booking, message) if isinstance(answer, BookingView) else answer
+
+
+def _is_ours(booking: Booking, session_id: str | None, now_ms: int) -> bool:
+    """Whether a payment is for this booking: it came through one of its sessions or, in test mode, our own page."""
+    if session_id is None or booking.mode is Mode.TEST:
+        return session_id is None and booking.mode is Mode.TEST
+    if booking.sessions is None:
+        return now_ms < booking.hold_ms + UNSTORED_SESSION_MS
+    return session_id in booking.sessions.split()
+
+
+def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     arrived = message.amount_cents if message.currency == booking.currency else 0
     paid = replace(booking, payment_id=message.payment_id, paid_ms=unit.now_ms, paid_cents=arrived)
     issue = _why_too_late(unit, booking, message)
@@ -27,6 +51,13 @@ def take_payment(unit: UnitOfWork, message: TakePayment) -> Answer:
     return changes.changed(
         unit, paid, BookingMove.PAY_TOO_LATE, message.origin, payment_issue=issue, refund_due_ms=due_ms
     )
+
+
+def _followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
+    """Apply what the processor reported about the payment before the payment itself."""
+    if PaymentState.REFUNDED in {report.state for report in unit.reports(message.payment_id)}:
+        return _refunded(unit, booking, message.origin)
+    return unit.view(disputes.follow(unit, booking, message.origin))
 
 
 def _why_too_late(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> str | None:
@@ -46,6 +77,8 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
         return changes.unknown_booking()
     if booking.status is BookingStatus.REFUNDED:
         return unit.view(booking)
+    if booking.disputed:
+        return Refused(Code.INVALID_STATE, "The payment is disputed, so the payer's bank decides on the money.")
     if booking.status is BookingStatus.REFUNDING:
         if booking.refund_due_ms is None:
             # The processor declined it before. An administrator may have it tried again.
@@ -69,23 +102,31 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is None:
         return changes.unknown_booking()
+    if message.payment_id is not None and message.payment_id != booking.payment_id:
+        return _remember_refund(unit, booking, message, message.payment_id)
     if message.event_id is not None and not unit.is_first(message.event_id, booking.id):
         return unit.view(booking)
     if message.declined is not None:
         return _refund_declined(unit, booking, message)
     if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
         return unit.view(booking)
+    return _refunded(unit, booking, message.origin)
+
+
+def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin) -> Answer:
     if booking.status is BookingStatus.PAID:
         # Refunded by hand at the processor's, without an order here.
-        booking = changes.apply(unit, booking, BookingMove.ORDER_REFUND, message.origin) or booking
+        booking = changes.apply(unit, booking, BookingMove.ORDER_REFUND, origin) or booking
     return changes.changed(
-        unit,
-        booking,
-        BookingMove.REFUND,
-        message.origin,
-        refunded_cents=booking.paid_cents,
-        refund_due_ms=None,
+        unit, booking, BookingMove.REFUND, origin, refunded_cents=booking.paid_cents, refund_due_ms=None
     )
+
+
+def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
+    """Remember the refund of a payment that is not the booking's: the payment's own event may still come."""
+    state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
+    unit.keep_report(PaymentReport(payment_id, payment_id, state, unit.now_ms))
+    return Refused(Code.INVALID_STATE, f"The booking {booking.id} was not paid with {payment_id}.")
 
 
 def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
@@ -112,7 +153,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
             booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
-        case BookingStatus.REFUNDED if message.event_id is not None:
+        case BookingStatus.REFUNDED if message.event_id is not None and not disputes.is_lost(unit, booking):
             return changes.changed(
                 unit,
                 booking,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.bookings import campaigns, reservations, settlement, slots
+from actors.bookings import campaigns, disputes, reservations, settlement, slots
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -18,6 +18,7 @@ from actors.bookings.messages import (
     EditCampaign,
     EditSlot,
     ExpireHold,
+    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -26,9 +27,11 @@ from actors.bookings.messages import (
     Reserve,
     RetireSlot,
     SaveProfile,
+    SettleDispute,
     SettleRefund,
     TakePayment,
 )
+from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import BookingRules, Decision, Snapshot, UnitOfWork, Week
 
 __all__ = ["BookingRules", "Decision", "LockSet", "Snapshot", "Week", "decide", "rows_to_lock"]
@@ -40,6 +43,8 @@ class LockSet:
 
     `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
     the weeks of named bookings count, too. `audit_ids` are records that new campaigns may have from an earlier attempt.
+    `payment_ids` lead to the bookings paid with them. `campaigns_of` are tenants whose campaigns are counted. Of sponsors,
+    all bookings created at `recent_ms` or later are read besides the open ones.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -49,11 +54,15 @@ class LockSet:
     keys: tuple[tuple[str, str, str], ...] = ()
     event_ids: tuple[str, ...] = ()
     audit_ids: tuple[str, ...] = ()
+    payment_ids: tuple[str, ...] = ()
+    campaigns_of: tuple[str, ...] = ()
     from_week_ms: int | None = None
+    recent_ms: int | None = None
 
 
-def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
+def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order. `recent_ms` is the creation of
+    the oldest booking that counts for a new hold."""
     rows: defaultdict[str, set[Any]] = defaultdict(set)
     weeks: list[int] = []
     for message in messages:
@@ -63,13 +72,21 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
             case CreateCampaign(campaign=campaign, origin=origin):
                 rows["tenant_ids"].add(campaign.tenant_id)
                 rows["campaign_ids"].add(campaign.id)
+                rows["campaigns_of"].add(campaign.tenant_id)
                 rows["audit_ids"].add(origin.audit_id)
-            case EditCampaign(campaign_id=campaign_id) | MoveCampaign(campaign_id=campaign_id):
+            case EditCampaign(campaign_id=campaign_id, tenant_id=tenant_id):
                 rows["campaign_ids"].add(campaign_id)
+                rows["campaigns_of"].add(tenant_id)
+            case MoveCampaign(campaign_id=campaign_id, tenant_id=owner, move=move):
+                rows["campaign_ids"].add(campaign_id)
+                if owner is not None and move is CampaignMove.SUBMIT:
+                    rows["campaigns_of"].add(owner)
             case Reserve():
                 rows["tenant_ids"].add(message.tenant_id)
                 if message.campaign is None:
                     rows["campaign_ids"].add(message.campaign_id)
+                else:
+                    rows["campaigns_of"].add(message.tenant_id)
                 rows["slot_ids"].add(message.slot_id)
                 rows["keys"].add((message.tenant_id, message.operation, message.key))
                 weeks.append(message.week_start_ms)
@@ -77,15 +94,19 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 rows["slot_ids"].add(slot.id)
             case EditSlot(slot_id=slot_id) | RetireSlot(slot_id=slot_id):
                 rows["slot_ids"].add(slot_id)
-            case TakePayment(booking_id=booking_id, event_id=event_id):
+            case TakePayment(booking_id=booking_id, event_id=event_id, payment_id=payment_id):
                 rows["booking_ids"].add(booking_id)
                 rows["event_ids"].add(event_id)
-            case SettleRefund(booking_id=booking_id, event_id=event_id):
+                rows["payment_ids"].add(payment_id)
+            case SettleRefund(booking_id=booking_id, event_id=event, payment_id=payment):
                 rows["booking_ids"].add(booking_id)
-                if event_id is not None:
-                    rows["event_ids"].add(event_id)
+                rows["event_ids"].update(filter(None, [event]))
+                rows["payment_ids"].update(filter(None, [payment]))
+            case SettleDispute(payment_id=payment_id):
+                rows["payment_ids"].add(payment_id)
             case (
                 OpenCheckout(booking_id=booking_id)
+                | KeepSession(booking_id=booking_id)
                 | Cancel(booking_id=booking_id)
                 | OrderRefund(booking_id=booking_id)
                 | PostponeRefund(booking_id=booking_id)
@@ -93,7 +114,11 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 | DescribeVideo(booking_id=booking_id)
             ):
                 rows["booking_ids"].add(booking_id)
-    return LockSet(**{name: tuple(sorted(ids)) for name, ids in rows.items()}, from_week_ms=min(weeks, default=None))
+    return LockSet(
+        **{name: tuple(sorted(ids)) for name, ids in rows.items() if ids},
+        from_week_ms=min(weeks, default=None),
+        recent_ms=recent_ms if weeks else None,
+    )
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: BookingRules) -> Decision:
@@ -118,6 +143,8 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return reservations.reserve(unit, message)
         case OpenCheckout():
             return reservations.open_checkout(unit, message)
+        case KeepSession():
+            return reservations.keep_session(unit, message)
         case Cancel():
             return reservations.cancel(unit, message)
         case TakePayment():
@@ -126,6 +153,8 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return settlement.order_refund(unit, message)
         case SettleRefund():
             return settlement.settle_refund(unit, message)
+        case SettleDispute():
+            return disputes.settle_dispute(unit, message)
         case PostponeRefund():
             return settlement.postpone_refund(unit, message)
         case ExpireHold():

@@ -82,13 +82,15 @@ class LedgerStore(Protocol):
         Named bookings, and those of idempotency keys, lead to their sponsor, campaign and slot; campaigns lead to their
         sponsor; sponsors lead to their open bookings; slots lead to their taken weeks from `locks.from_week_ms` or the
         earliest such booking on, and those to the bookings that hold them, with all of their weeks (but not their
-        sponsors and campaigns). `delivered` is read for named bookings and those of idempotency keys, `audited` before
-        the locks. A record with an existing id raises `Contended`.
+        sponsors and campaigns). Payments lead to the bookings paid with them, as if these were named, to their reports
+        and to the administrators. With `locks.recent_ms`, sponsors also lead to their bookings created since. `delivered`
+        is read for named bookings and those of idempotency keys, `audited` before the locks on rows. A record with an
+        existing id, or a payment that another booking has, raises `Contended`.
 
-        Locks sponsors, campaigns, slots and bookings, in this order, each sorted; the weeks of a slot change only under
-        the slot's lock. A batch id that is already in the journal is not decided again: its decision is returned. If
-        the decision is `visible`, increments the revision and announces `TOPIC` with the commit. Raises
-        `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        Locks the names of payments and of accounts whose campaigns are counted, then sponsors, campaigns, slots and
+        bookings, in this order, each sorted; the weeks of a slot change only under the slot's lock. A batch id that is
+        already in the journal is not decided again: its decision is returned. If the decision is `visible`, increments
+        the revision and announces `TOPIC` with the commit. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
 

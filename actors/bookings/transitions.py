@@ -27,7 +27,8 @@ class CampaignMove(StrEnum):
 
 class BookingMove(StrEnum):
     """Moves of a booking. `PAY` is a payment for weeks that the booking holds or can still get. `PAY_TOO_LATE` is one
-    that has to be refunded: the weeks are gone or the booking was cancelled. `FAIL_REFUND`: a refund did not arrive."""
+    that has to be refunded: the weeks are gone or the booking was cancelled. `FAIL_REFUND`: a refund did not arrive.
+    `LOSE_DISPUTE`: the payer's bank has taken the money back."""
 
     OPEN_CHECKOUT = "open_checkout"
     PAY = "pay"
@@ -38,6 +39,7 @@ class BookingMove(StrEnum):
     REFUND = "refund"
     DECLINE_REFUND = "decline_refund"
     FAIL_REFUND = "fail_refund"
+    LOSE_DISPUTE = "lose_dispute"
 
 
 CAMPAIGN_MOVES: Mapping[CampaignStatus, Mapping[CampaignMove, CampaignStatus]] = {
@@ -81,10 +83,12 @@ BOOKING_MOVES: Mapping[BookingStatus, Mapping[BookingMove, BookingStatus]] = {
     },
     BookingStatus.PAID: {
         BookingMove.ORDER_REFUND: BookingStatus.REFUNDING,
+        BookingMove.LOSE_DISPUTE: BookingStatus.REFUNDED,
     },
     BookingStatus.REFUNDING: {
         BookingMove.REFUND: BookingStatus.REFUNDED,
         BookingMove.DECLINE_REFUND: BookingStatus.PAID,
+        BookingMove.LOSE_DISPUTE: BookingStatus.REFUNDED,
     },
     # Only money moves these three: a payment that was already under way, or a refund that came back.
     BookingStatus.EXPIRED: {

@@ -16,11 +16,12 @@ from actors.bookings.records import (
     CampaignView,
     IdempotencyRecord,
     Mode,
+    PaymentReport,
     Slot,
     Sponsor,
 )
-from actors.times import MINUTE_MS
-from actors.values import Agent, AuditRecord
+from actors.times import DAY_MS, MINUTE_MS, day_of
+from actors.values import Agent, AuditRecord, OutboxMessage
 from actors.weeks import weeks_from
 
 Week = tuple[str, int]
@@ -29,20 +30,38 @@ Week = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class BookingRules:
-    """Limits of bookings and payments. `mode` applies to new bookings; only those of this mode can be paid."""
+    """Limits of bookings, campaigns and payments. `mode` applies to new bookings; only those of this mode can be paid."""
 
     hold_ms: int = 30 * MINUTE_MS
     open_holds: int = 3
+    holds_per_day: int = 20
+    cooldown_ms: int = 60 * MINUTE_MS
     horizon_weeks: int = 26
+    campaigns: int = 200
+    pending_campaigns: int = 20
     currency: str = "usd"
     mode: Mode = Mode.TEST
+
+    def counted_from_ms(self, now_ms: int) -> int:
+        """The creation of the oldest booking that can matter for a new hold: today's count, and holds that end within
+        the cool-down. A hold lasts twice its time at most."""
+        return min(day_of(now_ms) * DAY_MS, now_ms - self.cooldown_ms - 2 * self.hold_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignCounts:
+    """The campaigns of an account, and how many of them wait for review."""
+
+    total: int = 0
+    pending: int = 0
 
 
 @dataclass(slots=True)
 class Snapshot:
     """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
     has the impressions and clicks of bookings, `events` the named events that were already handled, `audited` the targets
-    of the named audit records."""
+    of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant, and `administrators`
+    are the recipients of mails about disputes."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
@@ -53,6 +72,9 @@ class Snapshot:
     events: set[str] = field(default_factory=set)
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
     audited: dict[str, str] = field(default_factory=dict)
+    reports: dict[str, PaymentReport] = field(default_factory=dict)
+    campaign_counts: dict[str, CampaignCounts] = field(default_factory=dict)
+    administrators: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -61,7 +83,7 @@ class Decision:
 
     Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
     contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
-    processor's event and a booking. `visible`: the public may see a difference.
+    processor's event and a booking, handled at `decided_ms`. `visible`: the public may see a difference.
     """
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
@@ -72,7 +94,10 @@ class Decision:
     weeks_taken: dict[Week, str] = field(default_factory=dict)
     remembered: list[IdempotencyRecord] = field(default_factory=list)
     events: list[tuple[str, str]] = field(default_factory=list)
+    decided_ms: int = 0
+    reports: dict[str, PaymentReport] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
     visible: bool = False
     answers: list[Answer] = field(default_factory=list)
 
@@ -83,7 +108,7 @@ class UnitOfWork:
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: BookingRules) -> None:
         self.now_ms = now_ms
         self.rules = rules
-        self.decision = Decision()
+        self.decision = Decision(decided_ms=now_ms)
         self._snapshot = snapshot
         # An open booking holds all its weeks, also those before the first week that was read.
         self._held = {
@@ -127,10 +152,37 @@ class UnitOfWork:
     def holds_its_weeks(self, booking: Booking) -> bool:
         return all(self._weeks.get(week) == booking.id for week in weeks_of(booking))
 
+    def bookings_of(self, tenant_id: str) -> list[Booking]:
+        """The bookings of an account that were read: all open ones, and those that a new hold has to count."""
+        return [booking for booking in self._bookings().values() if booking.tenant_id == tenant_id]
+
     def open_holds(self, tenant_id: str) -> int:
         """How many unpaid bookings of an account hold weeks."""
-        bookings = self._snapshot.bookings | self.decision.bookings
-        return sum(booking.tenant_id == tenant_id and booking.is_open(self.now_ms) for booking in bookings.values())
+        return sum(booking.is_open(self.now_ms) for booking in self.bookings_of(tenant_id))
+
+    def paid_with(self, payment_id: str) -> Booking | None:
+        """The booking that was paid with a payment. Before payments were unique there may have been several: the first."""
+        paid = (booking for booking in self._bookings().values() if booking.payment_id == payment_id)
+        return min(paid, key=lambda booking: (booking.paid_ms or 0, booking.id), default=None)
+
+    def reports(self, payment_id: str | None) -> list[PaymentReport]:
+        reports = self._snapshot.reports | self.decision.reports
+        return [report for report in reports.values() if report.payment_id == payment_id]
+
+    def campaigns_of(self, tenant_id: str) -> CampaignCounts:
+        """How many campaigns an account has, those of this batch included."""
+        counts = self._snapshot.campaign_counts.get(tenant_id, CampaignCounts())
+        total, pending = counts.total, counts.pending
+        for campaign in self.decision.campaigns.values():
+            if campaign.tenant_id == tenant_id:
+                before = self._snapshot.campaigns.get(campaign.id)
+                total += before is None
+                pending += _waits(campaign) - _waits(before)
+        return CampaignCounts(total, pending)
+
+    @property
+    def administrators(self) -> tuple[str, ...]:
+        return self._snapshot.administrators
 
     def recall(self, tenant_id: str, operation: str, key: str) -> IdempotencyRecord | None:
         return self._remembered.get((tenant_id, operation, key))
@@ -150,6 +202,9 @@ class UnitOfWork:
     def campaign_view(self, campaign: Campaign) -> CampaignView:
         sponsor = self.sponsor(campaign.tenant_id)
         return CampaignView(campaign, None if sponsor is None else sponsor.name)
+
+    def _bookings(self) -> dict[str, Booking]:
+        return self._snapshot.bookings | self.decision.bookings
 
     # Writing.
 
@@ -189,6 +244,9 @@ class UnitOfWork:
         self.decision.events.append((event_id, booking_id))
         return True
 
+    def keep_report(self, report: PaymentReport) -> None:
+        self.decision.reports[report.id] = report
+
     def audit(
         self, origin: Origin, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
     ) -> None:
@@ -219,6 +277,10 @@ class UnitOfWork:
             if booking_id is not None:
                 self.decision.weeks_taken[week] = booking_id
         return self.decision
+
+
+def _waits(campaign: Campaign | None) -> bool:
+    return campaign is not None and campaign.status is CampaignStatus.PENDING
 
 
 def weeks_of(booking: Booking) -> list[Week]:

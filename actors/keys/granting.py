@@ -6,7 +6,7 @@ Source of the rules: ADR 0006.
 from collections.abc import Iterable, Sequence
 
 from actors.keys.messages import ByAccount, ByKey, Issue, Key, Revoke
-from actors.keys.standing import account_scopes, held_scopes, is_live
+from actors.keys.standing import ADMIN_SCOPES, account_scopes, held_scopes, is_live
 from actors.values import Account, Code, Refused, Scope
 
 
@@ -15,8 +15,10 @@ def refused_grant(
 ) -> Refused | None:
     """Why the granter cannot issue this key, or None: its key has ended, or it lacks a scope. `giver` is the granting
     key, if a key grants; `admin` says whether the account is an administrator."""
-    scopes = issue.key.scopes
-    match issue.granted_by:
+    scopes, granter = issue.key.scopes, issue.granted_by
+    if granter is not None and not granter.administers and admin and _administers(issue.key):
+        return _passkey_required()
+    match granter:
         case None:
             return _not_an_administrator(issue, admin=admin)
         case ByAccount():
@@ -27,6 +29,16 @@ def refused_grant(
             if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
                 return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
             return _lacking("This key", scopes or Scope, held_scopes(giver, admin=admin))
+
+
+def _administers(key: Key) -> bool:
+    """Whether a key is to administer: a full one that carries it, or a scoped one with such a scope."""
+    return key.admin if key.scopes is None else not ADMIN_SCOPES.isdisjoint(key.scopes)
+
+
+def _passkey_required() -> Refused:
+    words = "Only a session that has shown a passkey can grant the rights of an administrator."
+    return Refused(Code.FORBIDDEN, words, hint="/api/v1/account/passkeys")
 
 
 def may_revoke(revoke: Revoke, key: Key) -> bool:

@@ -90,14 +90,19 @@ class CompleteClaim:
 
 @dataclass(frozen=True, slots=True)
 class ByKey:
-    """A key of the account grants: the scopes it holds at commit time, and none once it has ended."""
+    """A key of the account grants: the scopes it holds at commit time, and none once it has ended. Only one that
+    `administers` grants administrator scopes."""
 
     key_id: str
+    administers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ByAccount:
-    """A signed-in person grants: any scopes that a full key of the account holds at commit time, or a full key."""
+    """A signed-in person grants: any scopes that a full key of the account holds at commit time, or a full key. Only one who
+    `administers` grants administrator scopes, or an administrator's full key."""
+
+    administers: bool = True
 
 
 Granter = ByKey | ByAccount

@@ -50,6 +50,102 @@ works for this service will ever ask you for it.
 If you did not ask for this, ignore this message: nothing happens without the
 code.
 """
+_PASSKEY_ADDED = """\
+Hello,
+
+A passkey was added to your account at
+{site}
+Its name: {name}
+
+From now on, signing in takes a passkey after the emailed code.
+
+If you did not add it, somebody else is signed in to your account. Sign in,
+remove the passkey and end the sessions that you do not know, all on the
+dashboard. If you cannot sign in, ask the people who run this service.
+"""
+_PASSKEY_REMOVED = """\
+Hello,
+
+A passkey was removed from your account at
+{site}
+Its name: {name}
+
+Without any passkey left, signing in takes the emailed code alone.
+
+If you did not remove it, somebody else is signed in to your account. Sign in
+and end the sessions that you do not know, on the dashboard.
+"""
+_DELETION_CODE = """\
+Hello,
+
+Somebody who is signed in to your account asked to delete it, at
+{site}
+This is the code that confirms it:
+
+{code}
+
+It is valid for {minutes}, until {until} UTC. After the confirmation you have
+some days to change your mind.
+
+If you did not ask for this, do not enter or pass on the code, and end the
+sessions that you do not know at
+{site}/dashboard
+"""
+_DELETION_SCHEDULED = """\
+Hello,
+
+Your account will be deleted on {day}, at
+{site}
+Until then it works as before. Then its keys and sessions end, and its data is
+erased. Records of payments stay as long as the law requires.
+
+To keep the account, sign in before then and choose "Keep this account" at
+{site}/account/delete
+"""
+_DELETION_UNDONE = """\
+Hello,
+
+Your account is not going to be deleted. Somebody who is signed in to it undid
+the deletion, at
+{site}/account/delete
+"""
+_ACCOUNT_DELETED = """\
+Hello,
+
+Your account was deleted, as you asked, at
+{site}
+Its keys and sessions have ended, and its data is being erased. Records of
+payments stay as long as the law requires. This is the last mail about it.
+"""
+_DISPUTE_OPENED = """\
+Hello,
+
+A payer has disputed the payment of booking {booking} ({slot})
+with the bank. The payment is {payment}.
+
+The booking keeps its weeks, but it is not shown until the dispute is closed.
+Answer the dispute at the payment processor. The booking is in this list:
+{site}/admin/bookings
+"""
+_DISPUTE_WON = """\
+Hello,
+
+The dispute about the payment of booking {booking} ({slot})
+was decided in your favour. The payment is {payment}.
+
+The booking is shown again in what is left of its weeks:
+{site}/admin/bookings
+"""
+_DISPUTE_LOST = """\
+Hello,
+
+The dispute about the payment of booking {booking} ({slot})
+was lost: the payer's bank has taken the money back. The payment is
+{payment}.
+
+The booking counts as refunded, and its weeks are free again:
+{site}/admin/bookings
+"""
 _NEW_KEY = """\
 Hello,
 
@@ -95,6 +191,15 @@ and you need not be signed in:
 TEMPLATES = {
     "claim_code": ("Your code to claim an API key", _CLAIM_CODE),
     "sign_in_code": ("Your code to sign in", _SIGN_IN_CODE),
+    "passkey_added": ("A passkey was added to your account", _PASSKEY_ADDED),
+    "passkey_removed": ("A passkey was removed from your account", _PASSKEY_REMOVED),
+    "deletion_code": ("Your code to delete your account", _DELETION_CODE),
+    "deletion_scheduled": ("Your account will be deleted", _DELETION_SCHEDULED),
+    "deletion_undone": ("Your account is kept", _DELETION_UNDONE),
+    "account_deleted": ("Your account was deleted", _ACCOUNT_DELETED),
+    "dispute_opened": ("A payment is disputed", _DISPUTE_OPENED),
+    "dispute_won": ("A dispute was won", _DISPUTE_WON),
+    "dispute_lost": ("A dispute was lost", _DISPUTE_LOST),
     "new_key": ("A new API key on your account", _NEW_KEY),
     "new_session": ("A new sign-in to your account", _NEW_SESSION),
     "new_administrator": ("You are now an administrator", _NEW_ADMINISTRATOR),

@@ -37,6 +37,7 @@ from actors.sessions.messages import (
     Touch,
     UseLink,
 )
+from actors.sessions.second_factor import PasskeyNeeded, PendingSignIn
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock, unusable_link
 from actors.sessions.store import SessionStore
 from actors.times import HOUR_MS, MINUTE_MS, SECOND_MS
@@ -69,6 +70,17 @@ class StartedSession:
 
     def __repr__(self) -> str:
         return f"<StartedSession {self.session.id}>"
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedSession:
+    """A sign-in that waits for a passkey. `token` is available in clear only here."""
+
+    token: str
+    pending: PendingSignIn
+
+    def __repr__(self) -> str:
+        return f"<AwaitedSession {self.pending.id}>"
 
 
 class SessionKeeper(Actor[Message, Answer]):
@@ -119,9 +131,9 @@ class SessionKeeper(Actor[Message, Answer]):
 
     async def complete_sign_in(
         self, email: str, code: str, browser: str | None, network: str, agent_words: str
-    ) -> StartedSession | Refused:
-        """Start a session for the account of `email` with the code that `browser` asked for. The account is created if
-        it does not exist.
+    ) -> StartedSession | AwaitedSession | Refused:
+        """Start a session for the account of `email` with the code that `browser` asked for, or a sign-in that waits for
+        a passkey if the account has one. The account is created if it does not exist.
 
         `agent_words` is the browser's User-Agent. If the account has too many sessions, the least recently used ones
         end.
@@ -133,7 +145,7 @@ class SessionKeeper(Actor[Message, Answer]):
         network_id = count_id(self._secret, TEMPLATE, email, network)
         told = self._notice(email)
         message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit, told)
-        return _started(token, await self.ask_for(message, Kept, Refused))
+        return _started(token, await self.ask(message))
 
     async def issue_link(self, email: str, agent: Agent) -> str:
         """The token of a new link that signs in one browser as `email`, once, within `LINK_LIFE_MS`."""
@@ -143,13 +155,13 @@ class SessionKeeper(Actor[Message, Answer]):
         await self.ask_for(IssueLink(link, self._audit(agent, "session.link_issued", "account", email)), LinkIssued)
         return token
 
-    async def use_link(self, link_token: str, agent_words: str) -> StartedSession | Refused:
-        """Start a session with an operator's link. The account is created if it does not exist."""
+    async def use_link(self, link_token: str, agent_words: str) -> StartedSession | AwaitedSession | Refused:
+        """The same with an operator's link."""
         if not is_sign_in_link_token(link_token):
             return unusable_link()
         token, session, audit = self._session("", agent_words, "session.started_by_link")
         message = UseLink(digest(link_token), session, self._id("ten"), audit, self._notice(""))
-        return _started(token, await self.ask_for(message, Kept, Refused))
+        return _started(token, await self.ask(message))
 
     def _session(self, email: str, agent_words: str, action: str) -> tuple[str, Session, AuditRecord]:
         """A session that does not exist yet, its token, and the record of its start."""
@@ -224,8 +236,15 @@ class SessionKeeper(Actor[Message, Answer]):
         )
 
 
-def _started(token: str, answer: Kept | Refused) -> StartedSession | Refused:
-    return answer if isinstance(answer, Refused) else StartedSession(token, answer.session)
+def _started(token: str, answer: Answer) -> StartedSession | AwaitedSession | Refused:
+    assert isinstance(answer, Kept | PasskeyNeeded | Refused)
+    match answer:
+        case Kept(session):
+            return StartedSession(token, session)
+        case PasskeyNeeded(pending):
+            return AwaitedSession(token, pending)
+        case Refused():
+            return answer
 
 
 def _no_browser() -> Refused:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from actors.codes import EmailedCode
 from actors.letters import Draft
+from actors.sessions.second_factor import SecondFactorAnswer, SecondFactorMessage
 from actors.values import AuditRecord, OutboxMessage, Refused, Tier
 
 
@@ -36,7 +37,7 @@ class SignInLink:
 @dataclass(frozen=True, slots=True)
 class Session:
     """One browser session at rest. `agent` is the browser's User-Agent, at most 200 characters. Use extends
-    `expires_ms`. Revoking a session sets `expires_ms` to that moment."""
+    `expires_ms`. Revoking a session sets `expires_ms` to that moment. `passkey_ms` is when it last showed a passkey."""
 
     id: str
     token_hash: bytes
@@ -46,6 +47,7 @@ class Session:
     seen_ms: int
     expires_ms: int
     revoked_ms: int | None = None
+    passkey_ms: int | None = None
 
     def is_live(self, now_ms: int) -> bool:
         return self.revoked_ms is None and now_ms < self.expires_ms
@@ -131,7 +133,7 @@ class EndSessions:
     audit: AuditRecord
 
 
-Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSession | EndSessions
+Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSession | EndSessions | SecondFactorMessage
 
 
 # Answers.
@@ -161,4 +163,4 @@ class LinkIssued:
     """Committed: the link works."""
 
 
-Answer = CodeSent | Kept | LinkIssued | SessionsEnded | Refused
+Answer = CodeSent | Kept | LinkIssued | SessionsEnded | SecondFactorAnswer | Refused

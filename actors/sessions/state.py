@@ -1,15 +1,15 @@
-"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012 and 0056.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012, 0056 and 0058.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from actors.codes import CodeRules, guess, renew, wrong_code
-from actors.letters import LetterBook, LetterCount, LetterRules
+from actors.codes import guess, renew, wrong_code
+from actors.letters import LetterBook
 from actors.notices import Ending, telling
 from actors.sessions.messages import (
     Answer,
@@ -24,96 +24,18 @@ from actors.sessions.messages import (
     Session,
     SessionsEnded,
     SignIn,
-    SignInLink,
     StartSignIn,
     Touch,
     UseLink,
 )
-from actors.times import DAY_MS, HOUR_MS
+from actors.sessions.passkeys import Passkeys
+from actors.sessions.rows import Decision, LockSet, SessionRules, Snapshot, rows_to_lock
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
+
+__all__ = ["Decision", "LockSet", "SessionRules", "Snapshot", "decide", "rows_to_lock", "unusable_link"]
 
 LABEL_LENGTH = 100
 """Characters of a browser's name for itself in a mail."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionRules:
-    """Limits of sign-ins and sessions. Times are in milliseconds."""
-
-    life_ms: int = 30 * DAY_MS
-    touch_ms: int = HOUR_MS
-    per_account: int = 20
-    notices_per_hour: int = 20
-    codes: CodeRules = field(default_factory=CodeRules)
-    letters: LetterRules = field(default_factory=LetterRules)
-
-
-@dataclass(slots=True)
-class Snapshot:
-    """The rows of a batch. The same class holds the changes of a decision. `sign_ins` are by email and browser.
-    `sessions` has the named ones, and all live ones of emails that sign in."""
-
-    sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
-    letters: dict[bytes, LetterCount] = field(default_factory=dict)
-    links: dict[bytes, SignInLink] = field(default_factory=dict)
-    accounts: dict[str, Account] = field(default_factory=dict)
-    sessions: dict[str, Session] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Decision:
-    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts."""
-
-    changed: Snapshot = field(default_factory=Snapshot)
-    tenants: list[Tenant] = field(default_factory=list)
-    outbox: list[OutboxMessage] = field(default_factory=list)
-    audits: list[AuditRecord] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class LockSet:
-    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in or end all sessions:
-    their accounts and live sessions are read, too. The store adds the emails of links to them."""
-
-    sign_ins: tuple[tuple[str, bytes], ...]
-    letter_ids: tuple[bytes, ...]
-    link_hashes: tuple[bytes, ...]
-    entering: tuple[str, ...]
-    session_ids: tuple[str, ...]
-
-
-def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    sign_ins: set[tuple[str, bytes]] = set()
-    letter_ids: set[bytes] = set()
-    link_hashes: set[bytes] = set()
-    entering: set[str] = set()
-    session_ids: set[str] = set()
-    for message in messages:
-        match message:
-            case StartSignIn(email=email, browser=browser, draft=draft):
-                sign_ins.add((email, browser))
-                letter_ids.update(draft.count_ids)
-            case CompleteSignIn(session=session, browser=browser, network_id=network_id):
-                sign_ins.add((session.email, browser))
-                letter_ids.add(network_id)
-                entering.add(session.email)
-            case IssueLink(link=link):
-                link_hashes.add(link.token_hash)
-            case UseLink(token_hash=token_hash):
-                link_hashes.add(token_hash)
-            case Touch(session_id=session_id) | EndSession(session_id=session_id):
-                session_ids.add(session_id)
-            case EndSessions(email=email):
-                entering.add(email)
-    return LockSet(
-        tuple(sorted(sign_ins)),
-        tuple(sorted(letter_ids)),
-        tuple(sorted(link_hashes)),
-        tuple(sorted(entering)),
-        tuple(sorted(session_ids)),
-    )
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
@@ -133,6 +55,16 @@ class _Batch:
         self._rules = rules
         self.decision = Decision()
         self._letters = LetterBook(snapshot.letters, self.decision.changed.letters)
+        self._passkeys = Passkeys(
+            snapshot.second_factor,
+            self.decision.changed.second_factor,
+            self.decision.audits,
+            self.decision.outbox,
+            self,
+            now_ms,
+            rules.passkeys,
+            rules.life_ms,
+        )
 
     def handle(self, message: Message) -> Answer:
         match message:
@@ -150,6 +82,8 @@ class _Batch:
                 return self._end(message)
             case EndSessions():
                 return self._end_all(message)
+            case _:
+                return self._passkeys.handle(message)
 
     def _start(self, start: StartSignIn) -> Answer:
         sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
@@ -174,7 +108,7 @@ class _Batch:
         # A code starts one session only. 0 lies in the past for the clock of every node.
         self._keep_sign_in(replace(guessed, code_expires_ms=0))
         self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
-        return self._begin(session, complete)
+        return self._enter(session, complete)
 
     def _issue_link(self, issue: IssueLink) -> Answer:
         self.decision.changed.links[issue.link.token_hash] = issue.link
@@ -187,17 +121,27 @@ class _Batch:
         if link is None or link.used_ms is not None or self._now_ms >= link.expires_ms:
             return unusable_link()
         self.decision.changed.links[link.token_hash] = replace(link, used_ms=self._now_ms)
-        return self._begin(replace(use.session, email=link.email), use)
+        return self._enter(replace(use.session, email=link.email), use)
 
-    def _begin(self, session: Session, by: CompleteSignIn | UseLink) -> Kept:
-        """Start a session. Creates its account, ends surplus sessions, and tells the owner."""
-        changes = self._make_account(session.email, by.tenant_id)
+    def _enter(self, session: Session, by: CompleteSignIn | UseLink) -> Answer:
+        """Start a session and create its account, or wait for a passkey if the account has one."""
+        if self._passkeys.of(session.email):
+            return self._passkeys.await_passkey(session, replace(by.audit, actor_email=session.email))
+        return self.begin(session, by.audit, by.notice, self._make_account(session.email, by.tenant_id))
+
+    def begin(
+        self,
+        session: Session,
+        audit: AuditRecord,
+        notice: OutboxMessage | None,
+        changes: Mapping[str, list[str | None]] | None = None,
+    ) -> Kept:
+        """Start a session of an existing account, end surplus ones, and tell the owner. `changes` came with it."""
         ended = self._make_room(session.email)
-        if ended:
-            changes["ended"] = ended
-        self._keep_session(session)
-        self.decision.audits.append(replace(by.audit, actor_email=session.email, changes=json.dumps(changes)))
-        for message in telling(by.notice, Ending.SESSION, session.id, session.agent[:LABEL_LENGTH]):
+        told = {**(changes or {}), **({"ended": ended} if ended else {})}
+        self.keep_session(session)
+        self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(told)))
+        for message in telling(notice, Ending.SESSION, session.id, session.agent[:LABEL_LENGTH]):
             self.decision.outbox.append(replace(message, recipient=session.email))
         return Kept(session)
 
@@ -211,44 +155,43 @@ class _Batch:
 
     def _make_room(self, email: str) -> list[str | None]:
         """End the least recently used sessions, so that one more is allowed; returns their ids."""
-        known = self._snapshot.sessions | self.decision.changed.sessions
-        live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
-        live.sort(key=lambda each: (each.seen_ms, each.id))
+        live = self.live_sessions(email)
         ended = live[: max(0, len(live) + 1 - self._rules.per_account)]
         for each in ended:
-            self._keep_session(self._ended(each))
+            self.keep_session(self._ended(each))
         return [each.id for each in ended]
 
-    def _end_all(self, order: EndSessions) -> Answer:
+    def live_sessions(self, email: str) -> list[Session]:
+        """The live sessions of an account in `LockSet.entering`, least recently used first."""
         known = self._snapshot.sessions | self.decision.changed.sessions
-        ended = [
-            each
-            for each in known.values()
-            if each.email == order.email and each.id != order.kept and each.is_live(self._now_ms)
-        ]
+        live = [each for each in known.values() if each.email == email and each.is_live(self._now_ms)]
+        return sorted(live, key=lambda each: (each.seen_ms, each.id))
+
+    def _end_all(self, order: EndSessions) -> Answer:
+        ended = [each for each in self.live_sessions(order.email) if each.id != order.kept]
         for each in ended:
-            self._keep_session(self._ended(each))
+            self.keep_session(self._ended(each))
         ids = tuple(each.id for each in ended)
         if ids:
             self.decision.audits.append(replace(order.audit, changes=json.dumps({"ended": ids})))
         return SessionsEnded(ids)
 
     def _touch(self, touch: Touch) -> Answer:
-        session = self._session(touch.session_id)
+        session = self.session(touch.session_id)
         if session is None or not session.is_live(self._now_ms):
             return _not_signed_in()
         if self._now_ms - session.seen_ms >= self._rules.touch_ms:
             session = replace(session, seen_ms=self._now_ms, expires_ms=self._now_ms + self._rules.life_ms)
-            self._keep_session(session)
+            self.keep_session(session)
         return Kept(session)
 
     def _end(self, end: EndSession) -> Answer:
-        session = self._session(end.session_id)
+        session = self.session(end.session_id)
         if session is None or session.email != end.email:
             return Refused(Code.NOT_FOUND, "There is no such session.")
         if session.is_live(self._now_ms):
             session = self._ended(session)
-            self._keep_session(session)
+            self.keep_session(session)
             self.decision.audits.append(end.audit)
         return Kept(session)
 
@@ -263,13 +206,13 @@ class _Batch:
     def _account(self, email: str) -> Account | None:
         return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
 
-    def _session(self, session_id: str) -> Session | None:
+    def session(self, session_id: str) -> Session | None:
         return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
 
     def _keep_sign_in(self, row: SignIn) -> None:
         self.decision.changed.sign_ins[row.key] = row
 
-    def _keep_session(self, session: Session) -> None:
+    def keep_session(self, session: Session) -> None:
         self.decision.changed.sessions[session.id] = session
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from actors.sessions.messages import Session, SignedIn
+from actors.sessions.second_factor import Passkey, PendingSignIn
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.values import BatchId
 
@@ -11,14 +12,15 @@ Decide = Callable[[Snapshot], Decision]
 
 
 class SessionStore(Protocol):
-    """Sign-ins, letters, links, sessions, accounts, the outbox and the audit."""
+    """Sign-ins, letters, links, sessions, passkeys, accounts, the outbox and the audit."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
-        Locks sign-ins, letters, links, accounts and sessions, in this order, each sorted. Links lead to accounts. A batch
-        id that is already in the journal is not decided again: its decision is returned. Raises `StorageUnavailable`,
-        `Contended` or `OutcomeUnknown`.
+        Locks sign-ins, letters, links, accounts, sessions, pending sign-ins, challenges and passkeys, in this order, each
+        sorted. Links lead to accounts. A batch id that is already in the journal is not decided again: its decision is
+        returned. Raises `StorageUnavailable`, `Contended` (also if another node has just registered a credential) or
+        `OutcomeUnknown`.
         """
         ...
 
@@ -28,6 +30,14 @@ class SessionStore(Protocol):
 
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
         """The live sessions of an account, last used first (`seen_ms`, then `id`, descending)."""
+        ...
+
+    async def pending(self, token_hash: bytes) -> PendingSignIn | None:
+        """The pending sign-in with this token, live or not."""
+        ...
+
+    async def passkeys_of(self, email: str) -> Sequence[Passkey]:
+        """The passkeys of an account, oldest first (`created_ms`, then `id`)."""
         ...
 
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
@@ -45,4 +55,12 @@ class SessionStore(Protocol):
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         """Delete at most `limit` sessions that ended before `before_ms`, with their guesses; returns how many."""
+        ...
+
+    async def prune_pending(self, before_ms: int, limit: int) -> int:
+        """Delete at most `limit` pending sign-ins that ended before `before_ms`; returns how many."""
+        ...
+
+    async def prune_challenges(self, before_ms: int, limit: int) -> int:
+        """Delete at most `limit` challenges that ended before `before_ms`; returns how many."""
         ...

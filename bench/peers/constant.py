@@ -11,7 +11,7 @@ import sys
 import trio
 
 from actors.clock import SystemClock
-from service.config_loading import load
+from service.config.loading import load
 from service.http.asgi import Receive, Scope, Send
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners

@@ -27,6 +27,8 @@ class Caller:
     address: str
     resolved: Resolved | None = None
     signed_in: SignedIn | None = None
+    require_passkey: bool = False
+    """`admin.require_passkey`: administration takes a session that has shown a passkey."""
 
     @property
     def known(self) -> bool:
@@ -76,23 +78,29 @@ class Caller:
     def granter(self) -> Granter:
         """The caller as the granter of a new key's scopes."""
         if self.signed_in is not None:
-            return ByAccount()
+            return ByAccount(administers=not self.needs_passkey)
         assert self.resolved is not None, "anonymous callers grant nothing"
-        return ByKey(self.resolved.key.id)
+        return ByKey(self.resolved.key.id, administers=not self.require_passkey)
 
     @property
     def admin(self) -> bool:
-        """Whether the caller may administer: its account is an administrator, and its key carries that. Always current
-        on operations with `admin`."""
+        """Whether the caller may administer: its account is an administrator, and its key carries that or its session has
+        what it needs. Always current on operations with `admin`."""
         if self.signed_in is not None:
-            return self.signed_in.admin
+            return self.signed_in.admin and not self.needs_passkey
         return self.resolved is not None and self.resolved.admin and self.resolved.key.admin
+
+    @property
+    def needs_passkey(self) -> bool:
+        """Whether this is an administrator's session that may administer only once it has shown a passkey."""
+        found = self.signed_in
+        return self.require_passkey and found is not None and found.admin and found.session.passkey_ms is None
 
     @property
     def scopes(self) -> tuple[Scope, ...]:
         """The scopes in effect now. A session has those of a full key, and administrator scopes need an administrator."""
         if self.signed_in is not None:
-            return account_scopes(admin=self.signed_in.admin)
+            return account_scopes(admin=self.admin)
         return () if self.resolved is None else held_scopes(self.resolved.key, admin=self.resolved.admin)
 
     def lacks(self, scopes: Sequence[Scope]) -> list[Scope]:
@@ -111,11 +119,12 @@ async def authenticate(
     clock: Clock,
     *,
     fresh: bool = False,
+    require_passkey: bool = False,
 ) -> Caller | Refused:
     """The caller of a request. A wrong header is refused even if a key is optional.
 
     `fresh` bypasses the key cache, so that a revocation applies from the next request. An address that has sent too many
-    unknown keys can use only keys that this node knows.
+    unknown keys can use only keys that this node knows. `require_passkey` is `admin.require_passkey`.
     """
     if access is Access.PUBLIC:
         return Caller(address)
@@ -140,11 +149,17 @@ async def authenticate(
         if resolved.email is not None:
             return Refused(Code.KEY_EXPIRED, "This API key has expired. Create another one on the dashboard.")
         return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to keep using it.")
-    return Caller(address, resolved)
+    return Caller(address, resolved, require_passkey=require_passkey)
 
 
 async def signed_in(
-    request: Request, base_url: str, reader: SessionReader, budgets: Budgets, clock: Clock
+    request: Request,
+    base_url: str,
+    reader: SessionReader,
+    budgets: Budgets,
+    clock: Clock,
+    *,
+    require_passkey: bool = False,
 ) -> Caller | Refused | None:
     """The caller of a live session, or None. Never cached, so that ending a session applies from the next request. An
     address that has sent too many unknown tokens can use only those that this node knows."""
@@ -156,7 +171,7 @@ async def signed_in(
         return found
     if found is None or not found.session.is_live(clock.now_ms()):
         return None
-    return Caller(request.client, signed_in=found)
+    return Caller(request.client, signed_in=found, require_passkey=require_passkey)
 
 
 class _Lookups(Protocol):
@@ -200,3 +215,9 @@ def no_key() -> Refused:
 
 def no_session() -> Refused:
     return Refused(Code.UNAUTHORIZED, "This requires a browser session. Sign in first.")
+
+
+def no_passkey() -> Refused:
+    """Administration with `admin.require_passkey`, in a session that has shown no passkey."""
+    words = "Administration requires a passkey. Add one on the dashboard, or confirm this session with yours."
+    return Refused(Code.FORBIDDEN, words, hint="/api/v1/account/passkeys")

@@ -1,7 +1,7 @@
 """Checks account, scopes and administrator role. Only the dispatcher calls this; handlers need no checks (ADR 0005)."""
 
 from actors.values import Code, Refused
-from service.api.authentication import Caller
+from service.api.authentication import Caller, no_passkey
 from service.api.operation import Operation
 
 
@@ -17,6 +17,8 @@ def authorize(operation: Operation, caller: Caller) -> Refused | None:
     lacking = caller.lacks(operation.scopes)
     if lacking:
         return Refused(Code.INSUFFICIENT_SCOPE, f"This key does not have the required scope: {', '.join(lacking)}.")
+    if operation.admin and caller.needs_passkey:
+        return no_passkey()
     if operation.admin and not caller.admin:
         if caller.resolved is not None and caller.resolved.admin:
             return Refused(

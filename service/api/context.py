@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from actors.accounts.actor import AccountKeeper
+from actors.accounts.sweeper import AccountEraser
 from actors.actor import Actor, ActorStatistics
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments
@@ -19,9 +21,10 @@ from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from service.api.rate_limits import Budgets
-from service.config import Config
+from service.config.model import Config
 from service.observability.health import Health
 from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
@@ -46,6 +49,7 @@ class Services:
     session_reader: SessionReader
     devices: DeviceAuthorizer
     sessions: SessionKeeper
+    passkeys: PasskeyKeeper
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
@@ -53,6 +57,8 @@ class Services:
     ledger: BookingLedger
     sponsorship: SponsorshipStore
     sweeper: HoldAndRefundSweeper
+    accounts: AccountKeeper
+    eraser: AccountEraser
     events: EventRouter
     windows: WindowReader
     nodes: Heartbeat
@@ -68,7 +74,7 @@ class Services:
     @property
     def actors(self) -> list[Actor[Any, Any]]:
         """All actors, in start order."""
-        people = (self.session_reader, self.devices, self.sessions)
+        people = (self.session_reader, self.devices, self.sessions, self.passkeys, self.accounts)
         return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
 
     def actor_statistics(self) -> list[ActorStatistics]:

@@ -1,6 +1,6 @@
 """The cookies of sessions and of browsers that sign in, and the check that a request comes from a page of this service.
 
-Source: ADR 0012, 0013 and 0056.
+Source: ADR 0012, 0013, 0056 and 0058.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,11 @@ def browser_cookie_name(base_url: str) -> str:
     return "__Host-sign-in" if base_url.startswith("https://") else "sign-in"
 
 
+def pending_cookie_name(base_url: str) -> str:
+    """The name of the cookie of a sign-in that waits for a passkey."""
+    return "__Host-passkey" if base_url.startswith("https://") else "passkey"
+
+
 def session_token(headers: Mapping[str, str], base_url: str) -> str | None:
     """The value of the session cookie. None if there is none, or more than one."""
     return _value(cookie_name(base_url), headers)
@@ -29,6 +34,11 @@ def session_token(headers: Mapping[str, str], base_url: str) -> str | None:
 def browser_token(headers: Mapping[str, str], base_url: str) -> str | None:
     """The value of the cookie of a browser that asked for a sign-in code. None if there is none, or more than one."""
     return _value(browser_cookie_name(base_url), headers)
+
+
+def pending_token(headers: Mapping[str, str], base_url: str) -> str | None:
+    """The value of the cookie of a sign-in that waits for a passkey. None if there is none, or more than one."""
+    return _value(pending_cookie_name(base_url), headers)
 
 
 def _value(name: str, headers: Mapping[str, str]) -> str | None:
@@ -53,6 +63,16 @@ def drop_cookie(base_url: str) -> tuple[str, str]:
 def keep_browser_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
     """The header that sets the cookie of a browser that asks for a sign-in code."""
     return _morsel(browser_cookie_name(base_url), token, base_url, seconds)
+
+
+def keep_pending_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
+    """The header that sets the cookie of a sign-in that waits for a passkey."""
+    return _morsel(pending_cookie_name(base_url), token, base_url, seconds)
+
+
+def drop_pending_cookie(base_url: str) -> tuple[str, str]:
+    """The header that deletes that cookie."""
+    return _morsel(pending_cookie_name(base_url), "", base_url, 0)
 
 
 def _morsel(name: str, value: str, base_url: str, seconds: int) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import trio
 
 from actors.mailbox import answer_due
 from service.api.operation import Operation
-from service.config import Config
+from service.config.model import Config
 
 GIVE_BACK_SECONDS = 2.0
 """Maximum seconds that a response waits for a refund. A refund that takes longer is still applied."""

@@ -111,8 +111,14 @@ class RequestPipeline:
         authorization = request.headers.get("authorization")
         if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
             # Other operations ignore the cookie.
-            reader = services.session_reader
-            person = await signed_in(request, services.base_url, reader, services.budgets, services.clock)
+            person = await signed_in(
+                request,
+                services.base_url,
+                services.session_reader,
+                services.budgets,
+                services.clock,
+                require_passkey=services.config.admin.require_passkey,
+            )
             if isinstance(person, Refused):
                 return person
             if person is not None and person.signed_in is not None:
@@ -127,6 +133,7 @@ class RequestPipeline:
             services.budgets,
             services.clock,
             fresh=operation.admin,
+            require_passkey=services.config.admin.require_passkey,
         )
         if isinstance(caller, Caller) and caller.resolved is not None:
             note(caller=caller.resolved.key.prefix)

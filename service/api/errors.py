@@ -32,6 +32,7 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.INVALID_REQUEST: ErrorResponse(400),
     Code.INVALID_CLAIM: ErrorResponse(400),
     Code.INVALID_CODE: ErrorResponse(400),
+    Code.INVALID_PASSKEY: ErrorResponse(400),
     Code.UNAUTHORIZED: ErrorResponse(401, MINT),
     Code.INVALID_API_KEY: ErrorResponse(401, MINT),
     Code.KEY_EXPIRED: ErrorResponse(403, CLAIM),
@@ -43,10 +44,12 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.METHOD_NOT_ALLOWED: ErrorResponse(405),
     Code.ALREADY_UPGRADED: ErrorResponse(409),
     Code.KEY_LIMIT: ErrorResponse(409),
+    Code.PASSKEY_LIMIT: ErrorResponse(409),
     Code.SLOT_UNAVAILABLE: ErrorResponse(409),
     Code.CAMPAIGN_NOT_BOOKABLE: ErrorResponse(409),
     Code.PROFILE_REQUIRED: ErrorResponse(409),
     Code.HOLD_LIMIT: ErrorResponse(409),
+    Code.CAMPAIGN_LIMIT: ErrorResponse(409),
     Code.IDEMPOTENCY_CONFLICT: ErrorResponse(409),
     Code.INVALID_STATE: ErrorResponse(409),
     Code.PAYLOAD_TOO_LARGE: ErrorResponse(413),
@@ -102,11 +105,11 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
     """The error body. `retryAfter` mirrors the Retry-After header; `interval` is the polling interval of a device."""
     message = message_of(refused)
     body: dict[str, object] = {"error": str(refused.code), "message": message}
-    hint = TABLE[refused.code].hint
+    hint = refused.hint or (None if family is Family.SPONSORSHIP else TABLE[refused.code].hint)
     if family is Family.DEVICE:
         # For clients that follow RFC 6749 (5.2) and RFC 8628 (3.5) only.
         body["error_description"] = message
-    if family is not Family.SPONSORSHIP and hint is not None:
+    if hint is not None:
         body["hint"] = hint
     if refused.interval_seconds is not None:
         body["interval"] = refused.interval_seconds
@@ -116,7 +119,7 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
 
 
 def headers_of(refused: Refused) -> list[tuple[str, str]]:
-    """Retry-After on 429 and 503, WWW-Authenticate on 401."""
+    """Retry-After on 429 and 503, and on 409 if the refusal is for a time; WWW-Authenticate on 401."""
     headers = []
     if refused.retry_after_seconds is not None:
         headers.append(("retry-after", str(refused.retry_after_seconds)))

@@ -1,7 +1,7 @@
 """Builds the OpenAPI 3.1 document from the table of operations and the wire models."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from http import HTTPStatus
@@ -39,6 +39,7 @@ HEADERS: Mapping[str, Any] = {
     "RateLimit-Policy": _text("The limit of each window of the key."),
     "RateLimit": _text("Requests left in each window. The responding node counts the minute."),
     "Set-Cookie": _text("Sets or deletes the session cookie."),
+    "Content-Disposition": _text("Lets a browser save the response as a file."),
     "ETag": _text("Strong validator of a response without a key."),
     "X-Event-Dropped": _text(
         "Why the event was not recorded. Absent if it was.",
@@ -250,10 +251,10 @@ def _success_headers(operation: Operation) -> list[str]:
     return [*names, *operation.headers]
 
 
-def _error(status: int, codes: Iterable[Code], operation: Operation) -> dict[str, Any]:
+def _error(status: int, codes: Collection[Code], operation: Operation) -> dict[str, Any]:
     errors = [str(code) for code in codes]
     names = ["X-Request-Id"]
-    if status in (429, 503):
+    if status in (429, 503) or Code.HOLD_LIMIT in codes:
         names.append("Retry-After")
     if status == 401:
         names.append("WWW-Authenticate")

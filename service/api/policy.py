@@ -25,4 +25,5 @@ class Budget(Enum):
     DEVICE_POLL = "device_poll"
     SIGN_IN_START = "sign_in_start"
     SIGN_IN_COMPLETE = "sign_in_complete"
+    EXPORT = "export"
     EVENTS = "events"

@@ -9,7 +9,7 @@ from actors.quota.state import Caps
 from actors.values import Tenant, Tier
 from service.api.messages import Headers
 from service.api.policy import Budget
-from service.config import Config
+from service.config.model import Config
 from service.http.addresses import Network, is_in, limited_as, network_of
 
 
@@ -140,6 +140,8 @@ class Budgets:
                 return self.config.sessions.completions_per_hour
             case Budget.DEVICE_START:
                 return self.config.device.starts_per_hour
+            case Budget.EXPORT:
+                return self.config.account.exports_per_hour
             case Budget.EVENTS | Budget.DEVICE_POLL:
                 raise AssertionError("limited per minute")
 

@@ -13,8 +13,8 @@ from actors.supervision import running
 from actors.values import Scope, Tier
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
-from service.config import Config
-from service.main import lone_key_keeper, lone_session_keeper
+from service.config.model import Config
+from service.main import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
 from service.schemas.keys import Email
 from service.schemas.texts import visible
 
@@ -54,12 +54,14 @@ def add_account_commands(commands: Commands) -> None:
         "email",
     )
     dismiss.add_argument("email", metavar="EMAIL")
+    passkeys = commands.add("remove-passkeys", remove_passkeys, "email")
+    passkeys.add_argument("email", metavar="EMAIL", help="the account")
 
 
 async def issue_key(
     config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None, admin: bool
 ) -> None:
-    address, wanted = _email(email), _scopes(scopes)
+    address, wanted = email_of(email), _scopes(scopes)
     if admin and wanted is not None:
         raise CommandError("--admin is for full keys; give a scoped key the scopes admin:read and admin:write")
     if name is not None:
@@ -81,7 +83,7 @@ async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
 
 
 async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
-    address = _email(email)
+    address = email_of(email)
     async with open_beside(config, data_dir) as opened:
         sessions = await lone_session_keeper(config, data_dir, opened, _node_id())
         async with running([sessions]):
@@ -93,21 +95,21 @@ async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
 
 
 async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
-    address = _email(email)
+    address = email_of(email)
     async with _open_keys(config, data_dir) as keys:
         tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
         print(f"{address} is {tenant.tier}")
 
 
 async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
-    address = _email(email)
+    address = email_of(email)
     async with _open_keys(config, data_dir) as keys:
         outcome = await keys.grant_admin(address, AGENT)
         print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
 
 
 async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
-    address = _email(email)
+    address = email_of(email)
     async with _open_keys(config, data_dir) as keys:
         outcome = await keys.revoke_admin(address, AGENT)
         if not outcome.changed:
@@ -117,6 +119,17 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
             print("warning: there is no administrator left; add one with grant-admin", file=sys.stderr)
             if config.admin.emails:
                 print("warning: the next start makes admin.emails administrators again", file=sys.stderr)
+
+
+async def remove_passkeys(config: Config, data_dir: Path, *, email: str) -> None:
+    address = email_of(email)
+    async with open_beside(config, data_dir) as opened:
+        keeper = await lone_passkey_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        async with running([keeper]):
+            removed = (await keeper.remove_all(address, AGENT)).passkeys
+    if not removed:
+        raise CommandError(f"the account {address} has no passkey")
+    print(f"removed from {address}: {', '.join(each.name for each in removed)}")
 
 
 @asynccontextmanager
@@ -152,7 +165,7 @@ def _check_name(name: str) -> None:
         raise CommandError(f"--name {error}") from None
 
 
-def _email(text: str) -> str:
+def email_of(text: str) -> str:
     try:
         return TypeAdapter(Email).validate_python(text)
     except ValidationError:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from actors.clock import SECOND_MS, SystemClock
 from service.cli.command import CommandError, Commands
-from service.config import Config
+from service.config.model import Config
 from service.main import storage_options
 from storage.backup import BackupError, back_up, restore
 from storage.embedded import EmbeddedError

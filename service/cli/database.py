@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from actors.values import Agent, Refused, TransientStorageError
 from service.cli.command import CommandError
-from service.config import Config
+from service.config.model import Config
 from service.main import storage_options
 from service.process.exit_status import first_of
 from storage.opening import Opened, open_storage

@@ -4,11 +4,13 @@ from pathlib import Path
 
 from service.cli.command import Commands
 from service.cli.database import open_beside
-from service.config import Config
+from service.config import deployment
+from service.config.model import Config
 from service.main import storage_options
 from service.process.exit_codes import SUCCESS, USAGE
 from service.server_secret import Secrets
 from service.user_errors import ConfigError
+from service.webauthn import rp_id_of
 from storage.opening import Opened
 from storage.pool import connections_of
 from storage.schema import room_for_connections, server_version, unsafe_settings
@@ -22,6 +24,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
     """Print what was checked, then the problems. Returns 0 if there are none, otherwise 2."""
     async with open_beside(config, data_dir) as opened:
         problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
+        problems += [*await _check_mode(config, opened), *deployment.problems(config)]
         revision = await opened.catalog.revision()
         print(f"ok: the catalog is at revision {revision}" if revision else "note: the catalog is empty")
         administrators = await opened.keys.count_administrators()
@@ -35,7 +38,9 @@ async def doctor(config: Config, data_dir: Path) -> int:
         for each in live:
             node, age = each.node, each.age_seconds
             print(f"ok: node {node.id} on {node.host}, process {node.pid}, at {node.url}, heartbeat {age:.1f} s ago")
-    if not config.mail.smtp_url:
+    if not config.admin.require_passkey and rp_id_of(config.server.base_url) not in (None, "localhost"):
+        print("note: admin.require_passkey is false: whoever reads an administrator's mail can administer")
+    if not config.mail.smtp_url and not deployment.is_public(config.server.base_url):
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
     for problem in problems:
         print(f"PROBLEM: {problem}")
@@ -59,6 +64,14 @@ async def _check_secret(config: Config, data_dir: Path, opened: Opened) -> list[
     except ConfigError as error:
         return [str(error)]
     print("ok: the server's secret is that of the database")
+    return []
+
+
+async def _check_mode(config: Config, opened: Opened) -> list[str]:
+    stored = await opened.identity.billing_mode()
+    if stored not in (None, config.billing.mode):
+        return [deployment.other_mode(config, stored)]
+    print(f"ok: the billing mode is {config.billing.mode}")
     return []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from service.api.openapi import document
 from service.api.operations import OPERATIONS
 from service.cli.command import Commands
-from service.config import Config
+from service.config.model import Config
 
 
 def add_document_command(commands: Commands) -> None:

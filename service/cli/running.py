@@ -8,8 +8,8 @@ from pathlib import Path
 
 import trio
 
-from service.config import Config
-from service.config_loading import load
+from service.config.loading import load
+from service.config.model import Config
 from service.observability.logs import set_up
 from service.process.exit_codes import SUCCESS
 from service.process.exit_status import outcome_of

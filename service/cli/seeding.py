@@ -8,7 +8,7 @@ from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, open_beside
-from service.config import Config
+from service.config.model import Config
 from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.demo_seeding import replace_demo
 from service.seed.retries import retried

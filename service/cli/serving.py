@@ -7,7 +7,8 @@ from pathlib import Path
 from service.cli.command import Commands
 from service.cli.database import open_beside
 from service.cli.running import configured
-from service.config import Config
+from service.config.deployment import refuse_unsafe
+from service.config.model import Config
 
 
 def add_serving_commands(commands: Commands) -> None:
@@ -17,6 +18,7 @@ def add_serving_commands(commands: Commands) -> None:
 
 
 async def serve_until_stopped(config: Config, data_dir: Path, *, config_file: Path | None, bind: str | None) -> None:
+    refuse_unsafe(config)
     # Loaded here, because other commands need no server; and the parent of several workers loads no app.
     if config.server.workers > 1:
         from service.process import parent

@@ -17,7 +17,7 @@ from actors.supervision import running
 from service.cli.command import CommandError, Commands, Parser
 from service.cli.database import AGENT, accepted, open_beside
 from service.cli.slot_table import EPOCH, table
-from service.config import Config
+from service.config.model import Config
 from service.limits import actor_limits
 from service.schemas.problems import problems_of
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over

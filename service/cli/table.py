@@ -41,6 +41,20 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands",
             "Make an account no longer an administrator; takes effect with the next request on every node.",
         ),
+        "remove-passkeys": Command(
+            "accounts:add_account_commands",
+            "Remove all passkeys of an account whose owner has lost them; the emailed code alone signs in then.",
+        ),
+        "export-account": Command(
+            "account_data:add_account_data_commands", "Print all that is stored about an account, as JSON lines."
+        ),
+        "delete-account": Command(
+            "account_data:add_account_data_commands",
+            "Delete an account after some days in which its owner can undo it.",
+        ),
+        "set-billing-mode": Command(
+            "billing:add_billing_commands", "Change the billing mode of the database while no node runs: test or live."
+        ),
         "list-slots": Command("slots:add_slot_commands", "List all slots."),
         "create-slot": Command("slots:add_slot_commands", "Create a slot; prints its id."),
         "edit-slot": Command("slots:add_slot_commands", "Change a slot; options that are not given stay."),

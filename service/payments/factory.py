@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from actors.bookings.payments import Payments
 from actors.clock import MINUTE_MS, Clock
-from service.config import Config
+from service.config.model import Config
 from service.payments.gateway import Webhook
 from service.payments.test_mode import TestPayments
 from service.tokens.links import Links

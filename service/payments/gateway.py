@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from actors.bookings.records import PaymentState
 from actors.values import Refused
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentSucceeded:
-    """A booking was paid."""
+    """A checkout session was paid. Whether it is one of the booking's is for the ledger to say."""
 
     event_id: str
     booking_id: str
+    session_id: str
     payment_id: str
     amount_cents: int
     currency: str
@@ -19,18 +21,26 @@ class PaymentSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
-    """The outcome of a refund. `declined` is the reason of a failure; None means that the whole amount is on its way back.
-
-    `payment` is the refunded payment if the refund may have been made by hand, because its own event may be missing.
-    """
+    """The outcome of a payment's refund. `declined` is the reason of a failure; None means that the whole amount is on its
+    way back. It may have been made by hand, and its payment may still be unknown."""
 
     event_id: str
     booking_id: str
+    payment_id: str
     declined: str | None = None
-    payment: PaymentSucceeded | None = None
 
 
-PaymentEvent = PaymentSucceeded | RefundUpdated
+@dataclass(frozen=True, slots=True)
+class DisputeUpdated:
+    """The state of a dispute about a payment: open, won or lost."""
+
+    event_id: str
+    dispute_id: str
+    payment_id: str
+    state: PaymentState
+
+
+PaymentEvent = PaymentSucceeded | RefundUpdated | DisputeUpdated
 
 
 class Webhook(Protocol):

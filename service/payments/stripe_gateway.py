@@ -106,9 +106,9 @@ class StripePayments:
                 raise
             # Stripe would have repeated an earlier session, so there is none yet.
             session = self._session(booking, campaign_name, late_ms)
-        if not isinstance(session.url, str) or type(session.expires_at) is not int:
-            raise PaymentsUnavailable("Stripe's session has no url or no expires_at")
-        return Checkout(session.url, session.expires_at * SECOND_MS)
+        if not isinstance(session.url, str) or type(session.expires_at) is not int or not isinstance(session.id, str):
+            raise PaymentsUnavailable("Stripe's session has no id, no url or no expires_at")
+        return Checkout(session.url, session.expires_at * SECOND_MS, session.id)
 
     def _session(self, booking: Booking, campaign_name: str, expires_ms: int) -> stripe.checkout.Session:
         expires = expires_ms // SECOND_MS

@@ -1,18 +1,22 @@
 """Verifies and reads the events that Stripe posts.
 
 Stripe's library checks the signature. Events are parsed field by field, because an endpoint may use any version of the
-API, and other systems of the account may have caused an event. Parsing is pure.
+API, and other systems of the account may have caused an event. Parsing takes no clock and no rows.
 """
 
 import json
+import logging
 import re
 from typing import Any
 
 from stripe import SignatureVerificationError, WebhookSignature
 
+from actors.bookings.records import PaymentState
 from actors.clock import SECOND_MS, Clock
 from actors.values import Code, Refused
-from service.payments.gateway import PaymentEvent, PaymentSucceeded, RefundUpdated
+from service.payments.gateway import DisputeUpdated, PaymentEvent, PaymentSucceeded, RefundUpdated
+
+log = logging.getLogger(__name__)
 
 TOLERANCE_SECONDS = 300
 """Maximum age of a signature, as in Stripe's libraries. Events are handled once, whatever their age."""
@@ -21,6 +25,15 @@ BOOKING = "booking_id"
 """The metadata key for the booking's id in all our objects at Stripe."""
 
 LARGEST_AMOUNT = 2**53
+
+_DISPUTES = {
+    "needs_response": PaymentState.DISPUTED,
+    "under_review": PaymentState.DISPUTED,
+    "won": PaymentState.WON,
+    "prevented": PaymentState.WON,
+    "lost": PaymentState.LOST,
+}
+"""Status of a dispute -> its state. An inquiry (`warning_...`) is not in it: no money has moved yet."""
 
 _ID = re.compile(r"[A-Za-z0-9_]{1,255}")
 _BOOKING_ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -65,9 +78,13 @@ def _signed_seconds(signature: str) -> int:
 
 
 def event_of(event: Any) -> PaymentEvent | None:
-    """Parse an event. None if its kind is unknown, it concerns another system, or it is malformed."""
+    """Parse an event. None if its kind is unknown, it concerns another system, it is malformed, or it is a test event:
+    this service reads events only in live mode."""
     event_id, kind, thing = _text(event, "id", _ID), _field(event, "type"), _field(_field(event, "data"), "object")
     if event_id is None or not isinstance(thing, dict):
+        return None
+    if event.get("livemode") is not True:
+        log.warning("%s ignored: not an event of live mode", event_id)
         return None
     match kind:
         case "checkout.session.completed" | "checkout.session.async_payment_succeeded":
@@ -76,6 +93,8 @@ def event_of(event: Any) -> PaymentEvent | None:
             return _charge_refunded(event_id, thing)
         case "refund.updated" | "refund.failed" | "charge.refund.updated":
             return _refund_settled(thing)
+        case "charge.dispute.created" | "charge.dispute.updated" | "charge.dispute.closed":
+            return _disputed(event_id, thing)
         case _:
             return None
 
@@ -83,16 +102,35 @@ def event_of(event: Any) -> PaymentEvent | None:
 def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentSucceeded | None:
     if session.get("payment_status") != "paid":
         return None  # a payment method that takes days: `async_payment_succeeded` may follow
-    booking_id = _booking_of(session) or _text(session, "client_reference_id", _BOOKING_ID)
-    return _payment(event_id, booking_id, session, "amount_total")
+    booking_id, session_id = _booking_of(session), _text(session, "id", _ID)
+    payment_id, currency = _text(session, "payment_intent", _ID), _text(session, "currency", _CURRENCY)
+    amount = session.get("amount_total")
+    if booking_id is None:
+        log.info("%s ignored: its checkout session is for no booking", event_id)
+        return None
+    if session_id is None or payment_id is None or currency is None:
+        return None
+    if type(amount) is not int or not 0 <= amount <= LARGEST_AMOUNT:
+        return None
+    return PaymentSucceeded(event_id, booking_id, session_id, payment_id, amount, currency)
 
 
 def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | None:
     """A fully refunded charge. Partial refunds, made by hand, are ignored."""
-    payment = _payment(f"{event_id}.payment", _booking_of(charge), charge, "amount")
-    if charge.get("refunded") is not True or payment is None:
+    booking_id, payment_id = _booking_of(charge), _text(charge, "payment_intent", _ID)
+    if charge.get("refunded") is not True or booking_id is None or payment_id is None:
         return None
-    return RefundUpdated(event_id, payment.booking_id, None, payment)
+    return RefundUpdated(event_id, booking_id, payment_id)
+
+
+def _disputed(event_id: str, dispute: dict[str, Any]) -> DisputeUpdated | None:
+    """A dispute, whatever the name of its event: its status says what it has come to. It names the payment alone; the
+    metadata are its own."""
+    dispute_id, payment_id = _text(dispute, "id", _ID), _text(dispute, "payment_intent", _ID)
+    state = _DISPUTES.get(str(dispute.get("status")))
+    if dispute_id is None or payment_id is None or state is None:
+        return None
+    return DisputeUpdated(event_id, dispute_id, payment_id, state)
 
 
 def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
@@ -102,26 +140,19 @@ def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
     which may arrive after the refund was requested again, is a duplicate.
     """
     refund_id, booking_id, status = _text(refund, "id", _ID), _booking_of(refund), refund.get("status")
-    if refund_id is None or booking_id is None:
+    payment_id = _text(refund, "payment_intent", _ID)
+    if refund_id is None or booking_id is None or payment_id is None:
         return None
     match status:
         case "succeeded":
-            return RefundUpdated(f"{refund_id}.{status}", booking_id)
+            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id)
         case "failed" | "canceled":
             reason = _text(refund, "failure_reason", _ID) or "no reason given"
-            return RefundUpdated(f"{refund_id}.{status}", booking_id, f"{status} at the processor: {reason}")
+            return RefundUpdated(
+                f"{refund_id}.{status}", booking_id, payment_id, f"{status} at the processor: {reason}"
+            )
         case _:
             return None
-
-
-def _payment(event_id: str, booking_id: str | None, thing: dict[str, Any], amount_name: str) -> PaymentSucceeded | None:
-    payment_id, currency = _text(thing, "payment_intent", _ID), _text(thing, "currency", _CURRENCY)
-    amount = thing.get(amount_name)
-    if booking_id is None or payment_id is None or currency is None:
-        return None
-    if type(amount) is not int or not 0 <= amount <= LARGEST_AMOUNT:
-        return None
-    return PaymentSucceeded(event_id, booking_id, payment_id, amount, currency)
 
 
 def _booking_of(thing: dict[str, Any]) -> str | None:

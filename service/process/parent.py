@@ -8,7 +8,8 @@ from pathlib import Path
 
 import trio
 
-from service.config import Config
+from service.config.deployment import refuse_unsafe
+from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
 from service.main import foundation, listen_addresses
@@ -27,7 +28,9 @@ FIXED = (
     "server.workers",
     "server.ops_bind",
     "server.user",
+    "server.allow_unsafe_public",
     "tls.bind",
+    "billing.mode",
     "database.url",
     "database.os_user",
     "database.connections",
@@ -151,6 +154,7 @@ def checked(before: Config, after: Config) -> Config:
         section, setting = name.split(".")
         if getattr(getattr(before, section), setting) != getattr(getattr(after, section), setting):
             raise ConfigError(f"{name} cannot change in a reload: restart the service")
+    refuse_unsafe(after)
     listen_addresses(after)
     return after
 

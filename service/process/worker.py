@@ -18,7 +18,7 @@ from typing import Self
 import trio
 from pydantic import ValidationError
 
-from service.config import Config
+from service.config.model import Config
 from service.observability.reports import Report
 from service.process.shared_sockets import Sockets
 from service.process.supervisor import WorkerFailed

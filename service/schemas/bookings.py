@@ -81,7 +81,7 @@ class Booking(BaseModel):
     refundedCents: int | None = optional("Once it is refunded")
     paymentIssue: str | None = optional(
         "Problem with the payment: paid_after_expiry, paid_after_cancel, amount_mismatch, paid_twice, "
-        "refund_declined or refund_failed"
+        "refund_declined, refund_failed, disputed (it is not shown until the dispute is closed) or dispute_lost"
     )
     sponsorName: str | None = optional()
     heldUntil: int | None = optional("End of the hold in epoch milliseconds, while reserved or in checkout")
@@ -112,7 +112,7 @@ class Booking(BaseModel):
             demo=booking.demo or None,
             receiptUrl=receipt_url,
             refundedCents=booking.refunded_cents or None,
-            paymentIssue=booking.payment_issue,
+            paymentIssue=booking.issue,
             sponsorName=view.sponsor_name,
             heldUntil=booking.hold_ms if booking.is_open(now_ms) else None,
         )

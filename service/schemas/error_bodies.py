@@ -17,6 +17,7 @@ class SponsorshipError(BaseModel):
 
     error: str = Field(description="Stable machine-readable code")
     message: str = Field(description="Explanation for a person; may change")
+    hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
     retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 

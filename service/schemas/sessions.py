@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas.fields import Milliseconds
+from service.schemas.fields import Milliseconds, optional
 from service.schemas.keys import Email
 
 
@@ -22,11 +22,26 @@ class SignInComplete(BaseModel, strict=True):
 
 
 class SessionBegun(BaseModel):
-    """A new session; the browser receives it as a cookie."""
+    """A new session; the browser receives it as a cookie. With `passkeyRequired` it is no session yet."""
 
     id: str
     email: str
     expiresAt: int = Field(description="Epoch milliseconds; moves on while the session is used")
+    passkeyRequired: Literal[True] | None = optional(
+        "The account has a passkey, and the session begins once the browser has shown it"
+    )
+
+
+class SignInPending(BaseModel):
+    """A sign-in that waits for a passkey."""
+
+    id: str
+    email: str
+    expiresAt: Milliseconds
+
+
+class SignInCancelled(BaseModel):
+    cancelled: Literal[True]
 
 
 class SessionShown(BaseModel):

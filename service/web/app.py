@@ -22,7 +22,7 @@ from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
 from service.web.documents import document_views
 from service.web.fast_path import FastPath
-from service.web.middleware import RequestMiddleware
+from service.web.middleware import Hsts, RequestMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
 from service.web.pages.page import Page
 from service.web.pages.table import PAGES
@@ -76,7 +76,10 @@ def build_app(
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
     hot = FastPath(cast(App, app), services, operations)
-    return RequestMiddleware(hot, metrics, services.refusal_log, services.entropy, lambda: services.health.stopping)
+    hsts = Hsts.of(services.config.server)
+    return RequestMiddleware(
+        hot, metrics, services.refusal_log, services.entropy, hsts, lambda: services.health.stopping
+    )
 
 
 def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:

@@ -2,7 +2,8 @@
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 
 import trio
@@ -10,6 +11,9 @@ import trio
 from actors.clock import Entropy
 from actors.mailbox import request_id
 from service.api.messages import RequestTrace, trace
+from service.config.deployment import is_public
+from service.config.process import Server
+from service.http.addresses import Network, is_in
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
@@ -32,6 +36,36 @@ COMMON = (*SECURITY_HEADERS, API_POLICY)
 _OURS = frozenset(name for name, _ in COMMON)
 
 
+@dataclass(frozen=True, slots=True)
+class Hsts:
+    """Tells browsers to use HTTPS only (RFC 6797), where people come by HTTPS: to our own listener, or to a trusted proxy."""
+
+    seconds: int
+    trusted_proxies: Sequence[Network] = ()
+
+    @classmethod
+    def of(cls, server: Server) -> "Hsts":
+        """Of a service whose base URL is https. On this machine, browsers would forbid HTTP to all ports."""
+        wanted = server.base_url.startswith("https:") and is_public(server.base_url)
+        return cls(server.hsts_seconds if wanted else 0, server.trusted_proxies)
+
+    @property
+    def header(self) -> tuple[bytes, bytes]:
+        return b"strict-transport-security", b"max-age=%d" % self.seconds
+
+    def holds(self, scope: Scope) -> bool:
+        """Whether a response carries the header."""
+        if not self.seconds:
+            return False
+        if scope["scheme"] == "https":
+            return True
+        peer = (scope.get("client") or ("", 0))[0]
+        return is_in(peer, self.trusted_proxies) and (b"x-forwarded-proto", b"https") in scope["headers"]
+
+
+NO_HSTS = Hsts(0)
+
+
 class RequestMiddleware:
     """An ASGI application around another. `stopping` tells whether the node is shutting down."""
 
@@ -41,8 +75,10 @@ class RequestMiddleware:
         metrics: Metrics,
         refusals: RefusalLog,
         entropy: Entropy,
+        hsts: Hsts,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
+        self._hsts = hsts
         self._app = app
         self._stopping = stopping
         self._metrics = metrics
@@ -70,6 +106,8 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 _add_headers(message, notes.request_id)
+                if self._hsts.holds(scope):
+                    message["headers"].append(self._hsts.header)
                 if self._stopping() and scope["http_version"] in ("1.0", "1.1"):
                     # The client then sends no further request into a connection that is about to close.
                     message["headers"].append((b"connection", b"close"))

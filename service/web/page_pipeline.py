@@ -17,7 +17,7 @@ from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
 from service.api.errors import headers_of, message_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
 from service.api.validation import read_form
-from service.config import Config
+from service.config.model import Config
 from service.schemas.problems import text_of
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
@@ -63,8 +63,14 @@ async def _person(services: Services, page: Page, request: Request) -> Caller | 
     """The signed-in person. If the lookup fails or is refused, public pages are shown as to a visitor."""
     public = page.who is Audience.ANYBODY and request.method in SAFE
     try:
-        reader = services.session_reader
-        person = await signed_in(request, services.base_url, reader, services.budgets, services.clock)
+        person = await signed_in(
+            request,
+            services.base_url,
+            services.session_reader,
+            services.budgets,
+            services.clock,
+            require_passkey=services.config.admin.require_passkey,
+        )
     except (StorageUnavailable, Overloaded):
         if not public:
             raise
@@ -85,6 +91,8 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         here = visit.request.path if posted else _with_query(visit.request)
         asked = SeeOther(f"/sign-in?next={quote(here, safe='')}", "sign_in_again" if posted else "")
         return _dressed(visit, asked)
+    if page.who is Audience.ADMIN and visit.caller.needs_passkey:
+        return _dressed(visit, SeeOther("/dashboard#passkeys", "passkey_needed"))
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
     return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))

@@ -59,7 +59,9 @@ class MemoryDemo(MemoryStore):
         tables, gone = self._memory, set(planned.bookings)
         _drop(tables.slot_weeks, [week for week, holder in tables.slot_weeks.items() if holder in gone])
         _drop(tables.booking_keys, [key for key, row in tables.booking_keys.items() if row.booking_id in gone])
-        _drop(tables.payment_events, [event for event, booking in tables.payment_events.items() if booking in gone])
+        _drop(
+            tables.payment_events, [event for event, (booking, _) in tables.payment_events.items() if booking in gone]
+        )
         counted = planned.counted
         _drop(tables.delivery_days, [place for place in tables.delivery_days if place[0] in counted])
         _drop(tables.bookings, planned.bookings)

@@ -50,6 +50,6 @@ class MemoryEvents(MemoryStore):
         booking = self._memory.bookings[booking_id]
         held = sum(holder == booking_id for holder in self._memory.slot_weeks.values())
         approved = self._memory.campaigns[booking.campaign_id].status is CampaignStatus.APPROVED
-        if booking.status is not BookingStatus.PAID or not approved or held != booking.weeks:
+        if booking.status is not BookingStatus.PAID or booking.disputed or not approved or held != booking.weeks:
             return NEVER
         return Window(booking.week_start_ms, booking.week_start_ms + booking.weeks * WEEK_MS)

@@ -1,8 +1,9 @@
 """The booking ledger in memory."""
 
-from actors.bookings.records import OPEN, Booking
+from actors.bookings.records import OPEN, Booking, CampaignStatus
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
+from actors.bookings.unit_of_work import CampaignCounts
 from actors.values import BatchId, Contended
 from storage.memory.tables import Memory, picked
 
@@ -26,6 +27,7 @@ class MemoryLedger:
         tables = self._memory
         remembered = picked(tables.booking_keys, lock_set.keys)
         named_ids = {*lock_set.booking_ids, *(known.booking_id for known in remembered.values())}
+        named_ids |= {b.id for b in tables.bookings.values() if b.payment_id in lock_set.payment_ids}
         named = list(picked(tables.bookings, named_ids).values())
         campaign_ids = {*lock_set.campaign_ids, *(booking.campaign_id for booking in named)}
         campaigns = picked(tables.campaigns, campaign_ids)
@@ -37,19 +39,32 @@ class MemoryLedger:
         }
         slot_ids = {*lock_set.slot_ids, *(booking.slot_id for booking in named)}
         weeks = self._weeks(slot_ids, lock_set.from_week_ms, named)
-        opened = [b for b in tables.bookings.values() if b.tenant_id in tenant_ids and b.status in OPEN]
+        recent_ms = lock_set.recent_ms
+        counted = [
+            booking
+            for booking in tables.bookings.values()
+            if booking.tenant_id in tenant_ids
+            and (booking.status in OPEN or (recent_ms is not None and booking.created_ms >= recent_ms))
+        ]
         holders = [tables.bookings[booking_id] for booking_id in set(weeks.values())]
         return Snapshot(
             sponsors=picked(tables.sponsors, tenant_ids),
             campaigns=campaigns,
             slots=picked(tables.slots, slot_ids),
-            bookings={booking.id: booking for booking in (*named, *opened, *holders)},
+            bookings={booking.id: booking for booking in (*named, *counted, *holders)},
             weeks=weeks,
             remembered=remembered,
             events={event_id for event_id in lock_set.event_ids if event_id in tables.payment_events},
             delivered=self._delivered({booking.id for booking in named}),
             audited={audit.id: audit.target_id for audit in tables.audits if audit.id in lock_set.audit_ids},
+            reports={row.id: row for row in tables.payment_reports.values() if row.payment_id in lock_set.payment_ids},
+            campaign_counts={tenant_id: self._campaigns(tenant_id) for tenant_id in lock_set.campaigns_of},
+            administrators=tuple(sorted(tables.administrators)) if lock_set.payment_ids else (),
         )
+
+    def _campaigns(self, tenant_id: str) -> CampaignCounts:
+        rows = [row for row in self._memory.campaigns.values() if row.tenant_id == tenant_id]
+        return CampaignCounts(len(rows), sum(row.status is CampaignStatus.PENDING for row in rows))
 
     def _weeks(self, slot_ids: set[str], from_week_ms: int | None, named: list[Booking]) -> dict[Week, str]:
         """All weeks of the bookings that hold any week of these slots from the earliest on."""
@@ -71,6 +86,13 @@ class MemoryLedger:
                 sums[booking_id] = (before[0] + impressions, before[1] + clicks)
         return sums
 
+    def _takes_another_payment(self, decision: Decision) -> bool:
+        """Whether a booking gets the payment of another: what the unique index prevents in Postgres."""
+        payers: dict[str | None, str] = {
+            row.payment_id: row.id for row in self._memory.bookings.values() if row.payment_id is not None
+        }
+        return any(payers.get(row.payment_id, row.id) != row.id for row in decision.bookings.values())
+
     def _write(self, before: Snapshot, decision: Decision) -> None:
         """Write a whole decision, or raise `Contended` on what would violate a primary key in Postgres."""
         tables = self._memory
@@ -89,7 +111,7 @@ class MemoryLedger:
                 and not {audit.id for audit in decision.audits}.isdisjoint(a.id for a in tables.audits)
             )
         )
-        if twice:
+        if twice or self._takes_another_payment(decision):
             raise Contended("another node has already written one of these rows")
         tables.sponsors.update(decision.sponsors)
         tables.slots.update(decision.slots)
@@ -101,7 +123,11 @@ class MemoryLedger:
         tables.booking_keys.update(
             ((known.tenant_id, known.operation, known.key), known) for known in decision.remembered
         )
-        tables.payment_events.update(decision.events)
+        tables.payment_events.update(
+            (event_id, (booking_id, decision.decided_ms)) for event_id, booking_id in decision.events
+        )
+        tables.payment_reports.update(decision.reports)
+        tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
         if decision.visible:
             tables.sponsorship_revision += 1

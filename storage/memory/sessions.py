@@ -4,6 +4,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, TypeVar
 
 from actors.sessions.messages import Session, SignedIn
+from actors.sessions.second_factor import Passkey, PendingSignIn, SecondFactorRows
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import BatchId
@@ -36,6 +37,16 @@ class MemorySessions:
         live = (each for each in self._memory.sessions.values() if each.email == email and each.is_live(now_ms))
         return sorted(live, key=lambda session: (session.seen_ms, session.id), reverse=True)
 
+    async def pending(self, token_hash: bytes) -> PendingSignIn | None:
+        await self._memory.before()
+        rows = self._memory.pending_sign_ins.values()
+        return next((each for each in rows if each.token_hash == token_hash), None)
+
+    async def passkeys_of(self, email: str) -> Sequence[Passkey]:
+        await self._memory.before()
+        own = (each for each in self._memory.passkeys.values() if each.email == email)
+        return sorted(own, key=lambda passkey: (passkey.created_ms, passkey.id))
+
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
         rows = self._memory.sign_ins
@@ -61,6 +72,16 @@ class MemorySessions:
             tables.device_guesses.pop(session_id, None)
         return len(ended)
 
+    async def prune_pending(self, before_ms: int, limit: int) -> int:
+        await self._memory.before()
+        rows = self._memory.pending_sign_ins
+        return _delete(rows, oldest(((row.expires_ms, row.id) for row in rows.values()), before_ms, limit))
+
+    async def prune_challenges(self, before_ms: int, limit: int) -> int:
+        await self._memory.before()
+        rows = self._memory.passkey_challenges
+        return _delete(rows, oldest(((row.expires_ms, row.holder_id) for row in rows.values()), before_ms, limit))
+
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
         links = picked(tables.sign_in_links, lock_set.link_hashes)
@@ -75,6 +96,15 @@ class MemorySessions:
                 for each in tables.sessions.values()
                 if each.id in named or (each.email in entering and each.is_live(now_ms))
             },
+            SecondFactorRows(
+                {
+                    each.id: each
+                    for each in tables.passkeys.values()
+                    if each.email in entering or each.credential_id in lock_set.credential_ids
+                },
+                picked(tables.passkey_challenges, lock_set.holders),
+                picked(tables.pending_sign_ins, lock_set.holders),
+            ),
         )
 
     def _write(self, decision: Decision) -> None:
@@ -85,6 +115,12 @@ class MemorySessions:
         tables.letters.update(changed.letters)
         tables.sign_in_links.update(changed.links)
         tables.sessions.update(changed.sessions)
+        second_factor = changed.second_factor
+        tables.pending_sign_ins.update(second_factor.pending)
+        tables.passkey_challenges.update(second_factor.challenges)
+        tables.passkeys.update(second_factor.passkeys)
+        for passkey_id in second_factor.removed:
+            tables.passkeys.pop(passkey_id, None)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
 

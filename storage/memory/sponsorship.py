@@ -141,6 +141,7 @@ class MemorySponsorship(MemoryStore):
             sponsor = self._memory.sponsors.get(booking.tenant_id)
             if (
                 booking.status is BookingStatus.PAID
+                and not booking.disputed
                 and campaign.status is CampaignStatus.APPROVED
                 and booking.week_end_ms > from_week_ms
                 and held[booking.id] == booking.weeks

@@ -11,7 +11,8 @@ from typing import TypeVar
 
 import trio
 
-from actors.bookings.records import Booking, Campaign, IdempotencyRecord, Slot, Sponsor
+from actors.accounts.messages import Deletion
+from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
@@ -19,6 +20,7 @@ from actors.letters import LetterCount
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
+from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 
 S = TypeVar("S")
@@ -41,6 +43,8 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
+    # By tenant.
+    account_deletions: dict[str, Deletion] = field(default_factory=dict)
     messages: dict[str, OutboxMessage] = field(default_factory=dict)
     # Delivery state of the messages that were leased or marked, by message id.
     outbox: dict[str, QueuedMessage] = field(default_factory=dict)
@@ -50,6 +54,10 @@ class Memory:
     letters: dict[bytes, LetterCount] = field(default_factory=dict)
     sign_in_links: dict[bytes, SignInLink] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
+    passkeys: dict[str, Passkey] = field(default_factory=dict)
+    # By session or pending sign-in.
+    passkey_challenges: dict[str, Challenge] = field(default_factory=dict)
+    pending_sign_ins: dict[str, PendingSignIn] = field(default_factory=dict)
     devices: dict[str, Device] = field(default_factory=dict)
     # By session.
     device_guesses: dict[str, Guesses] = field(default_factory=dict)
@@ -64,8 +72,9 @@ class Memory:
     slot_weeks: dict[tuple[str, int], str] = field(default_factory=dict)
     # By tenant, operation and key.
     booking_keys: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
-    # The booking of a handled event.
-    payment_events: dict[str, str] = field(default_factory=dict)
+    # The booking of a handled event, and when it was handled.
+    payment_events: dict[str, tuple[str, int]] = field(default_factory=dict)
+    payment_reports: dict[str, PaymentReport] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.

@@ -1,7 +1,7 @@
 """The booking ledger over Postgres.
 
-Nodes never deadlock. All take their locks in one order: sponsors, campaigns, slots, bookings, each kind in one sorted
-statement. Rows inserted without a lock (new sponsors and slots, payment events) come after all locks and in one order
+Nodes never deadlock. All take their locks in one order: names, sponsors, campaigns, slots, bookings, each kind in one
+sorted statement. Rows inserted without a lock (new sponsors and slots, payment events) come after all locks and in one order
 too, so a node that still takes locks never waits for them. The revision row, which all nodes update, comes last.
 """
 
@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.bookings.records import Booking, IdempotencyRecord, Slot, Sponsor
+from actors.bookings.records import Booking, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
-from actors.values import BatchId, Contended
+from actors.bookings.unit_of_work import CampaignCounts
+from actors.values import BatchId, Contended, OutboxMessage
 from storage.journal import decide_once
 from storage.pool import Connection, Database, Row
 from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, columns_of, new_and_known, record_of
+from storage.postgres.columns import columns, columns_of, new_and_known, record_of, write
 from storage.postgres.sponsorship_rows import (
     booking_of,
     campaign_columns,
@@ -26,6 +27,7 @@ from storage.postgres.sponsorship_rows import (
 from storage.statements import statements
 
 SQL = statements("ledger")
+MAIL = statements("mail")
 
 _SPONSOR_CHANGES = ("tenant_id", "name", "website")
 _SLOT_CHANGES = (
@@ -77,6 +79,7 @@ class _Places:
 async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     """Lock the named rows and those they refer to. Each kind is complete before the next begins."""
     snapshot = Snapshot()
+    await _read_names(connection, lock_set, snapshot)
     if lock_set.audit_ids:
         rows = await connection.fetch(SQL.audited, list(lock_set.audit_ids))
         snapshot.audited.update((row["id"], row["target_id"]) for row in rows)
@@ -97,7 +100,10 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
                 snapshot.weeks[row["slot_id"], row["week_ms"]] = row["booking_id"]
     booking_ids = places.booking_ids.union(snapshot.weeks.values())
     if booking_ids or places.tenant_ids:
-        for row in await connection.fetch(SQL.lock_bookings, sorted(booking_ids), sorted(places.tenant_ids)):
+        rows = await connection.fetch(
+            SQL.lock_bookings, sorted(booking_ids), sorted(places.tenant_ids), lock_set.recent_ms
+        )
+        for row in rows:
             snapshot.bookings[row["id"]] = booking_of(row)
     await _check_new_sponsors(connection, lock_set, snapshot)
     if lock_set.event_ids:
@@ -108,12 +114,30 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     return snapshot
 
 
+async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
+    """Lock payments and accounts by name, and read what depends on these locks."""
+    payment_ids, tenant_ids = list(lock_set.payment_ids), list(lock_set.campaigns_of)
+    names = [f"payment {each}" for each in payment_ids] + [f"campaigns {each}" for each in tenant_ids]
+    if names:
+        await connection.execute(SQL.lock_names, names)
+    if payment_ids:
+        for row in await connection.fetch(SQL.reports, payment_ids):
+            snapshot.reports[row["id"]] = record_of(PaymentReport, row)
+        snapshot.administrators = tuple(row["email"] for row in await connection.fetch(SQL.administrators))
+    if tenant_ids:
+        for row in await connection.fetch(SQL.campaign_counts, tenant_ids):
+            snapshot.campaign_counts[row["tenant_id"]] = CampaignCounts(row["total"], row["pending"])
+
+
 async def _places(connection: Connection, lock_set: LockSet) -> _Places:
     """Find the rows that the named bookings and campaigns refer to. Rows that do not exist yet stay absent for this batch."""
     tenant_ids = {*lock_set.tenant_ids, *(tenant_id for tenant_id, _, _ in lock_set.keys)}
     places = _Places(tenant_ids, set(), set(lock_set.slot_ids), from_week_ms=lock_set.from_week_ms)
     if lock_set.booking_ids:
         for row in await connection.fetch(SQL.booking_places, list(lock_set.booking_ids)):
+            places.add_booking(row["id"], row)
+    if lock_set.payment_ids:
+        for row in await connection.fetch(SQL.paid_with, list(lock_set.payment_ids)):
             places.add_booking(row["id"], row)
     if lock_set.campaign_ids:
         for row in await connection.fetch(SQL.campaign_owners, list(lock_set.campaign_ids)):
@@ -157,7 +181,9 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.remembered:
         await connection.execute(SQL.insert_keys, *columns(IdempotencyRecord, decision.remembered))
     if decision.events:
-        await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)))
+        await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
+    await write(connection, SQL.save_reports, columns(PaymentReport, decision.reports.values()))
+    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
     if decision.visible:
         await connection.execute(SQL.advance)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from actors.sessions.messages import Session, SignedIn, SignIn, SignInLink
+from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, SecondFactorRows
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
@@ -41,6 +42,13 @@ class PostgresSessions:
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
         return [Session(**row) for row in await self._database.fetch(SQL.of_email, email, now_ms)]
 
+    async def pending(self, token_hash: bytes) -> PendingSignIn | None:
+        rows = await self._database.fetch(SQL.pending, token_hash)
+        return PendingSignIn(**rows[0]) if rows else None
+
+    async def passkeys_of(self, email: str) -> Sequence[Passkey]:
+        return [Passkey(**row) for row in await self._database.fetch(SQL.passkeys_of, email)]
+
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
 
@@ -53,9 +61,15 @@ class PostgresSessions:
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sessions, before_ms, limit)
 
+    async def prune_pending(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, SQL.prune_pending, before_ms, limit)
+
+    async def prune_challenges(self, before_ms: int, limit: int) -> int:
+        return await prune(self._database, SQL.prune_challenges, before_ms, limit)
+
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: sign-ins, letters, links, accounts, sessions, each sorted."""
+    """Lock in the order of the contract: sign-ins, letters, links, accounts, sessions, and those of the second factor."""
     snapshot = Snapshot()
     if lock_set.sign_ins:
         emails, browsers = (list(each) for each in zip(*lock_set.sign_ins, strict=True))
@@ -73,7 +87,22 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if entering or lock_set.session_ids:
         rows = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), entering, now_ms)
         snapshot.sessions |= {row["id"]: Session(**row) for row in rows}
+    await _read_second_factor(connection, lock_set, entering, snapshot.second_factor)
     return snapshot
+
+
+async def _read_second_factor(
+    connection: Connection, lock_set: LockSet, emails: Sequence[str], found: SecondFactorRows
+) -> None:
+    """Lock pending sign-ins, challenges, and the passkeys of these emails."""
+    if lock_set.holders:
+        for row in await connection.fetch(SQL.lock_pending, list(lock_set.holders)):
+            found.pending[row["id"]] = PendingSignIn(**row)
+        for row in await connection.fetch(SQL.lock_challenges, list(lock_set.holders)):
+            found.challenges[row["holder_id"]] = record_of(Challenge, row)
+    if emails:
+        rows = await connection.fetch(SQL.lock_passkeys, list(emails), list(lock_set.credential_ids))
+        found.passkeys |= {row["id"]: Passkey(**row) for row in rows}
 
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
@@ -89,6 +118,12 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await write(connection, SQL.save_links, columns(SignInLink, changed.links.values()))
     if changed.sessions:
         await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
+    second_factor = changed.second_factor
+    await write(connection, SQL.save_pending, columns(PendingSignIn, second_factor.pending.values()))
+    await write(connection, SQL.save_challenges, columns(Challenge, second_factor.challenges.values()))
+    await write(connection, SQL.save_passkeys, columns(Passkey, second_factor.passkeys.values()))
+    if second_factor.removed:
+        await connection.execute(SQL.delete_passkeys, sorted(second_factor.removed))
     if decision.outbox:
         await connection.execute(MAIL.enqueue, *columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)

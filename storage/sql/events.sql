@@ -47,9 +47,9 @@ with batch as (
 select exists (select from batch) as recorded
 
 -- name: windows
--- When the placements of bookings are shown. Null if a booking is unpaid, not approved, or has lost its weeks.
+-- When the placements of bookings are shown. Null if a booking is unpaid, disputed, not approved, or has lost its weeks.
 select bookings.id, weeks,
-    case when bookings.status = 'paid' and campaigns.status = 'approved'
+    case when bookings.status = 'paid' and not disputed and campaigns.status = 'approved'
         and weeks = (select count(*) from slot_weeks where booking_id = bookings.id) then week_start_ms end as start_ms
 from bookings join campaigns on campaigns.id = bookings.campaign_id
 where bookings.id = any ($1::text[])

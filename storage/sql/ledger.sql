@@ -1,6 +1,12 @@
 -- The booking ledger: find the rows a batch names, lock them in one order on all nodes, and write them. Locks are `no
 -- key update`, so that a foreign key to a locked row does not wait.
 
+-- name: lock_names
+-- Take one lock for each name until the transaction ends, before any row. A payment that no booking has been paid with,
+-- and an account without a sponsor, have no row to lock.
+select pg_advisory_xact_lock(hashtextextended(name, 0))
+from (select name from unnest($1::text[]) as named (name) order by name) as sorted
+
 -- name: audited
 -- The targets of audit records. Runs first, so that the campaign of a record that is found can be locked.
 select id, target_id from audit where id = any ($1::text[])
@@ -8,6 +14,24 @@ select id, target_id from audit where id = any ($1::text[])
 -- name: booking_places
 -- The immutable references of bookings, which name the rows to lock before them.
 select id, tenant_id, campaign_id, slot_id, week_start_ms from bookings where id = any ($1::text[])
+
+-- name: paid_with
+-- The bookings that were paid with these payments, with the same columns.
+select id, tenant_id, campaign_id, slot_id, week_start_ms from bookings
+where payment_id = any ($1::text[]) and not payment_shared
+
+-- name: reports
+-- What the processor has reported about payments.
+select id, payment_id, state, reported_ms from payment_reports where payment_id = any ($1::text[])
+
+-- name: administrators
+-- The emails of all administrators.
+select email from administrators order by email
+
+-- name: campaign_counts
+-- The campaigns of accounts, and how many of them wait for review.
+select tenant_id, count(*) as total, count(*) filter (where status = 'pending') as pending
+from campaigns where tenant_id = any ($1::text[]) group by tenant_id
 
 -- name: campaign_owners
 -- The owners of campaigns, which never change.
@@ -45,13 +69,14 @@ select slot_id, week_ms, booking_id from slot_weeks where booking_id in (
 )
 
 -- name: lock_bookings
--- Lock bookings by id, and the open ones of these tenants.
+-- Lock bookings by id, and of these tenants the open ones and those created at $3 or later.
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
     created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
     paid_cents, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo
+    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed
 from bookings
 where id = any ($1::text[]) or (tenant_id = any ($2::text[]) and status in ('reserved', 'checkout'))
+    or (tenant_id = any ($2::text[]) and created_ms >= $3)
 order by id for no key update
 
 -- name: new_sponsors
@@ -117,19 +142,21 @@ on conflict (id) do update set
 -- Insert bookings, or update the columns that can change.
 insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
     mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
-    paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo)
+    paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[], $8::bigint[],
     $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[],
     $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[], $23::bigint[], $24::text[],
-    $25::boolean[]) as changed (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents,
+    $25::boolean[], $26::text[], $27::bigint[], $28::boolean[]) as changed (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents,
     currency, status, mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url,
-    youtube_notes, paid_ms, paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo)
+    youtube_notes, paid_ms, paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo, sessions,
+    cancelled_ms, disputed)
 order by id
 on conflict (id) do update set
     status = excluded.status, hold_ms = excluded.hold_ms, youtube_status = excluded.youtube_status,
     youtube_url = excluded.youtube_url, youtube_notes = excluded.youtube_notes, paid_ms = excluded.paid_ms,
     paid_cents = excluded.paid_cents, payment_id = excluded.payment_id, refunded_cents = excluded.refunded_cents,
-    refund_due_ms = excluded.refund_due_ms, payment_issue = excluded.payment_issue
+    refund_due_ms = excluded.refund_due_ms, payment_issue = excluded.payment_issue, sessions = excluded.sessions,
+    cancelled_ms = excluded.cancelled_ms, disputed = excluded.disputed
 
 -- name: free_weeks
 -- Free weeks that the booking still holds.
@@ -151,11 +178,17 @@ select * from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::text[]
 order by tenant_id, operation, key
 
 -- name: insert_events
--- Insert handled payment events. `handled_ms` is for people who inspect the table; no rule reads it.
+-- Insert handled payment events.
 insert into payment_events (id, booking_id, handled_ms)
-select id, booking_id, (extract(epoch from now()) * 1000)::bigint
-from unnest($1::text[], $2::text[]) as made (id, booking_id)
+select id, booking_id, $3 from unnest($1::text[], $2::text[]) as made (id, booking_id) order by id
+
+-- name: save_reports
+-- Insert reports about payments, or overwrite them.
+insert into payment_reports (id, payment_id, state, reported_ms)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as made (id, payment_id, state, reported_ms)
 order by id
+on conflict (id) do update set
+    payment_id = excluded.payment_id, state = excluded.state, reported_ms = excluded.reported_ms
 
 -- name: advance
 -- Advance the revision, and notify all nodes on commit. Runs last, because all nodes update this row.

@@ -102,14 +102,14 @@ where retired_ms is null and week_ms >= $1
 order by slots.id, week_ms
 
 -- name: placements
--- Paid bookings of approved campaigns that still hold all their weeks and end after $1, on retired slots too.
+-- Paid, undisputed bookings of approved campaigns that still hold all their weeks and end after $1, on retired slots too.
 select bookings.id as booking_id, side, headline, body, cta, target_url, logo_text,
     coalesce(shown_as, sponsors.name) as sponsor_name, week_start_ms,
     week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
 from bookings join slots on slots.id = bookings.slot_id
 join campaigns on campaigns.id = bookings.campaign_id
 join sponsors on sponsors.tenant_id = bookings.tenant_id
-where bookings.status = 'paid' and campaigns.status = 'approved'
+where bookings.status = 'paid' and not disputed and campaigns.status = 'approved'
     and week_start_ms + bookings.weeks * 604800000::bigint > $1
     and bookings.weeks = (select count(*) from slot_weeks where booking_id = bookings.id)
 order by bookings.id collate "C"
@@ -123,5 +123,5 @@ select id from bookings where status in ('reserved', 'checkout') and hold_ms <= 
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
     created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
     paid_cents, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo
+    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed
 from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2

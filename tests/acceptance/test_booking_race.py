@@ -19,6 +19,7 @@ KILLS_AFTER, ATTEMPTS = ((300, 900), 30) if SLOW else ((150, 450), 15)
 
 SETTINGS = {
     "bookings.open_holds": 1_000,
+    "bookings.holds_per_day": 1_000,
     "tiers.claimed.per_minute": 1_000_000,
     "tiers.claimed.daily": 100_000,
     "log.level": "warning",

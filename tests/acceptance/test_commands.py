@@ -47,6 +47,10 @@ COMMANDS = {
     "retire-slot": "bookings stay",
     "grant-admin": "an administrator",
     "revoke-admin": "no longer",
+    "remove-passkeys": "has lost them",
+    "set-billing-mode": "billing mode",
+    "export-account": "JSON lines",
+    "delete-account": "undo it",
     "openapi": "OpenAPI",
     "doctor": "running well",
 }
@@ -85,6 +89,19 @@ def test_the_doctor_of_a_healthy_service_finds_nothing(shop: Shop) -> None:
     assert "the database answers, version 18." in lines[0]
     assert all(line.startswith(("ok: ", "note: ")) for line in lines)
     assert any("mail.smtp_url is empty" in line for line in lines)
+
+
+def test_the_doctor_of_a_public_service_notes_administrators_without_passkeys(shop: Shop) -> None:
+    words = "note: admin.require_passkey is false"
+    assert words not in shop.command("doctor")
+    public = {
+        "server.base_url": "https://catalog.example.com",
+        "server.trusted_proxies": "127.0.0.1",
+        "mail.smtp_url": "smtp://127.0.0.1:25",
+    }
+    beside = ("doctor", "--data-dir", shop.service.data_dir)
+    assert words in command(*beside, settings=public)
+    assert words not in command(*beside, settings=public | {"admin.require_passkey": "true"})
 
 
 def test_a_service_without_workers_says_that_sighup_does_nothing_and_goes_on(shop: Shop) -> None:
@@ -232,6 +249,16 @@ def test_an_administrator_is_appointed_and_removed_beside_the_running_server(sho
     assert "note: there is no administrator" in shop.command("doctor")
 
 
+def test_an_account_is_exported_and_deleted_by_commands(shop: Shop) -> None:
+    shop.command("issue-key", "--email", "leaver@example.com", "--name", "Laptop")
+    lines = [json.loads(line) for line in shop.command("export-account", "leaver@example.com").splitlines()]
+    assert [line["row"]["name"] for line in lines if line["table"] == "api_keys"] == ["Laptop"]
+    assert "the owner can undo it" in shop.command("delete-account", "leaver@example.com")
+    assert shop.command("delete-account", "leaver@example.com", "--now").startswith("leaver@example.com is deleted")
+    beside = ("--data-dir", shop.service.data_dir)
+    assert "no account" in complaint(run("export-account", "leaver@example.com", *beside))
+
+
 def test_an_operators_link_opens_a_session_beside_a_running_server(shop: Shop) -> None:
     link = shop.command("sign-in-link", FIRST).strip()
     assert link.startswith(f"{shop.service.url}/sign-in/link?token=sgn_"), "the address of the node that runs"
@@ -254,6 +281,9 @@ def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
     cases = {
         ("revoke-key", "cs_user_none"): "there is no such key",
         ("set-tier", "--email", "nobody@example.com", "--tier", "upgraded"): "nobody@example.com",
+        ("remove-passkeys", "nobody@example.com"): "the account nobody@example.com has no passkey",
+        ("export-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
+        ("delete-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("issue-key", "--email", "no address"): "'no address' is not an email address",
         ("sign-in-link", "no address"): "'no address' is not an email address",
     }

@@ -9,7 +9,7 @@ import httpx
 
 from actors.events.router import EventOutcome
 from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
-from service.config_loading import load
+from service.config.loading import load
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import serving, until

@@ -42,6 +42,7 @@ def start_nodes(external: PostgresServer, playground: Path) -> Callable[[ExitSta
             "server.secret": SECRET,
             "server.base_url": BASE_URL,
             "server.trusted_proxies": "127.0.0.1/32",
+            "server.allow_unsafe_public": "true",  # there is no mail here
             "mint.per_hour": MINTS,
             "events.exempt_networks": "",
             "nodes.beat_seconds": 0.5,

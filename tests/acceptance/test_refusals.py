@@ -10,14 +10,20 @@ import pytest
 
 from service.cli.doctor import too_few_connections
 from service.cli.main import main
-from service.config_loading import load
+from service.config.deployment import problems
+from service.config.loading import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
-from tests.acceptance.processes import SECRET, Settings, complaint, environment, run, serving
+from tests.acceptance.processes import SECRET, Settings, command, complaint, environment, run, serving
 from tests.slow import SLOW
 
 pytestmark = pytest.mark.usefixtures("own_logging")
 
 SERVE = ("serve", "--bind", "127.0.0.1:0")
+PUBLIC = {
+    "SERVER__BASE_URL": "https://catalog.example.com",
+    "SERVER__TRUSTED_PROXIES": "127.0.0.1",
+    "MAIL__SMTP_URL": "smtp://127.0.0.1:25",
+}
 PASSWORD = "a-password-that-must-not-be-shown"
 
 Done = subprocess.CompletedProcess[str]
@@ -43,6 +49,42 @@ SETTINGS: dict[str, Refusal] = {
         "tls.bind: there is no port above 65535, as in 127.0.0.1:99999",
     ),
     "no port": ({"server.bind": "127.0.0.1:99999"}, "there is no port above 65535, as in 127.0.0.1:99999"),
+    "a public service without mail": (
+        {"server.base_url": "https://catalog.example.com"},
+        "server.base_url is public (https://catalog.example.com), and mail.smtp_url is empty",
+    ),
+    "live billing without mail": (
+        {"billing.mode": "live", "billing.stripe_secret_key": "sk_live_x", "billing.stripe_webhook_secret": "whsec_x"},
+        'billing.mode is "live", and mail.smtp_url is empty',
+    ),
+    "live billing with a key for tests": (
+        {"billing.mode": "live", "billing.stripe_secret_key": "sk_test_x", "billing.stripe_webhook_secret": "whsec_x"},
+        "billing.stripe_secret_key must begin with sk_live_ or rk_live_ in live mode",
+    ),
+    "tests with a live key": (
+        {"billing.stripe_secret_key": "rk_live_x"},
+        "billing.stripe_secret_key must begin with sk_test_ or rk_test_ in test mode",
+    ),
+    "HTTPS for longer than browsers remember": ({"server.hsts_seconds": 63_072_001}, "server.hsts_seconds: "),
+    "undone for no day": ({"account.undo_days": 0}, "account.undo_days: "),
+    "no export": ({"account.exports_per_hour": 0}, "account.exports_per_hour: "),
+    **{
+        f"short life, {name}": ({f"retention.{name}_days": days}, f"retention.{name}_days: ")
+        for name, days in {
+            "unclaimed_keys": 0,
+            "ended_keys": 29,
+            "unpaid_bookings": 29,
+            "payment_events": 34,
+            "audit": 89,
+            "sessions": 0,
+            "mails": 0,
+        }.items()
+    },
+    "short usage": ({"retention.usage_days": 89}, "retention.usage_days: "),
+    "bookings that outlive their audit": (
+        {"retention.unpaid_bookings_days": 731},
+        "retention.unpaid_bookings_days (731) must be at most retention.audit_days (730)",
+    ),
     "no worker": ({"server.workers": 0}, "server.workers: "),
     "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
@@ -96,6 +138,25 @@ SETTINGS: dict[str, Refusal] = {
     "others forgotten too soon": (
         {"nodes.keep_seconds": 9},
         "nodes.live_seconds (10) must be at most nodes.keep_seconds (9)",
+    ),
+    "passkeys where browsers offer none": (
+        {"admin.require_passkey": "true", "server.base_url": "https://192.0.2.1"},
+        "admin.require_passkey needs server.base_url with https and a host name",
+    ),
+    "passkeys at no known address": (
+        {"admin.require_passkey": "true"},
+        "admin.require_passkey needs server.base_url with https and a host name",
+    ),
+    "no passkey at all": ({"passkeys.per_account": 0}, "passkeys.per_account: "),
+    "a challenge without time": ({"passkeys.challenge_seconds": 29}, "passkeys.challenge_seconds: "),
+    "no time for the second step": ({"passkeys.sign_in_seconds": 59}, "passkeys.sign_in_seconds: "),
+    "no time for changes": ({"passkeys.fresh_seconds": 59}, "passkeys.fresh_seconds: "),
+    "no hold a day": ({"bookings.holds_per_day": 0}, "bookings.holds_per_day: "),
+    "a cool-down of more than a week": ({"bookings.cooldown_minutes": 10_081}, "bookings.cooldown_minutes: "),
+    "no campaign": ({"campaigns.per_account": 0}, "campaigns.per_account: "),
+    "more campaigns that wait than campaigns": (
+        {"campaigns.pending_per_account": 201},
+        "campaigns.pending_per_account (201) must be at most campaigns.per_account (200)",
     ),
     "no shard": ({"events.shards": 0}, "events.shards: "),
     "the embedded database distributed": (
@@ -177,7 +238,7 @@ def test_a_process_that_refuses_to_start_says_why_in_one_line_and_ends_with_2(na
     assert PASSWORD not in line
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def database(external: PostgresServer) -> Settings:
     return {"database.url": external.url(external.fresh_database()), "server.secret": SECRET}
 
@@ -246,3 +307,72 @@ def test_the_doctor_counts_the_connections_of_all_workers_and_the_one_of_their_p
     assert f"use at most {needed}" in capsys.readouterr().out
     [problem] = too_few_connections(config, needed - 1)
     assert f"server.workers = {workers} " in problem
+
+
+LIVE: Settings = {
+    "billing.mode": "live",
+    "billing.stripe_secret_key": "sk_live_x",
+    "billing.stripe_webhook_secret": "whsec_x",
+    "mail.smtp_url": "smtp://127.0.0.1:9",
+}
+
+
+def test_a_database_of_one_billing_mode_is_refused_to_nodes_of_the_other(database: Settings, place: Path) -> None:
+    beside = ("--data-dir", place / "mode")
+    with serving(place / "mode", database) as service:
+        assert "ok: the billing mode is test" in service.command("doctor")
+        done = run("set-billing-mode", "live", *beside, settings=database)
+        assert "1 nodes are live and keep their billing mode: stop all nodes first" in complaint(done)
+    live: Settings = {**database, **LIVE}
+    words = 'billing.mode is "live", but this database is used in test mode'
+    assert words in complaint(run(*SERVE, *beside, settings=live))
+    doctor = run("doctor", *beside, settings=live)
+    assert doctor.returncode == 2
+    assert f"PROBLEM: {words}" in doctor.stdout
+    # The demo has bookings that were paid in test mode.
+    line = complaint(run("set-billing-mode", "live", *beside, settings=live))
+    assert "bookings of the other mode hold weeks" in line
+    assert "seed-demo --remove" in line
+    assert "removed" in command("seed-demo", "--remove", *beside, settings=live)
+    said = command("set-billing-mode", "live", *beside, settings=live)
+    assert said == "the billing mode is now live; set billing.mode to it on all nodes\n"
+    assert "already live" in command("set-billing-mode", "live", *beside, settings=live)
+    with serving(place / "mode", live) as service:
+        assert service.is_ready()
+        assert "ok: the billing mode is live" in command("doctor", *beside, settings=live)
+    assert "used in live mode" in complaint(run(*SERVE, *beside, settings=database))
+
+
+def test_a_public_service_without_mail_starts_where_that_is_allowed_and_warns(database: Settings, place: Path) -> None:
+    public: Settings = {
+        **database,
+        "server.base_url": "https://catalog.example.com",
+        "server.allow_unsafe_public": "true",
+    }
+    with serving(place / "trial", public) as service:
+        assert "server.allow_unsafe_public is true: the service is public" in service.log()
+        assert service.get("/dev/outbox").status_code == 404
+    doctor = run("doctor", "--data-dir", place / "trial", settings=public)
+    assert doctor.returncode == 2
+    problems = [line for line in doctor.stdout.splitlines() if line.startswith("PROBLEM: ")]
+    assert [problem.split()[1] for problem in problems] == ["server.base_url", "server.bind"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({}, []),
+        ({"SERVER__BASE_URL": "http://127.0.0.1:9000"}, []),
+        ({"SERVER__BASE_URL": "http://localhost"}, []),
+        (PUBLIC, []),
+        (PUBLIC | {"SERVER__BASE_URL": "http://catalog.example.com"}, ["server.base_url is http"]),
+        (PUBLIC | {"MAIL__SMTP_URL": ""}, ["server.base_url is public and mail.smtp_url is empty"]),
+        (PUBLIC | {"SERVER__TRUSTED_PROXIES": ""}, ["server.bind is reached from this machine only"]),
+        (PUBLIC | {"SERVER__TRUSTED_PROXIES": "", "SERVER__BIND": "0.0.0.0:80"}, []),
+    ],
+)
+def test_the_doctor_finds_what_is_unsafe_in_a_configuration(settings: dict[str, str], wrong: list[str]) -> None:
+    config = load(None, {f"CATALOG__{name}": value for name, value in settings.items()})
+    found = problems(config)
+    assert len(found) == len(wrong)
+    assert all(problem.startswith(words) for problem, words in zip(found, wrong, strict=True))

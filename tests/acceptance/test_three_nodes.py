@@ -72,6 +72,7 @@ SETTINGS: Settings = {
     "device.interval_seconds": 1,
     "device.starts_per_hour": PLENTY,
     "bookings.open_holds": 1_000,
+    "bookings.holds_per_day": 1_000,
     "events.per_minute": PLENTY,
     "pages.per_minute": PLENTY,
 }

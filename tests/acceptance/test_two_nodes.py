@@ -146,7 +146,8 @@ def test_a_claim_on_one_node_is_seen_on_the_other_within_a_second(
         return '"month"' in policy and second.usage(key)["status"] == "claimed"
 
     until(claimed, SEEN_SECONDS)
-    assert [letter["To"] for letter in office.messages].count("two@example.com") == 1, "one node sends it, once"
+    codes = [letter for letter in office.messages if code in letter.get_content()]
+    assert [letter["To"] for letter in codes] == ["two@example.com"], "one node sends it, once"
 
 
 def test_an_import_is_seen_by_both_nodes_within_a_second(nodes: tuple[Service, Service], tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 import trio
 
-from service.config_loading import load
+from service.config.loading import load
 from service.main import storage_options
 from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
@@ -117,7 +117,7 @@ async def test_a_killed_worker_costs_its_own_connections_and_is_back_while_the_o
 
 
 async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, config: Path) -> None:
-    configure(config, '[server]\nbase_url = "https://renewed.example.com"\n')
+    configure(config, '[server]\nbase_url = "https://renewed.localhost"\n')
     before = workers_of(service)
     stop = trio.Event()
     crowd = Crowd(service.url, "/healthz", stop=stop, pause_seconds=0.01)
@@ -139,7 +139,7 @@ async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, con
     assert (crowd.tally.lost, crowd.tally.torn) == (0, 0)
     assert crowd.tally.outcomes == {"200": crowd.tally.yes}
     assert min(crowd.tally.yes, by_new) > 100
-    assert service.get("/openapi.json").json()["servers"] == [{"url": "https://renewed.example.com"}]
+    assert service.get("/openapi.json").json()["servers"] == [{"url": "https://renewed.localhost"}]
     service.close()
 
 

@@ -12,7 +12,7 @@ from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
-LIMITS = PrunerLimits(sweep_seconds=100.0, rows=10, batches=3)
+LIMITS = PrunerLimits(sweep_seconds=100.0, rows=10, batches=3, pause_seconds=0.0)
 
 
 class Heap:

@@ -106,7 +106,7 @@ def _paid_back(name: str = "b1", **fields: object) -> Booking:
     return _booking(
         name,
         BookingStatus.REFUNDING,
-        payment_id="pay_1",
+        payment_id=f"pay_{name}",
         paid_ms=BASE_MS,
         paid_cents=1_000,
         refund_due_ms=BASE_MS,

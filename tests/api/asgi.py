@@ -55,8 +55,9 @@ class Exchange:
 class Client:
     """Sends requests to `app` and passes each exchange to `observe`."""
 
-    def __init__(self, app: App, observe: Callable[[Exchange], None]) -> None:
+    def __init__(self, app: App, observe: Callable[[Exchange], None], host: str = "catalog.test") -> None:
         self.app = app
+        self._host = host
         self._observe = observe
 
     async def get(self, target: str, key: str | None = None, **rest: Any) -> Response:
@@ -77,7 +78,7 @@ class Client:
         address: str | None = READER,
     ) -> Response:
         """Sends one request. `target` is as on the request line. The parts of a `body` are sent separately."""
-        pairs = [("host", "catalog.test")]
+        pairs = [("host", self._host)]
         if key is not None:
             pairs.append(("authorization", f"Bearer {key}"))
         if json is not None:

@@ -240,7 +240,8 @@ def running_target() -> Iterator[Target]:
 
 def _introduce(target: Target, service: Service) -> None:
     """An anonymous client, an anonymous key, an account, its scoped key, and an administrator."""
-    keys = [service.command("issue-key", "--email", email).strip() for email in (SPONSOR, BOSS)]
+    issued = (("--email", SPONSOR), ("--email", BOSS, "--admin"))
+    keys = [service.command("issue-key", *options).strip() for options in issued]
     assert all(keys), "no key was issued"
     target.callers = {"keyless": {}, "sponsor": bearer(keys[0]), "administrator": bearer(keys[1])}
     minted = target.ask("POST", "/auth/agent", "keyless")

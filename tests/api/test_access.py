@@ -73,6 +73,11 @@ START = {name: BOOKING[name] for name in ("slotId", "weekStart", "idempotencyKey
 }
 EVENT = {"bookingId": "bok_unknown", "kind": "click", "visitorId": uuid(2)}
 UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
+CREDENTIAL = {"id": "AAAA", "rawId": "AAAA", "type": "public-key"}
+CREATED = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "attestationObject": "AAAA"}}
+SHOWN = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "authenticatorData": "AAAA", "signature": "AAAA"}}
+
+EVERYTHING = "library:read sponsor:read sponsor:write billing:write keys:manage"
 
 PLACES = {
     "mintKey": Place("POST", "/api/v1/auth/agent", PUBLIC),
@@ -104,12 +109,40 @@ PLACES = {
     ),
     "listSessions": Place("GET", "/api/v1/auth/sessions", PERSON),
     "endSession": Place("DELETE", "/api/v1/auth/sessions/ses_unknown", PERSON, passed=UNKNOWN),
+    "getPendingSignIn": Place("GET", "/api/v1/auth/passkey", PUBLIC, passed="401 unauthorized"),
+    "startPasskeySignIn": Place("POST", "/api/v1/auth/passkey", FROM_OUR_PAGE, passed="401 unauthorized"),
+    "finishPasskeySignIn": Place(
+        "POST",
+        "/api/v1/auth/passkey/complete",
+        FROM_OUR_PAGE,
+        {"credential": SHOWN},
+        "401 unauthorized",
+    ),
+    "cancelPasskeySignIn": Place("DELETE", "/api/v1/auth/passkey", FROM_OUR_PAGE),
+    "listPasskeys": Place("GET", "/api/v1/account/passkeys", PERSON),
+    "startPasskey": Place("POST", "/api/v1/account/passkeys/challenge", PERSON),
+    "addPasskey": Place(
+        "POST", "/api/v1/account/passkeys", PERSON, {"name": "Laptop", "credential": CREATED}, "400 invalid_passkey"
+    ),
+    "startPasskeyConfirmation": Place(
+        "POST", "/api/v1/account/passkeys/confirmation", PERSON, passed="409 invalid_state"
+    ),
+    "confirmWithPasskey": Place(
+        "POST", "/api/v1/account/passkeys/confirmation/complete", PERSON, {"credential": SHOWN}, "400 invalid_passkey"
+    ),
+    "editPasskey": Place("PATCH", "/api/v1/account/passkeys/psk_unknown", PERSON, {"name": "Laptop"}, UNKNOWN),
+    "removePasskey": Place("DELETE", "/api/v1/account/passkeys/psk_unknown", PERSON, passed=UNKNOWN),
     "getUsage": Place("GET", "/api/v1/usage", USAGE),
     "listUsageDays": Place("GET", "/api/v1/account/usage/days", account("library:read")),
     "listAccountKeys": Place("GET", "/api/v1/account/keys", account("keys:manage")),
     "createAccountKey": Place("POST", "/api/v1/account/keys", PERSON),
     "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", PERSON, passed=UNKNOWN),
     "endAll": Place("POST", "/api/v1/account/end-all", PERSON),
+    "exportAccount": Place("GET", "/api/v1/account/export", account(EVERYTHING)),
+    "deleteAccount": Place("DELETE", "/api/v1/account", PERSON),
+    "getAccountDeletion": Place("GET", "/api/v1/account/deletion", PERSON),
+    "confirmAccountDeletion": Place("POST", "/api/v1/account/deletion", PERSON, {"code": "123456"}, "400 invalid_code"),
+    "undoAccountDeletion": Place("DELETE", "/api/v1/account/deletion", PERSON),
     "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),

@@ -6,7 +6,7 @@ import pytest
 
 from actors.values import Agent, Refused, Scope, Tier
 from service.api.operations import OPERATIONS
-from service.config_loading import load
+from service.config.loading import load
 from service.main import appoint_first
 from service.user_errors import ConfigError
 from tests.api.asgi import Response

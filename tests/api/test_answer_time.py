@@ -10,7 +10,7 @@ from actors.actor import Actor
 from actors.values import Tier
 from service.api.deadlines import answer_seconds
 from service.api.operations import OPERATIONS
-from service.config_loading import load
+from service.config.loading import load
 from service.user_errors import ConfigError
 from tests.api.asgi import Response
 from tests.api.sponsors import API, Person, add_slot, administrator, sponsor

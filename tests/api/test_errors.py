@@ -10,9 +10,11 @@ from actors.weeks import WEEK_MS
 from service.api.errors import TABLE, Family, body_of
 from service.web.app import family_of
 from tests.api.asgi import Response
+from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, polled, started
+from tests.api.passkeys import PASSKEYS, Owner
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, add_slot, administrator, sponsor, uuid
-from tests.api.world import World, away, broken, fails_once
+from tests.api.world import LOCAL, World, away, broken, fails_once, open_world
 
 CLAIM, MINT, DEVICE = "/api/v1/auth/claim", "/api/v1/auth/agent", "/api/v1/auth/device"
 ANN = "ann@example.com"
@@ -22,6 +24,7 @@ EXPECTED = {
     "invalid_request": (400, None),
     "invalid_claim": (400, None),
     "invalid_code": (400, None),
+    "invalid_passkey": (400, None),
     "unauthorized": (401, MINT),
     "invalid_api_key": (401, MINT),
     "key_expired": (403, CLAIM),
@@ -33,10 +36,12 @@ EXPECTED = {
     "method_not_allowed": (405, None),
     "already_upgraded": (409, None),
     "key_limit": (409, None),
+    "passkey_limit": (409, None),
     "slot_unavailable": (409, None),
     "campaign_not_bookable": (409, None),
     "profile_required": (409, None),
     "hold_limit": (409, None),
+    "campaign_limit": (409, None),
     "idempotency_conflict": (409, None),
     "invalid_state": (409, None),
     "payload_too_large": (413, None),
@@ -71,6 +76,12 @@ async def _invalid_claim(world: World) -> Response:
 async def _invalid_code(world: World) -> Response:
     token = await _started(world)
     return await _completed(world, token, "wrong")
+
+
+async def _invalid_passkey(world: World) -> Response:
+    owner = Owner(world)
+    await owner.enters_code()
+    return await owner.adds(Authenticator(origin="https://example.com").creates(await owner.may_create()))
 
 
 async def _unauthorized(world: World) -> Response:
@@ -123,6 +134,14 @@ async def _key_limit(world: World) -> Response:
     return await _completed(world, token, await world.emailed_code(ANN))
 
 
+async def _passkey_limit(world: World) -> Response:
+    owner = Owner(world)
+    await owner.enters_code()
+    for number in range(10):
+        await owner.registers(Authenticator(bytes([number])))
+    return await owner.call("POST", f"{PASSKEYS}/challenge")
+
+
 async def _ready(world: World, **slot: Any) -> tuple[Person, str]:
     """A sponsor with a profile and a campaign, and a slot to book."""
     add_slot(world, **slot)
@@ -157,6 +176,14 @@ async def _hold_limit(world: World) -> Response:
     for week in (1, 2, 3):
         await person.booking(campaign, week=NEXT_WEEK + week * WEEK_MS)
     return await _book(person, campaign)
+
+
+async def _campaign_limit(world: World) -> Response:
+    person, content = sponsor(world), {"cta": "Go", "targetUrl": "https://example.com/", "logoText": "A"}
+    body = content | {"name": "Autumn", "headline": "A headline", "body": "A body"}
+    for _ in range(world.config.campaigns.pending_per_account):
+        assert (await person.post(f"{API}/campaigns", body)).status == 200
+    return await person.post(f"{API}/campaigns", body)
 
 
 async def _idempotency_conflict(world: World) -> Response:
@@ -229,6 +256,7 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "invalid_request": _invalid_request,
     "invalid_claim": _invalid_claim,
     "invalid_code": _invalid_code,
+    "invalid_passkey": _invalid_passkey,
     "unauthorized": _unauthorized,
     "invalid_api_key": _invalid_api_key,
     "key_expired": _key_expired,
@@ -240,10 +268,12 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "method_not_allowed": _method_not_allowed,
     "already_upgraded": _already_upgraded,
     "key_limit": _key_limit,
+    "passkey_limit": _passkey_limit,
     "slot_unavailable": _slot_unavailable,
     "campaign_not_bookable": _campaign_not_bookable,
     "profile_required": _profile_required,
     "hold_limit": _hold_limit,
+    "campaign_limit": _campaign_limit,
     "idempotency_conflict": _idempotency_conflict,
     "invalid_state": _invalid_state,
     "payload_too_large": _payload_too_large,
@@ -272,16 +302,18 @@ async def test_a_bug_in_a_handler_tells_the_client_nothing_but_an_id(world: Worl
     assert response.header("x-request-id")
 
 
-async def test_a_bug_in_a_page_is_answered_alike(world: World) -> None:
-    fails_once(world.memory, broken)
-    response = await world.client.get("/dev/outbox", address="127.0.0.1")
+async def test_a_bug_in_a_page_is_answered_alike() -> None:
+    async with open_world(**LOCAL) as world:
+        fails_once(world.memory, broken)
+        response = await world.client.get("/dev/outbox", address="127.0.0.1")
     assert response.words == "500 internal_error"
     assert "bug" not in response.body.decode()
 
 
-async def test_a_page_without_the_database_is_answered_alike(world: World) -> None:
-    fails_once(world.memory, away)
-    assert (await world.client.get("/dev/outbox", address="127.0.0.1")).words == "503 service_unavailable"
+async def test_a_page_without_the_database_is_answered_alike() -> None:
+    async with open_world(**LOCAL) as world:
+        fails_once(world.memory, away)
+        assert (await world.client.get("/dev/outbox", address="127.0.0.1")).words == "503 service_unavailable"
 
 
 @pytest.mark.parametrize("family", Family)

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import trio
 from jinja2.bccache import Bucket, BytecodeCache
@@ -27,8 +28,8 @@ from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.assembly import Ports, assemble
-from service.config import Config
-from service.config_loading import load
+from service.config.loading import load
+from service.config.model import Config
 from service.limits import Limits
 from service.observability.metrics import Metrics
 from service.schemas.catalog import Bot, UseCase, document_of
@@ -36,6 +37,7 @@ from service.server_secret import Secrets
 from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
+from storage.memory.accounts import MemoryAccounts
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
@@ -44,6 +46,7 @@ from storage.memory.ledger import MemoryLedger
 from storage.memory.mail import MemoryOutbox
 from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
+from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
 from tests.api.asgi import Client
@@ -288,6 +291,10 @@ def fails_once(memory: Memory, failing: Callable[[], Awaitable[None]]) -> None:
     memory.before = fail
 
 
+LOCAL = {"SERVER__BASE_URL": "https://127.0.0.1:8443"}
+"""The base URL of a service for this machine alone, which shows its mails at /dev/outbox."""
+
+
 @asynccontextmanager
 async def open_world(
     memory: Memory | None = None, number: int = 1, clock: HandClock | None = None, /, **settings: object
@@ -319,10 +326,16 @@ async def open_world(
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
         nodes=MemoryNodes(node_memory),
+        accounts=MemoryAccounts(memory),
+        retention=MemoryRetention(memory),
     )
     node = assemble(config, stores, Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox))
     services, metrics, limits = node.services, node.metrics, Limits.of(config)
-    client = Client(build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING), check)
+    client = Client(
+        build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING),
+        check,
+        urlsplit(config.server.base_url).netloc,
+    )
     async with running(node.members, intensity=limits.intensity):
         await wait_all_tasks_blocked()
         yield World(

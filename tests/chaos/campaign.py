@@ -55,6 +55,8 @@ SETTINGS: Settings = {
     "pages.per_minute": 1_000_000,
     "keys.full_per_account": 100,
     "bookings.open_holds": 100_000,
+    "bookings.holds_per_day": 100_000,
+    "bookings.cooldown_minutes": 0,
     "http.connections_per_address": 1_000,
 }
 """Limits that no client reaches, although all share the loopback address."""

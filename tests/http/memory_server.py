@@ -15,7 +15,7 @@ from service.http.transports import StreamTransport
 from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
 from service.web.error_responses import handlers, reject
-from service.web.middleware import RequestMiddleware
+from service.web.middleware import NO_HSTS, RequestMiddleware
 from tests.fakes import IDLE, SeededEntropy
 from tests.http.http2_client import Http2Client
 
@@ -204,8 +204,8 @@ async def open_memory_server(
     refusal_log = RefusalLog(clock, "n1", lambda: IDLE)
     engine = Engine(
         handlers(
-            RequestMiddleware(app, metrics, refusal_log, entropy),
-            RequestMiddleware(reject, metrics, refusal_log, entropy),
+            RequestMiddleware(app, metrics, refusal_log, entropy, NO_HSTS),
+            RequestMiddleware(reject, metrics, refusal_log, entropy, NO_HSTS),
         ),
         limits,
         clock,

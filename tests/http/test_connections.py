@@ -8,7 +8,7 @@ from ipaddress import ip_network
 import pytest
 import trio
 
-from service.config_loading import load
+from service.config.loading import load
 from service.http.connections import LOG_REJECTED_SECONDS, Connections
 from service.http.limits import ServingLimits
 from service.limits import serving_limits

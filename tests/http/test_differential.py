@@ -19,7 +19,7 @@ from service.http.asgi import App
 from service.http.engine import Engine
 from service.http.transports import StreamTransport
 from service.web.error_responses import handlers, reject
-from service.web.middleware import RequestMiddleware
+from service.web.middleware import NO_HSTS, RequestMiddleware
 from tests.api.world import World, open_world
 from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Reply, replies
 
@@ -112,7 +112,9 @@ async def under_ours(app: App, stream: Any, world: World) -> None:
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     services = world.services
     engine = Engine(
-        handlers(app, RequestMiddleware(reject, world.metrics, services.refusal_log, services.entropy)), LIMITS, clock
+        handlers(app, RequestMiddleware(reject, world.metrics, services.refusal_log, services.entropy, NO_HSTS)),
+        LIMITS,
+        clock,
     )
     await engine.serve(StreamTransport(stream, CLIENT, SERVER, 10, scheme="http"))
 

@@ -57,6 +57,18 @@ def test_a_mail_for_signing_in_says_so_and_holds_its_code_on_a_line() -> None:
     assert CODE not in mail.subject
 
 
+@pytest.mark.parametrize("template", ["passkey_added", "passkey_removed"])
+def test_a_mail_about_a_passkey_names_it_and_says_what_to_do(template: str) -> None:
+    name = "Laptop {code} %s"
+    mail = WRITER.write(replace(queued(template=template), facts=json.dumps({"name": name})))
+    assert f"Its name: {name}" in mail.text
+    assert "https://catalog.example" in mail.text
+    assert "dashboard" in mail.text
+    assert CODE not in mail.text
+    assert "passkey" in mail.subject
+    assert name not in mail.subject
+
+
 def test_a_text_takes_its_values_from_the_facts_of_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TEMPLATES, "told", ("What happened", "{what} at {site}: {braces}"))
     facts = json.dumps({"what": "Something happened", "braces": "{code}", "site": "https://elsewhere.example"})
@@ -137,3 +149,15 @@ def test_a_sender_is_an_address_with_or_without_a_name(text: str) -> None:
 def test_any_other_sender_is_a_clear_error_at_start(text: str) -> None:
     with pytest.raises(ValueError, match=r"mail\.sender must be"):
         MailRenderer(text, "https://catalog.example", lambda nonce: CODE, link_of)
+
+
+def test_mails_about_a_deletion_say_what_happens_and_how_to_undo_it() -> None:
+    code = WRITER.write(queued(template="deletion_code"))
+    assert f"\n{CODE}\n" in code.text
+    assert CODE not in code.subject
+    scheduled = WRITER.write(replace(queued(template="deletion_scheduled"), facts='{"day": "1 May 2027, 12:00 UTC"}'))
+    assert "will be deleted on 1 May 2027, 12:00 UTC, at" in scheduled.text
+    assert "https://catalog.example/account/delete" in scheduled.text
+    for template in ("deletion_undone", "account_deleted"):
+        told = WRITER.write(queued(template=template))
+        assert CODE not in told.text + told.subject

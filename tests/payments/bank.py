@@ -32,7 +32,7 @@ from service.limits import actor_limits
 from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
 
-SECRET, WEBHOOK_SECRET = "sk_test_stands_in_for_a_key", "whsec_stands_in_for_a_secret"
+SECRET, WEBHOOK_SECRET = "sk_live_stands_in_for_a_key", "whsec_stands_in_for_a_secret"
 LIVE = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": SECRET, "BILLING__STRIPE_WEBHOOK_SECRET": WEBHOOK_SECRET}
 
 OWNER = "ten_sponsor"
@@ -56,6 +56,7 @@ def booking(booking_id: str = "bok_1", **fields: Any) -> Booking:
         mode=Mode.TEST,
         created_ms=NOON_MS,
         hold_ms=NOON_MS + HOLD_MS,
+        sessions="cs_test_1",
     )
     return replace(made, **fields)
 
@@ -70,18 +71,20 @@ class Books:
 
     tables: Snapshot = field(default_factory=Snapshot)
     actions: list[str] = field(default_factory=list)
+    mails: list[tuple[str, str]] = field(default_factory=list)
     before: Callable[[], Awaitable[None]] = _nothing
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         await self.before()
         decision = decide(self.tables)
-        for name in ("sponsors", "campaigns", "slots", "bookings"):
+        for name in ("sponsors", "campaigns", "slots", "bookings", "reports"):
             getattr(self.tables, name).update(getattr(decision, name))
         for week in decision.weeks_freed:
             del self.tables.weeks[week]
         self.tables.weeks.update(decision.weeks_taken)
         self.tables.events.update(event_id for event_id, _ in decision.events)
         self.actions += [audit.action for audit in decision.audits]
+        self.mails += [(message.recipient, message.template) for message in decision.outbox]
         return decision
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.virtual_time import mark_virtual
 
-VIRTUAL = ("test_pages", "test_webhook")
+VIRTUAL = ("test_money", "test_pages", "test_webhook")
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

@@ -15,7 +15,7 @@ def event(kind: str, thing: dict[str, Any], event_id: str = "evt_1") -> dict[str
         "api_version": "2026-10-28.endive",
         "created": 1_795_003_200,
         "data": {"object": thing},
-        "livemode": False,
+        "livemode": True,
         "pending_webhooks": 1,
         "request": {"id": None, "idempotency_key": None},
         "type": kind,
@@ -66,6 +66,27 @@ def refund(booking_id: str | None = "bok_1", **fields: Any) -> dict[str, Any]:
         "payment_intent": "pi_1",
         "status": "succeeded",
     } | fields
+
+
+def dispute(**fields: Any) -> dict[str, Any]:
+    """A dispute. It names the charge and the payment; its metadata are its own."""
+    return {
+        "id": "dp_1",
+        "object": "dispute",
+        "amount": 125_000,
+        "charge": "ch_1",
+        "currency": "usd",
+        "metadata": {},
+        "payment_intent": "pi_1",
+        "reason": "fraudulent",
+        "status": "needs_response",
+    } | fields
+
+
+def disputed(status: str = "needs_response", event_id: str = "evt_d", **fields: Any) -> dict[str, Any]:
+    """The event of a dispute that was opened, or that was closed with this status."""
+    kind = "charge.dispute.closed" if status in ("won", "lost") else "charge.dispute.created"
+    return event(kind, dispute(status=status, **fields), event_id)
 
 
 PAID = "checkout.session.completed"

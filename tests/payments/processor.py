@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl
 
-SECRET_KEY = "sk_test_stands_in_for_a_key"
+SECRET_KEY = "sk_live_stands_in_for_a_key"
 HALF_HOUR, DAY = 1_800, 86_400
 
 SESSION_FIELDS = {
@@ -124,6 +124,7 @@ class Processor:
             "client_reference_id": form["client_reference_id"],
             "currency": form["line_items[0][price_data][currency]"],
             "expires_at": expires,
+            "livemode": True,
             "metadata": {"booking_id": form["metadata[booking_id]"]},
             "mode": form["mode"],
             "payment_status": "unpaid",
@@ -163,6 +164,20 @@ class Processor:
         if refund is None:
             return error(404, "invalid_request_error", "No such refund", code="resource_missing")
         return 200, refund
+
+    def pay(self, session_id: str) -> dict[str, Any]:
+        """Pay a session, and return the event that Stripe posts."""
+        [session] = [each for each in self.sessions if each["id"] == session_id]
+        payment_id = f"pi_of_{session_id}"
+        self.payments[payment_id] = Payment(session["amount_total"], session["currency"])
+        session |= {"payment_intent": payment_id, "payment_status": "paid", "status": "complete"}
+        return {
+            "id": f"evt_of_{session_id}",
+            "object": "event",
+            "data": {"object": session},
+            "livemode": session["livemode"],
+            "type": "checkout.session.completed",
+        }
 
     def mishap(self, *names: str) -> str | None:
         """The next scripted failure, if it has one of these names."""

@@ -9,47 +9,65 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.bookings.records import PaymentState
 from actors.values import Refused
-from service.payments.gateway import PaymentSucceeded, RefundUpdated
+from service.payments.gateway import DisputeUpdated, PaymentSucceeded, RefundUpdated
 from service.payments.stripe_webhook import StripeWebhook, event_of
 from tests.fakes import HandClock
 from tests.payments.bank import WEBHOOK_SECRET
-from tests.payments.events import charge, dumped, event, paid, refund, session, signature
+from tests.payments.events import charge, dispute, disputed, dumped, event, paid, refund, session, signature
 
-PAYMENT = PaymentSucceeded("evt_1", "bok_1", "pi_1", 125_000, "usd")
+PAYMENT = PaymentSucceeded("evt_1", "bok_1", "cs_test_1", "pi_1", 125_000, "usd")
 
 TOLD = {
     "a paid session": (paid(), PAYMENT),
     "a session that was paid later": (event("checkout.session.async_payment_succeeded", session()), PAYMENT),
-    "a session with the booking in one place": (paid(metadata={}), PAYMENT),
-    "a session with the booking in the other place": (paid(client_reference_id=None), PAYMENT),
-    "a session without metadata": (paid(metadata=None), PAYMENT),
+    "a session without our reference": (paid(client_reference_id=None), PAYMENT),
     "a charge that was paid back": (
         event("charge.refunded", charge()),
-        RefundUpdated("evt_1", "bok_1", None, PaymentSucceeded("evt_1.payment", "bok_1", "pi_1", 125_000, "usd")),
+        RefundUpdated("evt_1", "bok_1", "pi_1"),
     ),
-    "a refund that succeeded": (event("refund.updated", refund()), RefundUpdated("re_1.succeeded", "bok_1")),
+    "a refund that succeeded": (event("refund.updated", refund()), RefundUpdated("re_1.succeeded", "bok_1", "pi_1")),
     "the same by its older name": (
         event("charge.refund.updated", refund()),
-        RefundUpdated("re_1.succeeded", "bok_1"),
+        RefundUpdated("re_1.succeeded", "bok_1", "pi_1"),
     ),
     "a refund that failed": (
         event("refund.failed", refund(status="failed", failure_reason="lost_or_stolen_card")),
-        RefundUpdated("re_1.failed", "bok_1", "failed at the processor: lost_or_stolen_card"),
+        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: lost_or_stolen_card"),
     ),
     "the same, told as an update": (
         event("refund.updated", refund(status="failed"), "evt_2"),
-        RefundUpdated("re_1.failed", "bok_1", "failed at the processor: no reason given"),
+        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: no reason given"),
     ),
     "a refund that was cancelled": (
         event("refund.updated", refund(status="canceled")),
-        RefundUpdated("re_1.canceled", "bok_1", "canceled at the processor: no reason given"),
+        RefundUpdated("re_1.canceled", "bok_1", "pi_1", "canceled at the processor: no reason given"),
     ),
+    "a dispute": (disputed(), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.DISPUTED)),
+    "a dispute that is reviewed": (
+        event("charge.dispute.updated", dispute(status="under_review")),
+        DisputeUpdated("evt_1", "dp_1", "pi_1", PaymentState.DISPUTED),
+    ),
+    "a dispute that was won": (disputed("won"), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.WON)),
+    "a dispute that was lost": (disputed("lost"), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.LOST)),
 }
 IGNORED: dict[str, Any] = {
     "a session that is not paid yet": paid(payment_status="unpaid"),
     "a session that needed no payment": paid(payment_status="no_payment_required", payment_intent=None),
     "a session of another system": paid(booking_id=None),
+    "a session with our booking as its reference alone": paid(metadata={}),
+    "a session without metadata": paid(metadata=None),
+    "a session without an id": paid(id=None),
+    "an event of test mode": paid() | {"livemode": False},
+    "an event without a mode": {name: value for name, value in paid().items() if name != "livemode"},
+    "an event whose mode is a text": paid() | {"livemode": "true"},
+    "a refund without a payment": event("refund.updated", refund(payment_intent=None)),
+    "a dispute of a charge without a payment intent": event("charge.dispute.created", dispute(payment_intent=None)),
+    "an inquiry": event("charge.dispute.created", dispute(status="warning_needs_response")),
+    "an inquiry that was closed": event("charge.dispute.closed", dispute(status="warning_closed")),
+    "money of a dispute that was withdrawn": event("charge.dispute.funds_withdrawn", dispute()),
+    "money of a dispute that came back": event("charge.dispute.funds_reinstated", dispute(status="won")),
     "a session without a payment": paid(payment_intent=None),
     "an expanded payment": paid(payment_intent={"id": "pi_1"}),
     "an amount as a text": paid(amount_total="125000"),
@@ -127,7 +145,7 @@ def test_with_any_field_missing_or_of_another_type_an_event_still_reads(what: st
             else:
                 inner[place[-1]] = odd
             told = event_of(changed)
-            assert told is None or isinstance(told, PaymentSucceeded | RefundUpdated)
+            assert told is None or isinstance(told, PaymentSucceeded | RefundUpdated | DisputeUpdated)
 
 
 JSON = st.recursive(

@@ -3,6 +3,7 @@
 It knows payment intents, refunds and signed webhooks, and neither Checkout nor idempotency keys.
 """
 
+import json
 import subprocess
 import sys
 import threading
@@ -124,13 +125,19 @@ def receiver() -> Iterator[tuple[str, SimpleQueue[tuple[bytes, str]]]]:
             thread.join()
 
 
-async def test_an_event_that_others_have_signed_is_opened(localstripe: str) -> None:
+async def test_an_event_that_others_have_signed_is_opened_and_counts_only_in_live_mode(
+    localstripe: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with receiver() as (address, posted):
         hook = {"url": address, "secret": WEBHOOK_SECRET, "events[]": "payment_intent.succeeded"}
         ask(localstripe, "/_config/webhooks/ours", **hook)
         intent(localstripe)
         body, signature = await trio.to_thread.run_sync(partial(posted.get, timeout=20))
     assert b"payment_intent.succeeded" in body
+    assert json.loads(body)["livemode"] is False, "it is always in test mode"
     assert StripeWebhook(WEBHOOK_SECRET, SystemClock()).read(body, signature) is None
+    assert [record.getMessage().partition(" ")[2] for record in caplog.records] == [
+        "ignored: not an event of live mode"
+    ]
     for secret, changed in (("whsec_another", body), (WEBHOOK_SECRET, body.replace(b"125000", b"125001"))):
         assert isinstance(StripeWebhook(secret, SystemClock()).read(changed, signature), Refused)

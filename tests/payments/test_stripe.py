@@ -11,7 +11,9 @@ import trio
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import HOUR_MS, MINUTE_MS, SECOND_MS
+from service.payments.gateway import PaymentSucceeded
 from service.payments.stripe_gateway import StripePayments, product_name
+from service.payments.stripe_webhook import event_of
 from service.tokens.links import Links
 from tests.api.world import NOON_MS
 from tests.payments.bank import HOLD_MS, booking
@@ -66,7 +68,14 @@ async def test_a_session_is_asked_for_as_stripe_documents_it(stripe: Processor) 
         "success_url": LINKS.result_url(MADE),
         "cancel_url": "https://catalog.test/checkout-cancelled",
     }
-    assert opened == Checkout("https://checkout.example.com/c/pay/cs_test_1", MADE.hold_ms + MARGIN_MS)
+    assert opened == Checkout("https://checkout.example.com/c/pay/cs_test_1", MADE.hold_ms + MARGIN_MS, "cs_test_1")
+
+
+async def test_the_event_of_a_payment_names_the_session_that_was_made(stripe: Processor) -> None:
+    opened = await checkout(stripe)
+    assert opened.session_id is not None
+    told = event_of(stripe.pay(opened.session_id))
+    assert told == PaymentSucceeded("evt_of_cs_test_1", MADE.id, opened.session_id, "pi_of_cs_test_1", 125_000, "usd")
 
 
 async def test_asked_again_by_any_node_at_any_time_of_the_hold_the_page_is_the_same(stripe: Processor) -> None:

@@ -1,8 +1,9 @@
 """The webhook over the real application and ledger: each event is applied at most once, in any order."""
 
-from collections.abc import AsyncIterator
+import logging
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ import trio
 
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import SECOND_MS
+from actors.values import Code, Refused
+from actors.weeks import WEEK_MS
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, away, broken
-from tests.payments.bank import LIVE, NEXT_WEEK_MS, Bank, booking, open_bank
-from tests.payments.events import charge, dumped, event, paid, refund, session, signature
+from tests.payments.bank import LIVE, NEXT_WEEK_MS, OWNER, Bank, booking, open_bank
+from tests.payments.events import PAID, charge, dispute, disputed, dumped, event, paid, refund, session, signature
 
 PATH = "/api/v1/webhooks/stripe"
 
@@ -22,6 +25,7 @@ PATH = "/api/v1/webhooks/stripe"
 async def bank() -> AsyncIterator[Bank]:
     async with open_bank(**LIVE) as opened:
         opened.books.put(booking(mode=Mode.LIVE))
+        opened.books.tables.administrators = ("ann@example.com", "bob@example.com")
         yield opened
 
 
@@ -178,7 +182,19 @@ async def test_the_second_event_of_a_failure_does_not_decline_a_refund_that_was_
     [
         paid(booking_id="bok_of_nobody"),
         paid(booking_id=None),
+        paid(id="cs_of_others"),
+        paid(metadata={"booking_id": "bok_1"}, id="cs_of_others", payment_intent="pi_of_others"),
+        paid(metadata={"order": "17"}),
+        paid(metadata={"booking_id": "bok_2"}, client_reference_id="bok_1"),
+        paid() | {"livemode": False},
+        event("checkout.session.async_payment_succeeded", session(id="cs_of_others")),
+        event("checkout.session.expired", session(payment_status="unpaid")),
         refunded_by_hand(booking_id="bok_of_nobody"),
+        refunded_by_hand(payment_intent="pi_of_others"),
+        event("refund.updated", refund(payment_intent="pi_of_others")),
+        event("refund.failed", refund(payment_intent="pi_of_others", status="failed")),
+        *(disputed(status, payment_intent="pi_of_others") for status in ("needs_response", "won", "lost")),
+        event("charge.dispute.funds_withdrawn", dispute()),
         event("refund.updated", refund("order-17")),
         event("invoice.paid", {"id": "in_1"}),
         {},
@@ -188,8 +204,133 @@ async def test_the_second_event_of_a_failure_does_not_decline_a_refund_that_was_
     ],
 )
 async def test_other_events_are_received_and_change_nothing(bank: Bank, told: Any) -> None:
-    assert (await heard(bank, told)).status == BookingStatus.CHECKOUT
+    """Neither an unpaid booking nor, however often they come, a paid one."""
+    before = bank.books.tables.bookings["bok_1"]
+    assert await heard(bank, told) == before
     assert bank.books.actions == []
+    made = await heard(bank, event(PAID, session(payment_intent="pi_ours"), "evt_ours"))
+    assert await heard(bank, told, told) == made
+    assert (bank.books.actions, bank.books.mails) == (["booking.paid"], [])
+
+
+FOREIGN = [
+    lambda made: event(PAID, session(made, id="cs_of_others", payment_intent="pi_of_others")),
+    lambda made: event(PAID, session(made, id="cs_of_others")),
+    lambda made: event(PAID, session(made, metadata={}, payment_intent="pi_of_others")),
+    lambda made: event(PAID, session(made, metadata={"booking_id": "bok_9"}, payment_intent="pi_of_others")),
+    lambda made: event(PAID, session(made, payment_intent="pi_of_others")) | {"livemode": False},
+    lambda made: event("checkout.session.async_payment_succeeded", session(made, id="cs_of_others")),
+    lambda made: refunded_by_hand(booking_id=made, payment_intent="pi_of_others"),
+    lambda made: event("refund.updated", refund(made, payment_intent="pi_of_others")),
+    lambda made: event("refund.failed", refund(made, payment_intent="pi_of_others", status="failed")),
+    *(
+        lambda made, status=status: disputed(status, payment_intent="pi_of_others", metadata={"booking_id": made})
+        for status in ("needs_response", "won", "lost")
+    ),
+]
+"""What another system of the same account can cause, with the id of one of our bookings wherever it can set it."""
+
+
+async def test_no_foreign_event_changes_a_booking_of_any_state(
+    bank: Bank, record_property: Callable[[str, object], None]
+) -> None:
+    changed, tried = 0, 0
+    for number, (status, make) in enumerate(product(BookingStatus, FOREIGN)):
+        paid_once = status in (BookingStatus.PAID, BookingStatus.REFUNDING, BookingStatus.REFUNDED)
+        week_ms = NEXT_WEEK_MS + 4 * WEEK_MS * (number + 1)
+        made = bank.books.put(
+            booking(
+                f"bok_{number + 10}",
+                mode=Mode.LIVE,
+                status=status,
+                week_start_ms=week_ms,
+                payment_id=f"pi_{number + 10}" if paid_once else None,
+                paid_ms=NOON_MS if paid_once else None,
+                paid_cents=125_000 if paid_once else None,
+            )
+        )
+        for _ in range(2):
+            assert (await tell(bank, make(made.id) | {"id": f"evt_{number}"})).words == "200"
+            tried += 1
+            changed += bank.books.tables.bookings[made.id] != made
+    record_property("foreign events tried", tried)
+    record_property("foreign payments that changed a booking", changed)
+    assert (changed, tried) == (0, 2 * len(BookingStatus) * len(FOREIGN))
+    assert (bank.books.actions, bank.books.mails) == ([], [])
+
+
+async def test_a_foreign_session_is_logged_once(bank: Bank, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "service.api.operations.webhooks"):
+        await heard(bank, paid(id="cs_of_others"))
+    lines = [record.getMessage() for record in caplog.records if "evt_1" in record.getMessage()]
+    assert lines == ["evt_1 ignored: The booking bok_1 has no checkout session cs_of_others."]
+
+
+async def test_a_foreign_session_costs_a_cancelled_booking_nothing(bank: Bank) -> None:
+    """A late payment of our own is refunded. Money that was not paid here is not ours to send back."""
+    await bank.world.services.ledger.cancel(OWNER, "bok_1", bank.world.agent)
+    assert (await heard(bank, paid(id="cs_of_others"))).status == BookingStatus.CANCELLED
+    made = await heard(bank, paid())
+    assert (made.status, made.payment_issue) == (BookingStatus.REFUNDING, "paid_after_cancel")
+
+
+async def test_any_session_of_the_booking_pays_it(bank: Bank) -> None:
+    await bank.world.services.ledger.keep_session(OWNER, "bok_1", "cs_test_2")
+    assert (await heard(bank, paid())).status == BookingStatus.PAID
+    second = event(PAID, session(id="cs_test_2", payment_intent="pi_2"), "evt_2")
+    assert (await heard(bank, second)).payment_issue == "paid_twice"
+
+
+async def test_one_payment_never_pays_two_bookings(bank: Bank) -> None:
+    later = {"week_start_ms": NEXT_WEEK_MS + 4 * WEEK_MS, "sessions": "cs_test_2"}
+    bank.books.put(booking("bok_2", mode=Mode.LIVE, **later))
+    await heard(bank, paid(), event(PAID, session("bok_2", id="cs_test_2"), "evt_2"))
+    assert bank.books.status("bok_2") == "checkout"
+    assert bank.books.actions == ["booking.paid"]
+
+
+# Disputes.
+
+
+def mails(template: str) -> list[tuple[str, str]]:
+    return [("ann@example.com", template), ("bob@example.com", template)]
+
+
+async def test_a_dispute_marks_the_booking_and_tells_all_administrators_once(bank: Bank) -> None:
+    made = await heard(bank, paid(), disputed(), disputed(event_id="evt_again"))
+    assert (made.status, made.disputed, made.issue) == (BookingStatus.PAID, True, "disputed")
+    assert bank.books.actions == ["booking.paid", "booking.dispute_opened"]
+    assert bank.books.mails == mails("dispute_opened")
+
+
+async def test_a_dispute_that_was_won_leaves_the_booking_as_it_was(bank: Bank) -> None:
+    before = await heard(bank, paid())
+    assert await heard(bank, disputed(), disputed("won")) == before
+    assert bank.books.mails == mails("dispute_opened") + mails("dispute_won")
+
+
+async def test_a_dispute_that_was_lost_refunds_the_booking_without_another_refund(bank: Bank) -> None:
+    made = await heard(bank, paid(), disputed(), disputed("lost"))
+    assert (made.status, made.refunded_cents, made.issue) == (BookingStatus.REFUNDED, 125_000, "dispute_lost")
+    assert (made.refund_due_ms, made.disputed, bank.books.tables.weeks) == (None, False, {})
+    assert bank.books.mails == mails("dispute_opened") + mails("dispute_lost")
+
+
+@pytest.mark.parametrize("outcome", ["won", "lost"])
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+async def test_in_any_order_a_dispute_ends_as_it_was_decided(bank: Bank, outcome: str, order: tuple[int, ...]) -> None:
+    told = [paid(), disputed(), disputed(outcome, "evt_e")]
+    made = await heard(bank, *(told[number] for number in order), *told, *reversed(told))
+    lost = outcome == "lost"
+    assert made.status is (BookingStatus.REFUNDED if lost else BookingStatus.PAID)
+    assert (made.disputed, made.issue) == (False, "dispute_lost" if lost else None)
+
+
+async def test_a_disputed_payment_is_not_refunded(bank: Bank) -> None:
+    await heard(bank, paid(), disputed())
+    answer = await bank.world.services.ledger.order_refund("bok_1", None, bank.world.agent)
+    assert isinstance(answer, Refused)
+    assert (answer.code, bank.books.status()) == (Code.INVALID_STATE, "paid")
 
 
 async def test_a_refund_of_what_was_not_paid_here_is_received(bank: Bank) -> None:
@@ -241,23 +382,6 @@ async def test_what_the_ledger_cannot_keep_now_is_delivered_again(bank: Bank) ->
     assert response.words == "503 service_unavailable"
     bank.books.before = before
     assert (await heard(bank, paid())).status == BookingStatus.PAID
-
-
-async def test_between_the_two_steps_of_a_refund_the_ledger_may_go_away(bank: Bank) -> None:
-    """The payment of a refund is stored but the refund is not. A repetition of the event completes it."""
-    before, commits = bank.books.before, 0
-
-    async def away_at_the_second() -> None:
-        nonlocal commits
-        commits += 1
-        if commits == 2:
-            await away()
-
-    bank.books.before = away_at_the_second
-    assert (await tell(bank, refunded_by_hand())).words == "503 service_unavailable"
-    assert bank.books.status() == "paid"
-    bank.books.before = before
-    assert (await heard(bank, refunded_by_hand())).status == BookingStatus.REFUNDED
 
 
 async def test_a_bug_in_the_ledger_is_not_taken_for_an_answer(bank: Bank) -> None:

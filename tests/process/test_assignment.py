@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config_loading import load
+from service.config.loading import load
 from service.process.supervisor import WorkerFailed
 from service.process.worker import Assignment, spawn
 from service.process.worker_process import main

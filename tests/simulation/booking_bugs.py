@@ -1,6 +1,6 @@
 """Bugs to plant in the sponsorship area, one at a time: see `key_bugs`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -8,14 +8,14 @@ from typing import Any
 import trio
 
 from actors.bookings import actor as ledger_actor
-from actors.bookings import campaigns, changes, reservations, settlement, transitions
+from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import keep_new, keep_profile
 from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
-from actors.bookings.store import Decide
+from actors.bookings.store import Decide, SoldPlacement
 from actors.bookings.transitions import BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.ids import fingerprint
@@ -23,9 +23,9 @@ from actors.keys import granting as key_granting
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
 from storage.memory.ledger import MemoryLedger
-from tests.simulation.faults import Link, SimulatedBug
+from tests.simulation.faults import Link, LinkedSponsorship, SimulatedBug
 from tests.simulation.office import CountedSweeper
-from tests.simulation.planting import Bug, Plant, both, replaced, swapped
+from tests.simulation.planting import Bug, Plant, both, patched, replaced, swapped
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
 
@@ -70,7 +70,9 @@ class _TimelessLedger(BookingLedger):
     async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         now_ms = self._began_ms = getattr(self, "_began_ms", 0) or self._clock.now_ms()
         decided = await self._store.transact(
-            batch_id, rows_to_lock(messages), lambda snapshot: decide(snapshot, messages, now_ms, self.rules)
+            batch_id,
+            rows_to_lock(messages, self.rules.counted_from_ms(now_ms)),
+            lambda snapshot: decide(snapshot, messages, now_ms, self.rules),
         )
         return decided.answers
 
@@ -233,6 +235,34 @@ def _whatever_amount(unit: UnitOfWork, message: TakePayment) -> Answer:
     return _taken(unit, message)
 
 
+def _paid_with_another(unit: UnitOfWork, message: TakePayment) -> Answer:
+    """Does not look for another booking that was paid with the payment."""
+    with patched(UnitOfWork, "paid_with", lambda unit, payment_id: None):
+        return _taken(unit, message)
+
+
+class _SharedPayments(MemoryLedger):
+    """Lacks the unique index on payments."""
+
+    def _takes_another_payment(self, decision: Decision) -> bool:
+        return False
+
+
+class _ShowsDisputed(LinkedSponsorship):
+    """Lists disputed placements."""
+
+    def _placements(self, from_week_ms: int) -> Iterator[SoldPlacement]:
+        link, right = self._memory, self._memory.bookings
+        link.bookings = {key: replace(row, disputed=False) for key, row in right.items()}
+        shown = list(super()._placements(from_week_ms))
+        link.bookings = right
+        return iter(shown)
+
+
+def _not_followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
+    return unit.view(booking)
+
+
 # Commits.
 
 
@@ -352,6 +382,21 @@ BUGS: Mapping[str, Bug] = {
     "expiry-not-audited": _bug("The expiry of a hold is not audited.", replaced(changes, "apply", _silent)),
     "event-handled-again": _bug(
         "A repeated event is handled again.", replaced(settlement, "take_payment", _every_event_anew)
+    ),
+    "foreign-session-pays": _bug(
+        "Any session that names a booking pays it.", replaced(settlement, "_is_ours", lambda *arguments: True)
+    ),
+    "payment-pays-two-bookings": _bug(
+        "One payment pays every booking that an event names.",
+        both(swapped(ledger_store=_SharedPayments), replaced(settlement, "take_payment", _paid_with_another)),
+    ),
+    "disputed-and-shown": Bug("A disputed placement stays shown.", swapped(sponsorship=_ShowsDisputed), Scene.WEBSITES),
+    "closed-dispute-opened-again": _bug("An old event opens a closed dispute.", replaced(disputes, "CLOSED", ())),
+    "early-reports-forgotten": _bug(
+        "What was reported before its payment is forgotten.", replaced(settlement, "_followed", _not_followed)
+    ),
+    "week-held-again-at-once": _bug(
+        "An account may hold a week again at once.", replaced(reservations, "_held_too_often", lambda *arguments: None)
     ),
     "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "take_payment", _whatever_amount)),
     "refund-under-fresh-keys": _bug("Each refund attempt has a new idempotency key.", swapped(payments=_FreshKeys)),

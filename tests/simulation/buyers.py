@@ -357,6 +357,13 @@ async def operator(me: Client) -> None:
     await me.think(1.0)
 
 
+async def stranger(me: Client) -> None:
+    """Use the account at the processor for another product, whose events name our bookings."""
+    await me.think(1.5)
+    if me.world.memory.bookings:
+        await me.world.processor.meddle()
+
+
 # Scoped keys.
 
 
@@ -428,5 +435,6 @@ CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (
     (owner, 1),
     (administrator, 1),
     (operator, 1),
+    (stranger, 1),
     (delegate, 1),
 )

@@ -126,6 +126,8 @@ class Change:
     target: str
     owner: str | None = None
     what: str = ""
+    payment: str = ""
+    session: str = ""
 
 
 @dataclass(frozen=True, slots=True)

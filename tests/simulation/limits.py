@@ -5,8 +5,8 @@ from functools import cache
 from ipaddress import ip_network
 
 from actors.events.state import EventRules
-from service.config import Config
-from service.config_loading import load
+from service.config.loading import load
+from service.config.model import Config
 from service.limits import Limits
 from service.server_secret import Secrets
 from service.snapshots.placements import PlacementsLimits

@@ -41,10 +41,12 @@ from actors.values import (
 from service.api.deadlines import best_effort
 from service.assembly import Classes, Ports, assemble
 from service.payments.factory import PaymentGateway
+from storage.memory.accounts import MemoryAccounts
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.ledger import MemoryLedger
 from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
+from storage.memory.retention import MemoryRetention
 from storage.memory.tables import Memory
 from tests.fakes import MemoryDatabase
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
@@ -118,7 +120,7 @@ class Parts:
 
 
 def stores_of(parts: Parts, link: Link) -> Stores:
-    """Build the shared tables on one node's link. The catalog and the nodes are not simulated here."""
+    """Build the shared tables on one node's link. Catalog, nodes and erasure are not simulated here."""
     return Stores(
         database=MemoryDatabase(trio.lowlevel.checkpoint),
         announcements=Unheard(),
@@ -132,6 +134,8 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         ledger=parts.ledger_store(link),
         events=parts.event_store(link),
         nodes=MemoryNodes(Memory()),
+        accounts=MemoryAccounts(Memory()),
+        retention=MemoryRetention(Memory()),
     )
 
 

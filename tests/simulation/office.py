@@ -23,7 +23,7 @@ from service.api import authentication, authorization
 from service.api.authentication import Caller
 from service.api.operations import admin, bookings, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
-from tests.simulation.processor import PaymentSucceeded, ProcessorEvent
+from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -187,9 +187,19 @@ class Office:
         )
         if isinstance(view, BookingView):
             try:
-                await self.payments.checkout(view.booking, view.campaign_name)
+                page = await self.payments.checkout(view.booking, view.campaign_name)
             except PaymentsUnavailable:
                 return Unknown("5xx")
+            session_id = page.session_id
+            assert session_id is not None, "pages of the processor have sessions"
+            owner = view.booking.tenant_id
+            kept = await self.node.intent(
+                "keep session",
+                Change(booking_id, owner, session=session_id),
+                lambda: self.ledger.keep_session(owner, booking_id, session_id),
+            )
+            if isinstance(kept, BookingView):
+                self.node.world.processor.show(booking_id, session_id)
         return view
 
     async def cancel(self, text: str, booking_id: str) -> BookingView | Refused:
@@ -306,24 +316,30 @@ class Office:
     # The processor.
 
     async def hear(self, told: ProcessorEvent) -> BookingView | Refused:
-        """Handle a signed event. A payment refunded by hand is reported as paid, too, in either order."""
-        if isinstance(told, PaymentSucceeded):
-            return await self._take(told)
-        if told.payment is not None:
-            taken = await self._take(told.payment)
-            if isinstance(taken, Refused) or taken.booking.payment_id != told.payment.payment_id:
-                return taken
-        return await self.node.intent(
-            "settle refund",
-            Change(told.booking_id, None, told.declined or ""),
-            lambda: self.ledger.settle_refund(told.booking_id, told.declined, told.event_id),
-        )
-
-    async def _take(self, told: PaymentSucceeded) -> BookingView | Refused:
-        return await self.node.intent(
-            "take payment",
-            Change(told.booking_id, None, told.payment_id),
-            lambda: self.ledger.take_payment(
-                told.event_id, told.booking_id, told.payment_id, told.amount_cents, told.currency
-            ),
-        )
+        """Handle a signed event."""
+        match told:
+            case PaymentSucceeded():
+                return await self.node.intent(
+                    "take payment",
+                    Change(told.booking_id, payment=told.payment_id, session=told.session_id),
+                    lambda: self.ledger.take_payment(
+                        told.event_id,
+                        told.booking_id,
+                        told.payment_id,
+                        told.amount_cents,
+                        told.currency,
+                        told.session_id,
+                    ),
+                )
+            case RefundUpdated():
+                return await self.node.intent(
+                    "settle refund",
+                    Change(told.booking_id, None, told.declined or "", payment=told.payment_id),
+                    lambda: self.ledger.settle_refund(told.booking_id, told.declined, told.event_id, told.payment_id),
+                )
+            case DisputeUpdated():
+                return await self.node.intent(
+                    "settle dispute",
+                    Change(told.dispute_id, None, told.state, payment=told.payment_id),
+                    lambda: self.ledger.settle_dispute(told.dispute_id, told.payment_id, told.state),
+                )

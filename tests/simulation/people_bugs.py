@@ -105,15 +105,15 @@ def _never_long(draft: letters.Draft) -> letters.Draft:
 
 
 def _never_slides(unit: Any, touch: sessions.Touch) -> Any:
-    session = unit._session(touch.session_id)
+    session = unit.session(touch.session_id)
     return sessions.Kept(session) if session is not None and session.is_live(unit._now_ms) else state._not_signed_in()
 
 
 def _revived(unit: Any, touch: sessions.Touch) -> Any:
     """Extends a session even if it has ended meanwhile."""
-    session = unit._session(touch.session_id)
+    session = unit.session(touch.session_id)
     expires_ms = unit._now_ms + unit._rules.life_ms
-    unit._keep_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
+    unit.keep_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
     return sessions.Kept(session)
 
 
@@ -139,12 +139,12 @@ def _newest_ends(unit: Any, email: str) -> list[str | None]:
     live.sort(key=lambda each: (-each.created_ms, each.id))
     ended = live[: max(0, len(live) + 1 - unit._rules.per_account)]
     for each in ended:
-        unit._keep_session(unit._ended(each))
+        unit.keep_session(unit._ended(each))
     return [each.id for each in ended]
 
 
 def _anybody_ends(unit: Any, end: sessions.EndSession) -> Any:
-    session = unit._session(end.session_id)
+    session = unit.session(end.session_id)
     return _end(unit, end if session is None else replace(end, email=session.email))
 
 

@@ -5,14 +5,14 @@ and events at least once and in any order, except that those of one payment's re
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import trio
 
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
-from actors.bookings.records import Booking
+from actors.bookings.records import Booking, PaymentState
 from actors.clock import SECOND_MS
 from tests.simulation.history import Nothing, Unknown
 from tests.simulation.rules import PAGE_MS
@@ -31,19 +31,30 @@ class PaymentSucceeded:
     payment_id: str
     amount_cents: int
     currency: str
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
-    """The outcome of a refund. `payment` is set on success: a refunded booking had been paid."""
+    """The outcome of a refund."""
 
     event_id: str
     booking_id: str
+    payment_id: str
     declined: str | None = None
-    payment: PaymentSucceeded | None = None
 
 
-ProcessorEvent = PaymentSucceeded | RefundUpdated
+@dataclass(frozen=True, slots=True)
+class DisputeUpdated:
+    """What a dispute has come to."""
+
+    event_id: str
+    dispute_id: str
+    payment_id: str
+    state: PaymentState
+
+
+ProcessorEvent = PaymentSucceeded | RefundUpdated | DisputeUpdated
 
 
 @dataclass(slots=True, eq=False)
@@ -52,6 +63,9 @@ class Page:
     amount_cents: int
     currency: str
     expires_ms: int
+    sessions: list[str] = field(default_factory=list)
+    shown: list[str] = field(default_factory=list)
+    """The sessions that a node has sent someone to."""
 
 
 @dataclass(slots=True, eq=False)
@@ -65,6 +79,12 @@ class Payment:
     by_hand: bool = False
     failed: bool = False
     """The refund was sent back by the bank."""
+    dispute: PaymentState | None = None
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the bank decides on the money, or has taken it back."""
+        return self.dispute in (PaymentState.DISPUTED, PaymentState.LOST)
 
 
 class Processor:
@@ -87,18 +107,24 @@ class Processor:
     # Requests of nodes.
 
     def page(self, booking: Booking) -> Checkout:
-        """Return the page of a booking, always the same one."""
+        """Return the page of a booking: always the same one, and at times under a new session."""
         page = self.pages.setdefault(
             booking.id, Page(booking.id, booking.amount_cents, booking.currency, booking.hold_ms + PAGE_MS)
         )
-        return Checkout(f"https://pay.example.com/{booking.id}", page.expires_ms)
+        if not page.sessions or self._faults.strikes("checkout_anew"):
+            page.sessions.append(f"cs_{booking.id}_{len(page.sessions)}")
+        return Checkout(f"https://pay.example.com/{booking.id}", page.expires_ms, page.sessions[-1])
+
+    def show(self, booking_id: str, session_id: str) -> None:
+        """A node sends someone to this session, which can be paid from now on."""
+        self.pages[booking_id].shown.append(session_id)
 
     def refund(self, key: str, payment_id: str) -> bool:
         """Refund a payment in full, once per key. Returns True when done, False while undecided."""
         payment = self.payments[payment_id]
-        if payment.failed:
+        if payment.failed or payment.frozen:
             self._decline(payment)
-            raise PaymentsRefused("simulated: it came back before")
+            raise PaymentsRefused("simulated: it came back before, or it is disputed")
         if payment.by_hand or key in self._made:
             return True
         if key in self._pending:
@@ -118,7 +144,7 @@ class Processor:
         await trio.sleep(self._random.uniform(0.1, 2.0))
         if self._faults.strikes("refund_declined_later"):
             self._decline(payment)
-            await self._tell(RefundUpdated(self._event("re"), payment.told.booking_id, "simulated: declined later"))
+            await self._tell(self._refunded(payment, "simulated: declined later"))
             payment.busy = False
         else:
             self._pay_back(key, payment)
@@ -132,14 +158,14 @@ class Processor:
 
     async def _told_as_paid_back(self, payment: Payment, fails: bool) -> None:
         """Refund by hand. If it `fails`, the bank sends the money back some time after the refund was reported."""
-        await self._tell(self._paid_back(payment))
+        await self._tell(self._refunded(payment))
         if not fails:
             return
         await trio.sleep(self._random.uniform(0.1, 1.0))
         payment.back.pop()
         payment.failed = True
         self._decline(payment)
-        await self._tell(RefundUpdated(self._event("re"), payment.told.booking_id, "simulated: account closed"))
+        await self._tell(self._refunded(payment, "simulated: account closed"))
 
     def _decline(self, payment: Payment) -> None:
         booking_id = payment.told.booking_id
@@ -150,7 +176,7 @@ class Processor:
     def pay(self, booking_id: str, seconds: float = 0.0) -> bool:
         """Pay after a delay in seconds. Returns False if there is no page or it is closed."""
         page = self.pages.get(booking_id)
-        if page is None or self._now_ms() >= page.expires_ms:
+        if page is None or not page.shown or self._now_ms() >= page.expires_ms:
             self._world.count("page closed")
             return False
         self._start(self._take, page, seconds)
@@ -160,26 +186,76 @@ class Processor:
         await trio.sleep(seconds)
         amount_cents = page.amount_cents - (1 if self._faults.strikes("other_amount") else 0)
         payment_id = f"pi_{len(self.payments)}"
-        told = PaymentSucceeded(self._event("evt"), page.booking_id, payment_id, amount_cents, page.currency)
+        session_id = self._random.choice(page.shown)
+        told = PaymentSucceeded(
+            self._event("evt"), page.booking_id, payment_id, amount_cents, page.currency, session_id
+        )
         payment = self.payments[payment_id] = Payment(told)
         if self._faults.strikes("refunded_by_hand"):
             self._start(self._refund_by_hand, payment)
+        if self._faults.strikes("disputed"):
+            self._start(self._dispute, payment)
         await self._tell(told)
+        if self._faults.strikes("payment_named_again"):
+            await self._name_again(payment)
 
     async def _refund_by_hand(self, payment: Payment) -> None:
         await trio.sleep(self._random.uniform(0.0, 3.0))
-        if payment.busy or payment.back:
+        if payment.busy or payment.back or payment.frozen:
             return
         payment.by_hand = payment.busy = True
         payment.back.append(payment.told.amount_cents)
-        await self._tell(self._paid_back(payment))
+        await self._tell(self._refunded(payment))
 
-    def _paid_back(self, payment: Payment) -> RefundUpdated:
-        event_id, told = self._event("evt"), payment.told
-        had_been_paid = PaymentSucceeded(
-            f"{event_id}.payment", told.booking_id, told.payment_id, told.amount_cents, told.currency
-        )
-        return RefundUpdated(event_id, told.booking_id, None, had_been_paid)
+    def _refunded(self, payment: Payment, declined: str | None = None) -> RefundUpdated:
+        return RefundUpdated(self._event("re"), payment.told.booking_id, payment.told.payment_id, declined)
+
+    async def _dispute(self, payment: Payment) -> None:
+        """Dispute a payment that nobody has begun to refund, at times before it was reported; then decide. Both events
+        are under way at once, so either can come first."""
+        await trio.sleep(self._random.uniform(0.0, 1.5))
+        if payment.busy or payment.back or payment.failed:
+            return
+        dispute_id, payment_id = self._event("dp"), payment.told.payment_id
+        payment.dispute = PaymentState.DISPUTED
+        self._start(self._tell, DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
+        await trio.sleep(self._random.uniform(0.1, 4.0))
+        if self._faults.strikes("dispute_stays_open"):
+            return
+        payment.dispute = self._random.choice((PaymentState.WON, PaymentState.LOST))
+        await self._tell(DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
+
+    # Events that are not about our money.
+
+    async def _name_again(self, payment: Payment) -> None:
+        """Report that a payment which has paid its booking has paid another one, too."""
+        bookings, told = self._world.memory.bookings, payment.told
+        others = [page for page in self.pages.values() if page.booking_id != told.booking_id and page.shown]
+        if others and bookings[told.booking_id].payment_id == told.payment_id:
+            page = self._random.choice(others[-3:])
+            self._world.count("payment named for another booking")
+            await self._tell(
+                replace(told, event_id=self._event("evt"), booking_id=page.booking_id, session_id=page.shown[-1])
+            )
+
+    async def meddle(self) -> None:
+        """Report what another system of the same account does, under the id of one of our bookings."""
+        booking = self._random.choice([*self._world.memory.bookings.values()][-6:])
+        payment_id, amount = f"px_{self._event('other')}", booking.amount_cents
+        event: ProcessorEvent
+        match self._random.randrange(4):
+            case 0:
+                event = RefundUpdated(self._event("re"), booking.id, payment_id)
+            case 1:
+                state = self._random.choice((PaymentState.DISPUTED, PaymentState.LOST))
+                event = DisputeUpdated(self._event("evt"), self._event("dp"), payment_id, state)
+            case _:
+                session_id = self._event("cs_other")
+                event = PaymentSucceeded(
+                    self._event("evt"), booking.id, payment_id, amount, booking.currency, session_id
+                )
+        self._world.count("foreign event")
+        await self._tell(event)
 
     # Events: each goes to some node until one has answered it, and sometimes again.
 

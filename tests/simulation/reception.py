@@ -119,8 +119,13 @@ class Reception:
         return await self.node.intent(
             "sign in",
             SignIn(email, code, browser),
-            lambda: self.sessions.complete_sign_in(email, code, browser, network, "Browser"),
+            lambda: self._sign_in(email, code, browser, network),
         )
+
+    async def _sign_in(self, email: str, code: str, browser: str | None, network: str) -> StartedSession | Refused:
+        begun = await self.sessions.complete_sign_in(email, code, browser, network, "Browser")
+        assert isinstance(begun, StartedSession | Refused), "nobody here has a passkey"
+        return begun
 
     async def enter(self, token: str) -> Caller | Refused:
         """The caller of a cookie. Counts as a use of the session."""

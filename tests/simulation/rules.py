@@ -62,7 +62,16 @@ MIDNIGHTS_MS = (1_795_824_000_000, 1_796_083_200_000)
 MONDAY_MS = 1_795_996_800_000
 """2026-11-30 00:00 UTC, the beginning of a week."""
 
-BOOKINGS = BookingRules(hold_ms=2_500, open_holds=2, horizon_weeks=2, mode=Mode.LIVE)
+BOOKINGS = BookingRules(
+    hold_ms=2_500,
+    open_holds=2,
+    holds_per_day=14,
+    cooldown_ms=800,
+    horizon_weeks=2,
+    campaigns=40,
+    pending_campaigns=9,
+    mode=Mode.LIVE,
+)
 SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500
 """How long after its hold the processor's page of a booking still accepts money."""
@@ -79,7 +88,7 @@ MAIL = MailLimits(
 )
 
 EVENT_LIMITS = ActorLimits(
-    mailbox=14, batch=7, answer_seconds=1.5, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
+    mailbox=14, batch=7, answer_seconds=1.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3
 )
 """Counts events, not messages: one batch of a relay makes up most of a transaction."""
 EVENTS_PER_MINUTE = 30

@@ -26,14 +26,11 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 20
 """Each in the scene that can show it."""
 SHOWN_BY = {
-    "amount-not-compared": 6,
-    "declined-refund-forgets-weeks": 5,
-    "declined-refund-without-weeks": 3,
-    "edited-and-still-approved": 9,
-    "only-first-week-taken": 8,
+    "closed-dispute-opened-again": 8,
+    "disputed-and-shown": 9,
+    "foreign-session-pays": 1,
     "refund-in-wrong-window": 11,
     "refund-not-followed": 12,
-    "refused-and-recorded-later": 3,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
 ROOT = Path(__file__).parents[2]

@@ -38,15 +38,18 @@ async def _post(me: Client, post: Post, node: "Node | None" = None) -> Any:
 
 
 async def _post_until_answered(me: Client, post: Post) -> None:
-    """Usually repeat after each lost answer, with the same events."""
+    """Usually repeat after each lost answer, with the same events, and mostly to the same node."""
+    node = me.node()
     for attempt in range(4):
-        heard = await _post(me, post)
+        heard = await _post(me, post, node)
         if isinstance(heard, Heard):
             for outcome in heard.outcomes if attempt else ():
                 me.world.count(f"asked again after a lost answer: {outcome}")
             return
         if me.chance(0.1):
             return
+        if me.chance(0.2):
+            node = me.node()
         await me.think(0.1)
 
 

@@ -14,6 +14,7 @@ from actors.bookings.messages import (
     EditCampaign,
     EditSlot,
     ExpireHold,
+    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -23,6 +24,7 @@ from actors.bookings.messages import (
     Reserve,
     RetireSlot,
     SaveProfile,
+    SettleDispute,
     SettleRefund,
     TakePayment,
 )
@@ -36,14 +38,16 @@ from actors.bookings.records import (
     CampaignView,
     Content,
     IdempotencyRecord,
+    PaymentReport,
+    PaymentState,
     Side,
     Slot,
     Sponsor,
 )
 from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
-from actors.bookings.unit_of_work import weeks_of
-from actors.values import Agent, AuditRecord, Code, Refused
+from actors.bookings.unit_of_work import CampaignCounts, weeks_of
+from actors.values import Agent, AuditRecord, Code, OutboxMessage, Refused
 from actors.weeks import WEEK_MS
 from tests.state.manners import well_kept, well_said
 
@@ -57,6 +61,7 @@ SLOT, PAIR = "slt_one", "slt_pair"
 """A slot that is sold by the week, and one that is sold two weeks at a time."""
 PRICE = 10_000
 AGENT = Agent("key", "key_1", "somebody@example.com")
+PAYMENTS = Agent("system", "payments")
 CONTENT = Content("A headline", "A body", "Go", "https://example.com/go", "EX")
 
 CHANGEABLE = (
@@ -71,6 +76,9 @@ CHANGEABLE = (
     "youtube_status",
     "youtube_url",
     "youtube_notes",
+    "sessions",
+    "cancelled_ms",
+    "disputed",
 )
 
 
@@ -89,6 +97,9 @@ class Ledger:
     events: set[str] = field(default_factory=set)
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
+    reports: dict[str, PaymentReport] = field(default_factory=dict)
+    administrators: tuple[str, ...] = ()
+    mails: list[OutboxMessage] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
     made: int = 0
 
@@ -114,6 +125,9 @@ class Ledger:
             assert event_id not in self.events
             self.events.add(event_id)
         self.audits += decision.audits
+        self.reports |= decision.reports
+        self.mails += decision.outbox
+        assert len({mail.id for mail in self.mails}) == len(self.mails)
         assert len({record.id for record in self.audits}) == len(self.audits)
         sponsors = {sponsor.id for sponsor in self.sponsors.values()}
         there = {"sponsor": sponsors, "campaign": self.campaigns, "slot": self.slots, "booking": self.bookings}
@@ -127,9 +141,10 @@ class Ledger:
 
     def snapshot(self, messages: Sequence[Message]) -> Snapshot:
         """Exactly the rows that `LedgerStore.transact` promises for a batch."""
-        rows = rows_to_lock(messages)
+        rows = rows_to_lock(messages, self.rules.counted_from_ms(self.now_ms))
         remembered = {key: self.remembered[key] for key in rows.keys if key in self.remembered}
         named = {*rows.booking_ids, *(row.booking_id for row in remembered.values())} & set(self.bookings)
+        named |= {row.id for row in self.bookings.values() if row.payment_id in rows.payment_ids}
         bookings = {each: self.bookings[each] for each in named}
         campaign_ids = {*rows.campaign_ids, *(booking.campaign_id for booking in bookings.values())}
         campaigns = {each: self.campaigns[each] for each in campaign_ids if each in self.campaigns}
@@ -145,7 +160,12 @@ class Ledger:
             if slot_id in slot_ids and starts and week_ms >= min(starts)
         }
         bookings |= {each: self.bookings[each] for each in weeks.values()}
-        bookings |= {row.id: row for row in self.bookings.values() if row.tenant_id in tenants and row.status in OPEN}
+        bookings |= {
+            row.id: row
+            for row in self.bookings.values()
+            if row.tenant_id in tenants
+            and (row.status in OPEN or (rows.recent_ms is not None and row.created_ms >= rows.recent_ms))
+        }
         return Snapshot(
             sponsors={each: self.sponsors[each] for each in tenants if each in self.sponsors},
             campaigns=campaigns,
@@ -156,7 +176,14 @@ class Ledger:
             events=self.events & set(rows.event_ids),
             delivered={each: self.delivered[each] for each in named if each in self.delivered},
             audited={record.id: record.target_id for record in self.audits if record.id in rows.audit_ids},
+            reports={row.id: row for row in self.reports.values() if row.payment_id in rows.payment_ids},
+            campaign_counts={each: self._counted(each) for each in rows.campaigns_of},
+            administrators=self.administrators if rows.payment_ids else (),
         )
+
+    def _counted(self, tenant_id: str) -> CampaignCounts:
+        mine = [row.status for row in self.campaigns.values() if row.tenant_id == tenant_id]
+        return CampaignCounts(len(mine), mine.count(CampaignStatus.PENDING))
 
     # Reading.
 
@@ -231,16 +258,32 @@ class Ledger:
     def expire(self, booking_id: str) -> ExpireHold:
         return ExpireHold(booking_id, self.origin())
 
+    def session(self, booking_id: str, session: str, owner: str = ANN) -> KeepSession:
+        return KeepSession(owner, booking_id, session)
+
     def pay(
-        self, booking_id: str, event: str = "evt_1", payment: str = "pay_1", amount: int = PRICE, currency: str = "usd"
+        self,
+        booking_id: str,
+        event: str = "evt_1",
+        payment: str = "pay_1",
+        amount: int = PRICE,
+        currency: str = "usd",
+        session: str | None = None,
     ) -> TakePayment:
-        return TakePayment(event, booking_id, payment, amount, currency, self.origin(Agent("system", "payments")))
+        return TakePayment(event, booking_id, payment, amount, currency, self.origin(PAYMENTS), session)
 
     def refund(self, booking_id: str, reason: str | None = None) -> OrderRefund:
         return OrderRefund(booking_id, reason, self.origin())
 
-    def settle(self, booking_id: str, declined: str | None = None, event: str | None = None) -> SettleRefund:
-        return SettleRefund(booking_id, declined, self.origin(Agent("system", "payments")), event)
+    def settle(
+        self, booking_id: str, declined: str | None = None, event: str | None = None, payment: str | None = None
+    ) -> SettleRefund:
+        return SettleRefund(booking_id, declined, self.origin(PAYMENTS), event, payment)
+
+    def dispute(
+        self, payment: str, state: PaymentState = PaymentState.DISPUTED, dispute: str = "dp_1"
+    ) -> SettleDispute:
+        return SettleDispute(dispute, payment, state, self.origin(PAYMENTS))
 
     def postpone(self, booking_id: str, due_ms: int) -> PostponeRefund:
         return PostponeRefund(booking_id, due_ms)

@@ -15,7 +15,7 @@ from actors.bookings.records import (
     PackageKind,
     YoutubeStatus,
 )
-from actors.bookings.state import LockSet, rows_to_lock
+from actors.bookings.state import LockSet, decide, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
 from actors.bookings.unit_of_work import BookingRules, Snapshot, UnitOfWork
 from actors.values import Code, Refused
@@ -235,6 +235,7 @@ def test_holds_that_ran_out_make_way_wholly(ledger: Ledger) -> None:
 
 
 def test_ones_own_hold_that_ran_out_makes_way_too(ledger: Ledger) -> None:
+    ledger.rules = BookingRules(cooldown_ms=0)
     ledger.act(ledger.reserve("b1"))
     ledger.pass_ms(HOLD)
     assert booked(ledger.one(ledger.reserve("b2"))).status is RESERVED
@@ -256,6 +257,22 @@ def test_a_repeated_key_gives_the_same_booking_as_it_is_now(ledger: Ledger) -> N
     ledger.pass_ms(52 * WEEK_MS)
     assert booked(ledger.one(ledger.reserve("b5", key="k"))).id == "b1"
     assert len(ledger.remembered) == 1
+
+
+def test_a_key_whose_booking_was_pruned_meanwhile_is_a_new_one(ledger: Ledger) -> None:
+    ledger.one(ledger.reserve("b1", key="k"))
+    ledger.act(ledger.cancel("b1"))
+    [snapshot_key] = ledger.remembered
+    del ledger.bookings["b1"]
+    message = ledger.reserve("b2", key="k")
+    snapshot = Snapshot(
+        sponsors=dict(ledger.sponsors),
+        campaigns=dict(ledger.campaigns),
+        slots=dict(ledger.slots),
+        remembered={snapshot_key: ledger.remembered[snapshot_key]},
+    )
+    decision = decide(snapshot, [message], ledger.now_ms, ledger.rules)
+    assert booked(decision.answers[0]).id == "b2"
 
 
 def test_a_repeated_key_in_one_batch_gives_one_booking(ledger: Ledger) -> None:
@@ -554,25 +571,30 @@ def test_a_batch_names_its_rows_sorted() -> None:
         ledger.checkout("b6"),
         ledger.cancel("b5"),
         ledger.pay("b4", event="evt_2"),
-        ledger.settle("b3", event="evt_1"),
+        ledger.settle("b3", event="evt_1", payment="pay_2"),
+        ledger.dispute("pay_3"),
+        ledger.session("b9", "cs_1"),
         ledger.settle("b3"),
         ledger.refund("b2"),
         ledger.postpone("b1", 0),
         ledger.expire("b0"),
         ledger.video("ba"),
     ]
-    rows = rows_to_lock(messages)
+    rows = rows_to_lock(messages, NOON)
     assert rows == LockSet(
         tenant_ids=("ten_ann", "ten_bob", "ten_mia", "ten_zoe"),
         campaign_ids=("cmp_d", "cmp_e", "cmp_new", "cmp_ten_ann", "cmp_ten_bob"),
         slot_ids=("slt_a", "slt_b", "slt_c", "slt_m", "slt_y", "slt_z"),
-        booking_ids=("b0", "b1", "b2", "b3", "b4", "b5", "b6", "ba"),
+        booking_ids=("b0", "b1", "b2", "b3", "b4", "b5", "b6", "b9", "ba"),
         keys=((ANN, "bookings", "k1"), (ANN, "bookings/start", "b7"), (BOB, "bookings", "k2")),
         event_ids=("evt_1", "evt_2"),
         audit_ids=("aud_5",),
+        payment_ids=("pay_1", "pay_2", "pay_3"),
+        campaigns_of=("ten_ann", "ten_mia"),
         from_week_ms=MONDAY + 4 * WEEK_MS,
+        recent_ms=NOON,
     )
-    assert rows_to_lock([]) == LockSet()
+    assert rows_to_lock([], NOON) == LockSet()
 
 
 def test_a_holder_that_was_not_read_is_a_mistake_of_the_store() -> None:
@@ -648,6 +670,7 @@ def test_the_table_holds_what_was_decided() -> None:
         ("checkout", "paid"),
         ("paid", "refunding"),
         ("refunding", "refunded"),
+        ("paid", "refunded"),
         ("reserved", "expired"),
         ("checkout", "expired"),
         ("reserved", "cancelled"),

@@ -102,6 +102,16 @@ def test_a_repeated_creation_returns_the_campaign_as_it_is_now() -> None:
     assert [action for action, _ in ledger.told()] == ["campaign.created", "campaign.edited"]
 
 
+def test_a_repetition_is_known_by_its_campaign_once_the_audit_is_pruned() -> None:
+    ledger = Ledger()
+    create = ledger.create_campaign("cmp_new")
+    ledger.one(create)
+    renamed = ledger.one(ledger.edit("cmp_new", name="Renamed"))
+    ledger.audits.clear()
+    assert ledger.one(create) == renamed
+    assert ledger.audits == []
+
+
 def test_a_creation_with_another_body_under_the_same_key_is_refused() -> None:
     ledger = Ledger()
     create = ledger.create_campaign("cmp_new")

@@ -26,7 +26,8 @@ from actors.sessions.messages import (
     Touch,
     UseLink,
 )
-from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
+from actors.sessions.second_factor import SecondFactorRows
+from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 from tests.slow import shortened
 from tests.state.manners import well_said
@@ -47,6 +48,7 @@ class Book:
     tenants: list[Tenant] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     outbox: int = 0
+    mails: list[OutboxMessage] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
 
     def act(self, *messages: Message) -> list[Answer]:
@@ -63,6 +65,7 @@ class Book:
                 for each in rows.sessions.values()
                 if each.id in need.session_ids or (each.email in entering and each.is_live(self.now_ms))
             },
+            self._second_factor(need),
         )
         self.last = decision = decide(found, messages, self.now_ms, self.rules)
         rows.sign_ins |= decision.changed.sign_ins
@@ -70,11 +73,30 @@ class Book:
         rows.links |= decision.changed.links
         rows.accounts |= decision.changed.accounts
         rows.sessions |= decision.changed.sessions
+        ours, theirs = rows.second_factor, decision.changed.second_factor
+        ours.pending |= theirs.pending
+        ours.challenges |= theirs.challenges
+        ours.passkeys |= theirs.passkeys
+        for passkey_id in theirs.removed:
+            ours.passkeys.pop(passkey_id, None)
         self.tenants += decision.tenants
         self.audits += decision.audits
         self.outbox += len(decision.outbox)
+        self.mails += [message for message in decision.outbox if message.facts != "{}"]
         well_said(decision.answers)
         return decision.answers
+
+    def _second_factor(self, need: LockSet) -> SecondFactorRows:
+        rows = self.rows.second_factor
+        return SecondFactorRows(
+            {
+                each.id: each
+                for each in rows.passkeys.values()
+                if each.email in need.entering or each.credential_id in need.credential_ids
+            },
+            {holder: rows.challenges[holder] for holder in need.holders if holder in rows.challenges},
+            {holder: rows.pending[holder] for holder in need.holders if holder in rows.pending},
+        )
 
     def one(self, message: Message) -> Answer:
         [answer] = self.act(message)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ import trio
 
 from actors.catalog.store import Kind
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
+from storage.asyncio_border import STATEMENTS
 from storage.journal import record_batch
 from storage.listener import Listener
 from storage.pool import Connection, Database, PoolLimits, Target, open_database
 from storage.postgres.catalog import PostgresCatalog
+from storage.statements import statements
 from tests.storage.proxy import Proxy, Weather, proxied
 
 SMALL = PoolLimits(
@@ -33,6 +36,8 @@ HASTY = replace(
 )
 """For a silent network, where every wait lasts until its limit."""
 BOUND_SECONDS = 30.0
+OLD_STATEMENTS = 12
+CLOSED_NOTHING = "'NoneType' object has no attribute 'close_statement'"
 
 
 @pytest.fixture
@@ -308,6 +313,52 @@ async def test_a_driver_that_stumbles_over_its_broken_connection_has_lost_it(
 
     with pytest.raises(expected):
         await (database.commit(stumble) if in_commit else database.transact(stumble))
+
+
+async def test_wherever_a_connection_is_terminated_while_it_closes_old_statements_it_is_lost(
+    database: Database,
+) -> None:
+    """Before a new statement, the driver closes the old ones that its cache has dropped. Terminated between two of them,
+    as by a deadline, it calls a method of nothing. Each attempt terminates it one turn of the loop later."""
+    stumbled: set[str] = set()
+
+    def terminate(connection: Connection, turns: int) -> None:
+        if turns:
+            asyncio.get_running_loop().call_soon(terminate, connection, turns - 1)
+        else:
+            connection.terminate()
+
+    async def close_old_statements(connection: Connection, turns: int) -> None:
+        old = [await connection.prepare(f"select {number}") for number in range(OLD_STATEMENTS)]
+        old.clear()
+        terminate(connection, turns)
+        try:
+            await connection.fetchval("select 'new'")
+            await connection.fetchval("select pg_sleep(10)")
+        except BaseException as error:
+            stumbled.add(str(error))
+            raise
+
+    for turns in range(1, 2_000):
+        with pytest.raises(StorageUnavailable) as caught:
+            await database.transact(partial(close_old_statements, turns=turns))
+        assert "NoneType" not in str(caught.value)
+        if CLOSED_NOTHING in stumbled:
+            return
+    pytest.fail(f"no attempt met {CLOSED_NOTHING!r}: {stumbled}")
+
+
+async def test_the_driver_never_drops_a_statement_of_the_service(database: Database) -> None:
+    """Its cache has room for all of them and keeps them, so it closes none while a transaction runs."""
+    files = (Path(__file__).parents[2] / "storage" / "sql").glob("*.sql")
+    assert sum(len(list(statements(path.stem))) for path in files) < STATEMENTS
+    lifetime = await database.read(_lifetime)
+    assert lifetime == 0
+
+
+async def _lifetime(connection: Connection) -> int:
+    await asyncio.sleep(0)
+    return int(connection._config.max_cached_statement_lifetime)
 
 
 async def test_an_error_of_ours_on_a_sound_connection_stays_a_bug(database: Database) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 
+from actors.values import Contended
 from storage.pool import Connection, Database, open_database
 from storage.schema import migrate, migrations
 from tests.conftest import Server
@@ -22,6 +23,15 @@ TABLES = """
 select relname from pg_class where relkind in ('r', 'p') and not relispartition
 and relnamespace = 'public'::regnamespace and relname <> 'schema_migrations' order by relname
 """
+
+COPY = """
+insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
+    mode, created_ms, hold_ms, refunded_cents, payment_id, paid_ms)
+select $1, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode, created_ms,
+    hold_ms, refunded_cents, $2, $3::bigint
+from bookings where id = 'bok_1'
+"""
+"""A booking like another one that was paid with a payment."""
 
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -70,4 +80,26 @@ async def test_an_upgrade_keeps_every_row(postgres_server: Server, tmp_path: Pat
         for migration in KNOWN[version:]:
             later = data_of(migration.version)
             await database.transact(methodcaller("execute", later))
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
+
+
+async def test_bookings_that_share_a_payment_do_not_stop_an_upgrade(postgres_server: Server, tmp_path: Path) -> None:
+    """The booking that was paid first keeps the payment for itself. No booking changes."""
+    name = "upgraded_with_duplicates"
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
+    async with open_database(postgres_server.named(name)) as database:
+        unique = next(each.version for each in KNOWN if each.name == "payments")
+        await _filled(database, unique - 1, tmp_path)
+
+        async def share(connection: Connection) -> None:
+            for number, paid_ms in enumerate((3, 1, 2)):
+                await connection.execute(COPY, f"bok_copy_{number}", "pay_shared", paid_ms)
+
+        await database.transact(share)
+        await migrate(database)
+        shared = await database.fetch("select id from bookings where payment_shared order by id")
+        assert [row["id"] for row in shared] == ["bok_copy_0", "bok_copy_2"]
+        assert await database.fetchval("select count(*) from bookings where payment_id = 'pay_shared'") == 3
+        with pytest.raises(Contended, match="bookings_payment"):
+            await database.transact(methodcaller("execute", COPY, "bok_copy_3", "pay_shared", 4))
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")

@@ -35,6 +35,8 @@ DAY = 20_000
 AGENT = Agent("key", "key_1", "owner@example.com")
 OPERATION = "bookings"
 KEY = "00000000-0000-0000-0000-00000000000"
+CALM = BookingRules(cooldown_ms=0, holds_per_day=1_000)
+"""Rules under which an account may hold the same week again and again."""
 
 
 def week(number: int) -> int:
@@ -160,6 +162,10 @@ class Books:
         changed = KeysDecision(changed=KeysSnapshot(tenants=made))
         await self.stores.keys.transact(self.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
+    async def administrators(self, *emails: str) -> None:
+        changed = KeysDecision(changed=KeysSnapshot(administrators=dict.fromkeys(emails, NOW)))
+        await self.stores.keys.transact(self.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
+
     async def keep(self, decision: Decision, rows: LockSet | None = None, batch_id: BatchId | None = None) -> Decision:
         """Write a decision unchanged."""
         kept: Decision = await self.stores.ledger.transact(
@@ -184,12 +190,13 @@ class Books:
         now_ms: int = NOW,
         batch_id: BatchId | None = None,
         rows: Callable[[LockSet], LockSet] = lambda rows: rows,
+        rules: BookingRules = CALM,
     ) -> list[Answer]:
         """Decide on messages by the real rules."""
         decision = await self.stores.ledger.transact(
             batch_id or self.next_batch_id(),
-            rows(rows_to_lock(messages)),
-            lambda snapshot: decide(snapshot, messages, now_ms, BookingRules()),
+            rows(rows_to_lock(messages, rules.counted_from_ms(now_ms))),
+            lambda snapshot: decide(snapshot, messages, now_ms, rules),
         )
         return decision.answers
 

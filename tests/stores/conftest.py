@@ -7,26 +7,32 @@ from dataclasses import dataclass, replace
 import pytest
 import trio
 
+from actors.accounts.store import AccountStore
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.devices.store import DeviceStore
 from actors.events.store import EventStore
 from actors.keys.store import KeyStore
 from actors.quota.store import QuotaStore
+from actors.retention.store import RetentionStore
 from actors.sessions.store import SessionStore
+from storage.memory.accounts import MemoryAccounts
 from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.ledger import MemoryLedger
 from storage.memory.quota import MemoryQuota
+from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.pool import Database, Target, open_database
+from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.devices import PostgresDevices
 from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.quota import PostgresQuota
+from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 from tests.stores.sharded import CITUS_URL, distributed, on_citus, sharded_events
@@ -43,6 +49,8 @@ class Stores:
     sessions: SessionStore
     sponsorship: SponsorshipStore
     devices: DeviceStore
+    accounts: AccountStore
+    retention: RetentionStore
     below: Memory | Database
 
 
@@ -56,6 +64,8 @@ def stores_in_memory() -> Stores:
         MemorySessions(memory),
         MemorySponsorship(memory),
         MemoryDevices(memory),
+        MemoryAccounts(memory),
+        MemoryRetention(memory),
         memory,
     )
 
@@ -69,6 +79,8 @@ def stores_over(database: Database) -> Stores:
         PostgresSessions(database),
         PostgresSponsorship(database),
         PostgresDevices(database),
+        PostgresAccounts(database),
+        PostgresRetention(database),
         database,
     )
 

@@ -21,6 +21,7 @@ from service.seed.samples import load_demo
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
 from storage.pool import Connection, Database, Target, open_database
+from storage.postgres.columns import record_of
 from storage.postgres.demo import PostgresDemo
 from tests.fakes import HandClock, Script, SeededEntropy, together
 
@@ -75,7 +76,7 @@ class InMemory:
         self.memory.delivery_days[booking_id, day] = (impressions, clicks)
 
     async def pay(self, event_id: str, booking_id: str) -> None:
-        self.memory.payment_events[event_id] = booking_id
+        self.memory.payment_events[event_id] = booking_id, NOW
 
     async def picture(self) -> Picture:
         memory = self.memory
@@ -85,7 +86,7 @@ class InMemory:
             dict(memory.campaigns),
             dict(memory.bookings),
             dict(memory.slot_weeks),
-            dict(memory.payment_events),
+            {event_id: booking_id for event_id, (booking_id, _) in memory.payment_events.items()},
             dict(memory.delivery_days),
             {email: account.tenant_id for email, account in memory.accounts.items()},
             {tenant.id: tenant.tier for tenant in memory.tenants.values()},
@@ -144,7 +145,7 @@ class InPostgres:
                 {row["tenant_id"]: Sponsor(**row) for row in await rows("sponsors", "tenant_id")},
                 {row["id"]: Slot(**row) for row in await rows("slots", "id")},
                 {row["id"]: Campaign(**row) for row in campaigns},
-                {row["id"]: Booking(**row) for row in await rows("bookings", "id")},
+                {row["id"]: record_of(Booking, row) for row in await rows("bookings", "id")},
                 {
                     (row["slot_id"], row["week_ms"]): row["booking_id"]
                     for row in await rows("slot_weeks", "slot_id, week_ms")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.bookings.messages import Message
-from actors.bookings.records import BookingView
+from actors.bookings.records import BookingView, PaymentReport
 from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
 from actors.clock import DAY_MS
 from actors.values import AuditRecord, BatchId, Refused
@@ -23,6 +23,7 @@ from tests.stores.traffic import Traffic
 SEEDS = range(1, 1 + shortened(3))
 BATCHES = 150
 MOST = 10_000
+RULES = BookingRules(holds_per_day=40, campaigns=15, pending_campaigns=3)
 
 
 async def deliberate(stores: Stores, seq: int, messages: Sequence[Message], now_ms: int) -> tuple[Snapshot, Decision]:
@@ -31,9 +32,10 @@ async def deliberate(stores: Stores, seq: int, messages: Sequence[Message], now_
 
     def on(snapshot: Snapshot) -> Decision:
         seen.append(snapshot)
-        return decide(snapshot, messages, now_ms, BookingRules())
+        return decide(snapshot, messages, now_ms, RULES)
 
-    decision = await stores.ledger.transact(BatchId("twin/bookings", seq), rows_to_lock(messages), on)
+    locks = rows_to_lock(messages, RULES.counted_from_ms(now_ms))
+    decision = await stores.ledger.transact(BatchId("twin/bookings", seq), locks, on)
     return seen[0], decision
 
 
@@ -59,12 +61,24 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
     """The tables that no reader returns as a whole."""
     if isinstance(below, Memory):
         keys = {(k.tenant_id, k.operation, k.key, k.fingerprint, k.booking_id) for k in below.booking_keys.values()}
-        return {"keys": keys, "events": set(below.payment_events.items())}
+        return {
+            "keys": keys,
+            "events": {(event_id, booking_id) for event_id, (booking_id, _) in below.payment_events.items()},
+            "reports": below.payment_reports,
+            "mails": {message.id: message.facts for message in below.messages.values()},
+        }
     keys = await below.read(
         lambda c: c.fetch("select tenant_id, operation, key, fingerprint, booking_id from booking_keys")
     )
     events = await below.read(lambda c: c.fetch("select id, booking_id from payment_events"))
-    return {"keys": set(map(tuple, keys)), "events": set(map(tuple, events))}
+    reports = await below.read(lambda c: c.fetch("select id, payment_id, state, reported_ms from payment_reports"))
+    mails = await below.read(lambda c: c.fetch("select id, facts from outbox"))
+    return {
+        "keys": set(map(tuple, keys)),
+        "events": set(map(tuple, events)),
+        "reports": {row["id"]: PaymentReport(**row) for row in reports},
+        "mails": {row["id"]: row["facts"] for row in mails},
+    }
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -72,6 +86,7 @@ async def test_both_stores_see_decide_and_keep_the_same(database: Database, seed
     twins = [Books(stores_in_memory()), Books(stores_over(database))]
     for books in twins:
         await a_world(books, tenants=3)
+        await books.administrators("ann@example.com", "bob@example.com")
     traffic = Traffic(seed)
     met: set[str] = set()
     for number in range(1, BATCHES + 1):
@@ -94,3 +109,4 @@ async def test_both_stores_see_decide_and_keep_the_same(database: Database, seed
         assert kept, f"{name} is empty: nothing was compared"
     assert met >= {"reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded"}
     assert met >= {"slot_unavailable", "hold_limit", "not_found", "invalid_state", "idempotency_conflict"}
+    assert "campaign_limit" in met

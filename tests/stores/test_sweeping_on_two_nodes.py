@@ -10,9 +10,10 @@ import trio
 
 from actors.bookings.messages import ExpireHold, Message, SettleRefund
 from actors.bookings.records import BookingStatus
-from storage.journal import SQL as JOURNAL
-from storage.journal import prune_journal
+from actors.retention.store import Rows
 from storage.pool import Connection, Database
+from storage.postgres.retention import SQL as RETENTION
+from storage.postgres.retention import PostgresRetention
 from storage.statements import statements
 from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
@@ -105,19 +106,23 @@ async def test_two_nodes_that_prune_at_once_neither_wait_nor_delete_twice(
     assert await database.read(lambda connection: connection.fetchval(f"select count(*) from {table}")) == 10
 
 
-async def test_nodes_that_start_at_once_prune_the_journal_without_waiting(database: Database) -> None:
-    """A starting node skips rows that another one is deleting."""
+NEWEST_MS = 2**45
+"""Later than any row: the server's clock decides."""
+
+
+async def test_nodes_prune_the_journal_at_once_without_waiting(database: Database) -> None:
+    """A node skips rows that another one is deleting."""
     old = (
         "insert into journal select 'n' || n || '/keys', 1, now() - interval '2 days' from generate_series(1, 30) as n"
     )
     await database.read(lambda connection: connection.execute(old))
 
     async def prune(connection: Connection) -> int:
-        await connection.execute(JOURNAL.prune)
+        await connection.fetchval(RETENTION.journal, NEWEST_MS, 100)
         return 1
 
     async def another() -> int:
-        await prune_journal(database)
+        await PostgresRetention(database).prune(Rows.JOURNAL, NEWEST_MS, 100)
         return 2
 
     assert await beside(database, prune, another) == [1, 2]

@@ -13,6 +13,7 @@ from actors.bookings.messages import (
     EditCampaign,
     EditSlot,
     ExpireHold,
+    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
@@ -22,10 +23,11 @@ from actors.bookings.messages import (
     Reserve,
     RetireSlot,
     SaveProfile,
+    SettleDispute,
     SettleRefund,
     TakePayment,
 )
-from actors.bookings.records import Booking, BookingView, CampaignStatus, PackageKind, YoutubeStatus
+from actors.bookings.records import Booking, BookingView, CampaignStatus, PackageKind, PaymentState, YoutubeStatus
 from actors.bookings.transitions import CampaignMove
 from tests.stores.books import NOW, booking, campaign, origin, reserve, slot, sponsor
 
@@ -56,6 +58,8 @@ class Traffic:
             (8, self._payment),
             (3, self._order_refund),
             (4, self._settle),
+            (4, self._session),
+            (6, self._dispute),
             (1, self._postpone),
             (3, self._expire),
             (1, self._new_slot),
@@ -149,14 +153,28 @@ class Traffic:
     def _payment(self, number: int) -> Message:
         known = self._booking()
         cents = known.amount_cents + self._random.choice((0, 0, 0, 0, 0, 1))
-        return TakePayment(self._event(), known.id, f"pay_{number}", cents, "usd", origin(number))
+        return TakePayment(self._event(), known.id, self._payment_id(), cents, "usd", origin(number))
+
+    def _payment_id(self) -> str:
+        """The payment of a known booking, or one that nothing was paid with so far."""
+        return self._booking().payment_id or f"pay_{self._number + self._random.choice((0, 0, 0, 3))}"
+
+    def _session(self, number: int) -> Message:
+        known = self._booking()
+        return KeepSession(self._owner(known), known.id, f"cs_{number % 7}")
+
+    def _dispute(self, number: int) -> Message:
+        state = self._random.choice((PaymentState.DISPUTED, PaymentState.DISPUTED, PaymentState.WON, PaymentState.LOST))
+        return SettleDispute(f"dp_{number % 40}", self._payment_id(), state, origin(number))
 
     def _order_refund(self, number: int) -> Message:
         return OrderRefund(self._booking().id, self._random.choice((None, "Asked for")), origin(number))
 
     def _settle(self, number: int) -> Message:
         declined = self._random.choice((None, None, "card closed"))
-        return SettleRefund(self._booking().id, declined, origin(number), self._random.choice((None, self._event())))
+        event, known = self._random.choice((None, self._event())), self._booking()
+        payment = None if event is None else self._random.choice((known.payment_id, self._payment_id()))
+        return SettleRefund(known.id, declined, origin(number), event, payment)
 
     def _postpone(self, number: int) -> Message:
         return PostponeRefund(self._booking().id, self.now_ms + number)

@@ -16,5 +16,5 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     """A node with the default configuration."""
-    async with open_world() as opened:
+    async with open_world(CAMPAIGNS__PENDING_PER_ACCOUNT=100) as opened:
         yield opened

@@ -6,7 +6,7 @@ import pytest
 
 from service.web.negotiation import wants_page
 from tests.api.asgi import Response
-from tests.api.world import World, away, broken, open_world
+from tests.api.world import LOCAL, World, away, broken, open_world
 from tests.web.markup import Markup, faults_of, parsed
 from tests.web.visitors import HERE, Visitor
 
@@ -99,8 +99,9 @@ async def _too_many(world: World) -> Response:
 
 
 async def _bug(world: World) -> Response:
-    world.memory.before = broken
-    return await Visitor(world).get("/dev/outbox")
+    async with open_world(**LOCAL) as local:
+        local.memory.before = broken
+        return await Visitor(local).get("/dev/outbox")
 
 
 async def _bug_for_a_person(world: World) -> Response:
@@ -110,8 +111,9 @@ async def _bug_for_a_person(world: World) -> Response:
 
 
 async def _no_database(world: World) -> Response:
-    world.memory.before = away
-    return await Visitor(world).get("/dev/outbox")
+    async with open_world(**LOCAL) as local:
+        local.memory.before = away
+        return await Visitor(local).get("/dev/outbox")
 
 
 async def _no_database_for_a_person(world: World) -> Response:

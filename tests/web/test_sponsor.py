@@ -548,6 +548,7 @@ async def test_a_booking_that_went_wrong_says_so_in_words(world: World) -> None:
         "paid_twice",
         "refund_declined",
         "refund_failed",
+        "dispute_lost",
     )
     for issue in issues:
         world.memory.bookings[row.id] = type(row)(**values | {"payment_issue": issue})
@@ -580,7 +581,11 @@ def test_a_new_uuid_is_one_of_version_4() -> None:
 
 
 async def test_in_live_mode_nothing_says_that_it_is_a_test() -> None:
-    settings = {"BILLING__MODE": "live", "BILLING__STRIPE_SECRET_KEY": "sk_1", "BILLING__STRIPE_WEBHOOK_SECRET": "wh_1"}
+    settings = {
+        "BILLING__MODE": "live",
+        "BILLING__STRIPE_SECRET_KEY": "sk_live_1",
+        "BILLING__STRIPE_WEBHOOK_SECRET": "wh_1",
+    }
     async with open_world(**settings) as world:
         person = browser(world)
         for path in ("/sponsor", "/sponsor/inventory"):

@@ -2,6 +2,7 @@
 
 from service.api.operation import Operation
 from service.api.operations.account import ROWS as ACCOUNT
+from service.api.operations.account_data import ROWS as ACCOUNT_DATA
 from service.api.operations.accounts import ROWS as ACCOUNTS
 from service.api.operations.admin import ROWS as ADMIN
 from service.api.operations.bookings import ROWS as BOOKINGS
@@ -11,6 +12,7 @@ from service.api.operations.devices import ROWS as DEVICES
 from service.api.operations.events import ROWS as EVENTS
 from service.api.operations.health import ROWS as HEALTH
 from service.api.operations.keys import ROWS as KEYS
+from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
@@ -23,8 +25,10 @@ OPERATIONS: tuple[Operation, ...] = (
     *KEYS,
     *DEVICES,
     *SESSIONS,
+    *PASSKEYS,
     *USAGE,
     *ACCOUNT,
+    *ACCOUNT_DATA,
     *CATALOG,
     *PLACEMENTS,
     *EVENTS,

@@ -97,6 +97,11 @@ async def open_checkout(services: Services, call: Call, booking_id: str) -> Answ
     except PaymentsRefused as error:
         log.error("no checkout for %s: %s", booking_id, error)
         return unavailable("Payment is unavailable right now. We've been notified; please try again later.")
+    if checkout.session_id is not None:
+        # Before anyone sees the page: a payment of a session that is not stored does not count.
+        kept = await services.ledger.keep_session(call.caller.owner, booking_id, checkout.session_id)
+        if isinstance(kept, Refused):
+            return kept
     return Answer.of(CheckoutAnswer(checkoutUrl=checkout.url, expiresAt=view.booking.hold_ms))
 
 
@@ -118,6 +123,7 @@ _bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access
 _reserving = partial(_bookings, method="POST", result=BookingAnswer)
 LEADS_TO = dict.fromkeys(("getBooking", "getDelivery", "openCheckout", "cancelBooking"), "/booking/id")
 RESERVING_CODES = (Code.NOT_FOUND, Code.SLOT_UNAVAILABLE, Code.HOLD_LIMIT, Code.IDEMPOTENCY_CONFLICT)
+"""`hold_limit` says in `retryAfter` when to try again, unless paying or cancelling a booking is what helps."""
 KEY = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 MONDAY_MS = 1_798_416_000_000
 """28 December 2026."""
@@ -171,7 +177,7 @@ ROWS = (
             "idempotencyKey": KEY,
         },
         scopes=(Scope.SPONSOR_WRITE, Scope.BILLING_WRITE),
-        codes=RESERVING_CODES,
+        codes=(*RESERVING_CODES, Code.CAMPAIGN_LIMIT),
     ),
     _bookings(
         name="getBooking",

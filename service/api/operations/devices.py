@@ -8,6 +8,7 @@ from actors.devices.actor import RedeemedKey
 from actors.devices.codes import shown_code
 from actors.devices.messages import DeviceView
 from actors.values import Code, Refused
+from service.api.authentication import no_passkey
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
@@ -73,6 +74,8 @@ async def look(services: Services, call: Call) -> Answer | Refused:
 async def decide(services: Services, call: Call) -> Answer | Refused:
     body: ApprovalDecision = call.body
     caller, approve = call.caller, body.decision == "approve"
+    if body.admin and caller.needs_passkey:
+        return no_passkey()
     if body.admin and not caller.admin:
         return Refused(Code.FORBIDDEN, "Only an administrator's key can carry administration.")
     decided = await services.devices.decide(body.userCode, caller.agent, approve=approve, admin=bool(body.admin))

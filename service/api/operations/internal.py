@@ -17,13 +17,17 @@ from service.api.operation import Call, Handler, Operation
 from service.api.operations.endings import end_by_link, view_ending
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
-from service.config import Config
+from service.config.deployment import host_of, is_local, is_public
+from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.internal import CatalogSize, Ending, LinkUse, OutboxMail, OutboxMails, Purchase
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import Page
 
 CHECKOUT_AGENT = Agent("system", "checkout page")
+FORWARDED = frozenset({"forwarded", "x-real-ip", "via"})
+"""Headers of proxies, beside X-Forwarded-*."""
+
 OUTBOX_MAILS = 50
 """Maximum mails on the outbox page."""
 
@@ -43,9 +47,14 @@ async def list_outbox(services: Services, call: Call) -> Answer | Refused:
 
 
 def outbox_is_open(config: Config, request: Request) -> bool:
-    """Whether no SMTP server is configured and the caller is on this machine. Requests through a proxy are never local."""
-    forwarded = any(name in request.headers for name in ("forwarded", "x-forwarded-for", "x-real-ip"))
-    return not config.mail.smtp_url and not forwarded and is_loopback(request.client)
+    """Whether no SMTP server is configured, and the service is for this machine alone: its addresses, its base URL, the
+    caller and the host that the caller named are all local, and no proxy is between them."""
+    server, tls = config.server, config.tls
+    if config.mail.smtp_url or is_public(server.base_url):
+        return False
+    addresses = [server.bind, *([tls.bind] if tls.bind else []), request.headers.get("host", "")]
+    forwarded = any(name.startswith("x-forwarded-") or name in FORWARDED for name in request.headers)
+    return not forwarded and is_loopback(request.client) and all(is_local(host_of(address)) for address in addresses)
 
 
 def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
@@ -152,7 +161,7 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
         paidAt=booking.paid_ms,
         refundedCents=booking.refunded_cents,
         paymentId=booking.payment_id,
-        paymentIssue=booking.payment_issue,
+        paymentIssue=booking.issue,
         changed=changed,
     )
     return Answer.of(purchase)

@@ -3,10 +3,10 @@
 from functools import partial
 
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS
-from actors.sessions.actor import StartedSession
+from actors.sessions.actor import AwaitedSession, StartedSession
 from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.cookies import browser_token, drop_cookie, keep_browser_cookie, keep_cookie
+from service.api.cookies import browser_token, drop_cookie, keep_browser_cookie, keep_cookie, keep_pending_cookie
 from service.api.errors import too_fast
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
@@ -49,8 +49,14 @@ async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     return begun if isinstance(begun, Refused) else session_begun(services, begun)
 
 
-def session_begun(services: Services, begun: StartedSession) -> Answer:
-    """The answer that gives a browser its session."""
+def session_begun(services: Services, begun: StartedSession | AwaitedSession, *headers: tuple[str, str]) -> Answer:
+    """The answer that gives a browser its session, or the cookie that waits for a passkey."""
+    if isinstance(begun, AwaitedSession):
+        pending, seconds = begun.pending, services.config.passkeys.sign_in_seconds
+        return Answer.of(
+            SessionBegun(id=pending.id, email=pending.email, expiresAt=pending.expires_ms, passkeyRequired=True),
+            keep_pending_cookie(begun.token, services.base_url, seconds),
+        )
     services.mail.wake()
     session = begun.session
     services.session_reader.expect(begun.token)
@@ -58,6 +64,7 @@ def session_begun(services: Services, begun: StartedSession) -> Answer:
     return Answer.of(
         SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms),
         keep_cookie(begun.token, services.base_url, seconds),
+        *headers,
     )
 
 
@@ -112,7 +119,8 @@ ROWS = (
         description="Starts a browser session and sets its cookie. Creates the account if the email address has none. "
         "The request must carry the cookie that `startSignIn` set; without it, or with that of another browser, the code "
         "is invalid and no attempt is counted. The request must come from a page of this service, so that other sites "
-        "cannot sign a browser in. A code can be used once.",
+        "cannot sign a browser in. A code can be used once. If the account has a passkey, the response has "
+        "`passkeyRequired` and a cookie of its own, and `POST /api/v1/auth/passkey` goes on.",
         handler=complete_sign_in,
         result=SessionBegun,
         body=SignInComplete,

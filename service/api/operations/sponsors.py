@@ -112,7 +112,7 @@ def _move(move: CampaignMove, summary: str, description: str) -> Operation:
         summary=summary,
         description=description,
         handler=_moving(move),
-        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE, *((Code.CAMPAIGN_LIMIT,) if move is CampaignMove.SUBMIT else ())),
     )
 
 
@@ -169,6 +169,7 @@ ROWS = (
             "logoText": "ET",
         },
         keyed=True,
+        codes=(Code.CAMPAIGN_LIMIT,),
     ),
     _campaigns(
         name="getCampaign",
@@ -191,7 +192,7 @@ ROWS = (
         handler=edit_campaign,
         body=CampaignEdit,
         example={"headline": "Ship your first agent this week"},
-        codes=(Code.NOT_FOUND,),
+        codes=(Code.NOT_FOUND, Code.CAMPAIGN_LIMIT),
     ),
     _move(CampaignMove.SUBMIT, "Submit a campaign", "Submits a draft or rejected campaign for review."),
     _move(CampaignMove.WITHDRAW, "Withdraw a campaign", "Turns a pending campaign back into a draft."),

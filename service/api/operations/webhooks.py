@@ -10,7 +10,7 @@ from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
-from service.payments.gateway import PaymentSucceeded, RefundUpdated
+from service.payments.gateway import DisputeUpdated, PaymentEvent, PaymentSucceeded, RefundUpdated
 
 log = logging.getLogger(__name__)
 
@@ -27,41 +27,34 @@ async def stripe_webhook(services: Services, call: Call) -> Answer | Refused:
     match event:
         case Refused():
             return event
-        case PaymentSucceeded():
-            _log(event, await _take(services, event))
-        case RefundUpdated():
-            _log(event, await _settle(services, event))
         case None:
             pass
+        case _:
+            match await _apply(services, event):
+                case BookingView(booking):
+                    log.info("%s: %s is %s", event.event_id, booking.id, booking.status)
+                    services.mail.wake()
+                case Refused(message=why):
+                    log.warning("%s ignored: %s", event.event_id, why)
     return Answer.of(Received(received=True))
 
 
-async def _take(services: Services, event: PaymentSucceeded) -> BookingView | Refused:
-    return await services.ledger.take_payment(
-        event.event_id, event.booking_id, event.payment_id, event.amount_cents, event.currency
-    )
-
-
-async def _settle(services: Services, event: RefundUpdated) -> BookingView | Refused:
-    """Record the payment if its own event has not arrived yet, then settle its refund.
-
-    If a booking was paid twice, refunding the surplus payment does not refund the booking.
-    """
-    if event.payment is not None:
-        taken = await _take(services, event.payment)
-        if isinstance(taken, Refused) or taken.booking.payment_id != event.payment.payment_id:
-            return taken
-    return await services.ledger.settle_refund(event.booking_id, event.declined, event.event_id)
-
-
-def _log(event: PaymentSucceeded | RefundUpdated, outcome: BookingView | Refused) -> None:
-    match outcome:
-        case BookingView(booking):
-            log.info("%s: %s is %s", event.event_id, booking.id, booking.status)
-        case Refused(code=Code.NOT_FOUND):
-            log.info("%s ignored: no such booking", event.event_id)
-        case Refused():
-            log.warning("%s has no effect: %s", event.event_id, outcome.message)
+async def _apply(services: Services, event: PaymentEvent) -> BookingView | Refused:
+    ledger = services.ledger
+    match event:
+        case PaymentSucceeded():
+            return await ledger.take_payment(
+                event.event_id,
+                event.booking_id,
+                event.payment_id,
+                event.amount_cents,
+                event.currency,
+                event.session_id,
+            )
+        case RefundUpdated():
+            return await ledger.settle_refund(event.booking_id, event.declined, event.event_id, event.payment_id)
+        case DisputeUpdated():
+            return await ledger.settle_dispute(event.dispute_id, event.payment_id, event.state)
 
 
 EVENT_BYTES = 256 * 1024
@@ -74,8 +67,9 @@ ROWS = (
         path="/api/v1/webhooks/stripe",
         summary="Receive a Stripe event",
         description="Only Stripe calls this operation. The body is an event signed in the header `Stripe-Signature`. Each "
-        "payment and refund of a booking is applied once, even if events are repeated or out of order. Other events are "
-        "ignored. In test mode this returns 404.",
+        "payment, refund and dispute of a booking is applied once, even if events are repeated or out of order. A payment "
+        "counts only if it came through a checkout session of the booking. Other events are ignored. In test mode this "
+        "returns 404.",
         tag="Payments",
         handler=stripe_webhook,
         result=Received,

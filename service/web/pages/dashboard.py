@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from actors.clock import DAY_MS
 from actors.values import Code, Refused, Scope
+from service.web.pages import passkeys
 from service.web.pages.charts import Chart, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
@@ -33,6 +34,7 @@ async def dashboard(request: PageRequest) -> Template:
     days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
     keys = (await request.ask("listAccountKeys")).or_refused()["items"]
     sessions = (await request.ask("listSessions")).or_refused()["items"]
+    deletion = (await request.ask("getAccountDeletion")).or_refused()
     return Template(
         "dashboard.html",
         {
@@ -50,6 +52,8 @@ async def dashboard(request: PageRequest) -> Template:
             "lives": LIVES,
             "administers": request.caller.admin,
             "sessions": sessions,
+            **await passkeys.shown(request),
+            "deletes_at": deletion.get("deletesAt"),
         },
     )
 
@@ -127,5 +131,6 @@ ACTIONS = {
     "revoke": revoke,
     "end-session": end_session,
     "end-all": end_all,
+    **passkeys.ACTIONS,
 }
 PAGES = (Page("/dashboard", dashboard, ACTIONS, who=Audience.ACCOUNT),)

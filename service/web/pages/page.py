@@ -20,7 +20,7 @@ from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.operations.internal import INTERNAL, outbox_is_open
 from service.api.validation import IDEMPOTENCY_KEY
-from service.config import Config
+from service.config.model import Config
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in (*OPERATIONS, *INTERNAL)}
 
@@ -127,6 +127,11 @@ class PageRequest:
     @property
     def outbox_open(self) -> bool:
         return outbox_is_open(self.config, self.request)
+
+    @property
+    def passkeys_offered(self) -> bool:
+        """Whether browsers offer passkeys at the address of this service."""
+        return self._services.passkeys.available
 
     @property
     def now_ms(self) -> int:

@@ -2,10 +2,11 @@
 
 import re
 from dataclasses import replace
+from urllib.parse import urlencode
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
-from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.page import FormError, OperationResult, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
@@ -48,7 +49,14 @@ async def send(request: PageRequest) -> Template | FormError:
 async def complete(request: PageRequest) -> SeeOther | FormError:
     body = {"email": request.form.get("email", "").strip(), "code": code_of(request.form.get("code", ""))}
     result = await request.ask("completeSignIn", body=body)
-    return result.see_other(local_path(request.form.get("next", "")), "signed_in")
+    return _entered(result, local_path(request.form.get("next", "")))
+
+
+def _entered(result: OperationResult, onward: str) -> SeeOther | FormError:
+    """Onward with the session, or to the page that asks for a passkey first."""
+    if result.refused is None and "passkeyRequired" in result.json:
+        return result.see_other(f"/sign-in/passkey?{urlencode({'next': onward})}")
+    return result.see_other(onward, "signed_in")
 
 
 def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
@@ -70,7 +78,7 @@ async def link(request: PageRequest) -> Template:
 
 async def use_link(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("useSignInLink", body={"token": request.form.get("token", "")})
-    return result.see_other(AFTERWARDS, "signed_in")
+    return _entered(result, AFTERWARDS)
 
 
 async def sign_out(request: PageRequest) -> Template | SeeOther:

@@ -1,5 +1,6 @@
 """The table of pages. Every page in it is routed, guarded and tested."""
 
+from service.web.pages.account_data import PAGES as ACCOUNT_DATA
 from service.web.pages.administration import PAGES as ADMINISTRATION
 from service.web.pages.bookings import PAGES as BOOKINGS
 from service.web.pages.calendar import PAGES as CALENDAR
@@ -15,6 +16,7 @@ from service.web.pages.home import PAGES as HOME
 from service.web.pages.ops import PAGES as OPS
 from service.web.pages.outbox import PAGES as OUTBOX
 from service.web.pages.page import Page
+from service.web.pages.passkeys import PAGES as PASSKEYS
 from service.web.pages.reviewing import PAGES as REVIEWING
 from service.web.pages.sign_in import PAGES as SIGN_IN
 from service.web.pages.slots import PAGES as SLOTS
@@ -25,8 +27,10 @@ PAGES: tuple[Page, ...] = (
     *CATALOG,
     *CLAIM,
     *SIGN_IN,
+    *PASSKEYS,
     *DEVICE,
     *DASHBOARD,
+    *ACCOUNT_DATA,
     *SPONSOR,
     *CALENDAR,
     *CAMPAIGNS,

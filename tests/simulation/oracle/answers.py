@@ -18,7 +18,7 @@ from actors.bookings.records import (
     Sponsor,
 )
 from actors.values import Code, Refused
-from tests.simulation.history import Book, Operation
+from tests.simulation.history import Book, Change, Operation
 from tests.simulation.oracle.bookings import (
     CAMPAIGN_ACTIONS,
     CAMPAIGN_MOVES,
@@ -27,12 +27,14 @@ from tests.simulation.oracle.bookings import (
     is_over,
     is_sold,
     keeps_others_out,
+    unpaid_since,
     week_at,
     weeks,
 )
 from tests.simulation.oracle.case import Case
 from tests.simulation.rules import BOOKINGS
 
+DAY_MS = 86_400_000
 Span = tuple[int, int]
 """A node's clock when an intent began and when it ended."""
 
@@ -75,7 +77,9 @@ def _is_fair(case: Case, operation: Operation, about: Book, code: Code) -> bool:
                 for each in mine
                 if any(row.status in OPEN and row.hold_ms > early_ms for row in _seen(case, operation, each))
             ]
-            return len(held) >= BOOKINGS.open_holds
+            return len(held) >= BOOKINGS.open_holds or _too_often(case, operation, mine, slots)
+        case Code.CAMPAIGN_LIMIT:
+            return about.operation != RESERVE and _too_many_campaigns(case, operation, about.owner)
         case Code.CAMPAIGN_NOT_BOOKABLE:
             campaigns = _during(case, operation, "campaigns", about.body[2])
             return any(row is not None and row.status == "rejected" for row in campaigns)
@@ -93,6 +97,27 @@ def _is_fair(case: Case, operation: Operation, about: Book, code: Code) -> bool:
     return False
 
 
+def _too_often(case: Case, operation: Operation, mine: list[Booking], slots: list[Slot | None]) -> bool:
+    """Return whether the account may have used up its day, or has just given up one of the weeks."""
+    early_ms, late_ms = _span(case, operation)
+    known = [row for each in mine for row in _seen(case, operation, each)[-1:]]
+    today = sum(row.created_ms >= early_ms - early_ms % DAY_MS for row in known)
+    wanted = _wanted(operation, slots)
+    return today >= BOOKINGS.holds_per_day or any(
+        (since_ms := unpaid_since(row, late_ms)) is not None and early_ms < since_ms + BOOKINGS.cooldown_ms
+        for each in mine
+        if not wanted.isdisjoint(weeks(each))
+        for row in _seen(case, operation, each)
+    )
+
+
+def _too_many_campaigns(case: Case, operation: Operation, owner: str) -> bool:
+    mine = [row.id for row in case.memory.campaigns.values() if row.tenant_id == owner]
+    rows = [[row for row in _during(case, operation, "campaigns", each) if row is not None] for each in mine]
+    waiting = sum(any(row.status is CampaignStatus.PENDING for row in versions) for versions in rows)
+    return waiting >= BOOKINGS.pending_campaigns or sum(map(bool, rows)) >= BOOKINGS.campaigns
+
+
 def _owns(case: Case, operation: Operation, about: Book) -> bool:
     """Return whether the campaign existed from the beginning and belongs to the owner."""
     campaigns = _during(case, operation, "campaigns", about.body[2])
@@ -101,16 +126,20 @@ def _owns(case: Case, operation: Operation, about: Book) -> bool:
 
 def _taken(case: Case, operation: Operation, slots: list[Slot | None]) -> bool:
     """Return whether one of the weeks was taken at some moment by a hold that had not expired."""
-    slot_id, week_ms = str(operation.about.body[0]), int(operation.about.body[1])
     early_ms, _ = _span(case, operation)
-    longest = max((slot.weeks for slot in slots if slot is not None), default=1)
-    wanted = {(slot_id, week_ms + number * WEEK_MS) for number in range(longest)}
+    wanted = _wanted(operation, slots)
     return any(
         keeps_others_out(row, early_ms)
         for booking in case.memory.bookings.values()
         if not wanted.isdisjoint(weeks(booking))
         for row in _seen(case, operation, booking)
     )
+
+
+def _wanted(operation: Operation, slots: list[Slot | None]) -> set[tuple[str, int]]:
+    slot_id, week_ms = str(operation.about.body[0]), int(operation.about.body[1])
+    longest = max((slot.weeks for slot in slots if slot is not None), default=1)
+    return {(slot_id, week_ms + number * WEEK_MS) for number in range(longest)}
 
 
 def _is_body_of(case: Case, about: Book, known: IdempotencyRecord) -> bool:
@@ -173,6 +202,8 @@ def a_campaign_is_created_once_under_its_key(case: Case) -> Iterator[str]:
                 fair = same and campaign.id in [row.id for row in rows] and campaign.status in [r.status for r in seen]
             case Refused(code=Code.IDEMPOTENCY_CONFLICT):
                 fair = bool(rows) and not same
+            case Refused(code=Code.CAMPAIGN_LIMIT):
+                fair = _too_many_campaigns(case, operation, about.owner)
             case Refused():
                 fair = False
             case _:
@@ -226,15 +257,45 @@ def refusals_of_bookings_had_a_reason(case: Case) -> Iterator[str]:
                         "expired" if is_over(row, late_ms) else str(row.status) for row in rows if row is not None
                     }
                     states |= {str(row.status) for row in rows if row is not None and kind != "checkout"}
-                    fair = not states <= set(allowed)
+                    fair = not states <= set(allowed) or _is_others_money(case, kind, about, rows)
                 case Code.NOT_FOUND:
                     fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
+                    fair = fair or (
+                        kind == "take payment" and any(about.session not in row.sessions.split() for row in rows)
+                    )
                 case Code.CAMPAIGN_NOT_BOOKABLE:
                     fair = kind == "checkout" and any(_was_rejected(case, operation, row) for row in rows)
                 case _:
                     fair = False
             if not fair:
                 yield f"{kind} of {about.target} was refused: {operation.result}, but it was {rows}"
+
+
+def _is_others_money(case: Case, kind: str, about: Change, rows: Sequence[Booking | None]) -> bool:
+    """Return whether the payment was another booking's, the refund another payment's, or the money disputed."""
+    known = [row for row in rows if row is not None]
+    match kind:
+        case "take payment":
+            others = (each for each in case.memory.bookings.values() if each.id != about.target)
+            return any(each.payment_id == about.payment for each in others)
+        case "settle refund":
+            return any(row.payment_id != about.payment for row in known)
+        case "order refund":
+            return any(row.disputed for row in known)
+    return False
+
+
+def disputes_of_our_payments_are_known(case: Case) -> Iterator[str]:
+    """A dispute finds the booking that was paid with its payment, unless that was unpaid at some moment of the intent."""
+    payers = {each.payment_id: each for each in case.memory.bookings.values()}
+    for operation in case.of("settle dispute"):
+        payer, answer = payers.get(operation.about.payment), operation.result
+        if isinstance(answer, Refused) and payer is not None:
+            rows = _during(case, operation, "bookings", payer.id)
+            if all(row is not None and row.payment_id == payer.payment_id for row in rows):
+                yield f"{operation.about} was refused, but {payer.id} was paid with it: {answer}"
+        elif isinstance(answer, BookingView) and (payer is None or payer.id != answer.booking.id):
+            yield f"{operation.about} was answered with {answer.booking.id}, but {payer} was paid with it"
 
 
 def _was_rejected(case: Case, operation: Operation, booking: Booking | None) -> bool:
@@ -257,6 +318,8 @@ def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
                 fair = any(row is not None and str(row.status) not in [first for first, _ in moves] for row in rows)
             case Refused(code=Code.NOT_FOUND):
                 fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
+            case Refused(code=Code.CAMPAIGN_LIMIT):
+                fair = _too_many_campaigns(case, operation, about.owner)
             case Refused(code=Code.PROFILE_REQUIRED):
                 fair = about.what == "approve" and _had_no_profile(case, operation, rows)
             case Refused():
@@ -308,6 +371,7 @@ CHECKS = (
     a_campaign_is_created_once_under_its_key,
     answers_tell_what_was_so,
     refusals_of_bookings_had_a_reason,
+    disputes_of_our_payments_are_known,
     campaigns_move_or_had_a_reason_not_to,
     slots_and_profiles_are_as_answered,
 )

@@ -25,9 +25,17 @@ BOOKING_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "booking.refunded": (("refunding", "refunded"),),
     "booking.refund_declined": (("refunding", "paid"),),
     "booking.refund_failed": (("refunded", "refunding"),),
+    "booking.dispute_lost": (("paid", "refunded"), ("refunding", "refunded")),
 }
 """Moves by the action of their audit record."""
-STILL = ("booking.refund_ordered", "booking.refund_declined", "booking.paid_twice", "booking.video_described")
+STILL = (
+    "booking.refund_ordered",
+    "booking.refund_declined",
+    "booking.paid_twice",
+    "booking.video_described",
+    "booking.dispute_opened",
+    "booking.dispute_won",
+)
 """Actions that may leave a booking in its state."""
 
 CAMPAIGN_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -71,6 +79,17 @@ def keeps_others_out(booking: Booking | None, now_ms: int) -> bool:
         booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
         or (booking.status in OPEN and booking.hold_ms > now_ms)
     )
+
+
+def unpaid_since(booking: Booking, now_ms: int) -> int | None:
+    """Return when a hold was given up or expired without a payment, or None."""
+    if booking.payment_id is not None:
+        return None
+    if booking.status is BookingStatus.CANCELLED:
+        assert booking.cancelled_ms is not None
+        return booking.cancelled_ms
+    over = booking.status is BookingStatus.EXPIRED or is_over(booking, now_ms)
+    return booking.hold_ms if over else None
 
 
 def is_sold(slot: Slot | None, now_ms: int) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from actors.bookings.records import Booking, BookingStatus
+from actors.bookings.records import Booking, BookingStatus, PaymentState
 from actors.values import AuditRecord
 from tests.simulation.oracle.bookings import (
     BOOKING_MOVES,
@@ -19,6 +19,7 @@ from tests.simulation.oracle.bookings import (
     is_sold,
     keeps_others_out,
     may_begin,
+    unpaid_since,
     weeks,
 )
 from tests.simulation.oracle.log import Commit, moved
@@ -27,6 +28,7 @@ from tests.simulation.rules import BOOKINGS
 if TYPE_CHECKING:
     from tests.simulation.world import World
 
+DAY_MS = 86_400_000
 OLDEST_DECISION_MS = 4_000
 """The longest time from a transaction's decision time to its commit."""
 FIXED = ("tenant_id", "campaign_id", "slot_id", "week_start_ms", "weeks", "amount_cents", "currency", "created_ms")
@@ -91,9 +93,10 @@ def every_move_is_in_the_table_and_audited_once(world: "World", commit: Commit) 
 
 
 def _only_postponed(before: Booking | None, after: Booking) -> bool:
-    """Retries of a refund are not audited."""
+    """Retries of a refund and checkout sessions are not audited."""
+    silent = ("refund_due_ms", "sessions")
     return before is not None and all(
-        getattr(before, name) == getattr(after, name) for name in Booking.__slots__ if name != "refund_due_ms"
+        getattr(before, name) == getattr(after, name) for name in Booking.__slots__ if name not in silent
     )
 
 
@@ -166,6 +169,28 @@ def bookings_begin_as_the_rules_say(world: "World", commit: Commit) -> Iterator[
         ]
         if len(held) > BOOKINGS.open_holds:
             yield f"{booking.tenant_id} holds {len(held)} bookings of {BOOKINGS.open_holds}"
+        yield from _held_too_often(world, booking, now_ms)
+
+
+def _held_too_often(world: "World", booking: Booking, now_ms: int) -> Iterator[str]:
+    mine = [each for each in world.memory.bookings.values() if each.tenant_id == booking.tenant_id]
+    made = sum(each.created_ms >= now_ms - now_ms % DAY_MS for each in mine)
+    if made > BOOKINGS.holds_per_day:
+        yield f"{booking.tenant_id} has reserved {made} times today, of {BOOKINGS.holds_per_day}"
+    for each in mine:
+        since_ms = unpaid_since(each, now_ms)
+        near = since_ms is not None and now_ms < since_ms + BOOKINGS.cooldown_ms
+        if near and each.id != booking.id and not set(weeks(each)).isdisjoint(weeks(booking)):
+            yield f"{booking.id} has the week that {each.id} gave up at {since_ms}, at {now_ms}"
+
+
+def campaigns_stay_within_their_limits(world: "World", commit: Commit) -> Iterator[str]:
+    """More only wait than may if a node has read an approval that is undone by now, which no one does."""
+    for _, campaign in commit.of("campaigns").values():
+        mine = [each for each in world.memory.campaigns.values() if each.tenant_id == campaign.tenant_id]
+        waiting = sum(each.status == "pending" for each in mine)
+        if len(mine) > BOOKINGS.campaigns or waiting > BOOKINGS.pending_campaigns:
+            yield f"{campaign.tenant_id} has {len(mine)} campaigns, and {waiting} of them wait"
 
 
 def what_is_started_is_whole(world: "World", commit: Commit) -> Iterator[str]:
@@ -215,6 +240,10 @@ def payments_are_taken_as_the_rules_say(world: "World", commit: Commit) -> Itera
             }
             if not fair.get(json.loads(late.changes).get("paymentIssue"), False):
                 yield f"{booking_id} was paid too late: {late.changes} {before} {after}"
+        if payment is not None and after.disputed and payment.dispute is None:
+            yield f"{booking_id} is disputed, but {after.payment_id} is not"
+        if "booking.dispute_lost" in actions and payment.dispute is not PaymentState.LOST:
+            yield f"{booking_id} has lost a dispute that is {payment.dispute}"
         if "booking.refunded" in actions and not payment.back:
             yield f"{booking_id} is refunded, but the processor refunded nothing"
 
@@ -248,6 +277,7 @@ CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
     every_record_has_its_change,
     bookings_begin_as_the_rules_say,
     what_is_started_is_whole,
+    campaigns_stay_within_their_limits,
     holds_end_in_time_and_begin_anew_once,
     payments_are_taken_as_the_rules_say,
     decisions_are_not_old,

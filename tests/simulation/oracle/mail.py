@@ -29,12 +29,17 @@ def mails_say_what_letters_say(case: Case) -> Iterator[str]:
         letter, mail = case.memory.messages.get(handed.mail.message_id), handed.mail
         if letter is None or (letter.recipient, letter.created_ms) != (mail.recipient, mail.created_ms):
             yield f"{mail} was handed in for {letter}"
-        elif not letter.nonce and json.loads(letter.facts)["target"] != _target(mail.text):
-            yield f"{mail} does not name what it tells of"
+        elif not letter.nonce and not _tells(mail.text, json.loads(letter.facts)):
+            yield f"{mail} does not tell {letter.facts}"
         elif letter.nonce and code_from(SECRET, letter.nonce) not in mail.text:
             yield f"{mail} does not have its code"
         elif case.now_ms(handed.node, handed.start) >= letter.expires_ms:
             yield f"{handed.node} handed in {mail} at {handed.start:.3f}, after its code had expired"
+
+
+def _tells(text: str, facts: dict[str, str]) -> bool:
+    """Return whether a notice's link ends its target, and any other mail has all its facts."""
+    return _target(text) == facts["target"] if "target" in facts else all(fact in text for fact in facts.values())
 
 
 def _target(text: str) -> str | None:

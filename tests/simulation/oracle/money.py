@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from actors.bookings.records import Booking, BookingStatus
+from actors.bookings.records import Booking, BookingStatus, PaymentState
 from tests.simulation.oracle.bookings import OPEN, weeks
 from tests.simulation.oracle.case import Case
 from tests.simulation.processor import Payment
@@ -40,7 +40,11 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
     has_weeks = all(case.memory.slot_weeks.get(week) == booking.id for week in weeks(booking))
     match booking.status:
         case BookingStatus.PAID:
-            fair = has_weeks and not payment.back
+            fair = has_weeks and not payment.back and payment.dispute is not PaymentState.LOST
+            fair = fair and booking.disputed is (payment.dispute is PaymentState.DISPUTED)
+        case BookingStatus.REFUNDED if payment.dispute is PaymentState.LOST:
+            noted = booking.payment_issue in ("dispute_lost", "paid_twice")
+            fair = noted and not payment.back and booking.refund_due_ms is None
         case BookingStatus.REFUNDED:
             fair = booking.refunded_cents == sum(payment.back) == payment.told.amount_cents
         case BookingStatus.REFUNDING:
@@ -51,6 +55,7 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
             )
             noted = booking.payment_issue in ("refund_declined", "refund_failed", "paid_twice")
             fair = declined and noted and booking.refund_due_ms is None and not payment.back
+            fair = fair and payment.dispute is not PaymentState.LOST
         case _:
             fair = False
     if not fair:

@@ -44,6 +44,7 @@ class Shows:
                 row is not None
                 and campaign is not None
                 and row.status is BookingStatus.PAID
+                and not row.disputed
                 and campaign.status is CampaignStatus.APPROVED
                 and all(log.at("slot_weeks", week, tick) == booking_id for week in held)
             )

@@ -80,8 +80,8 @@ def of_office(case: Case) -> dict[str, int]:
         for _, row in versions:
             if row is not None and table in ("bookings", "campaigns"):
                 met[f"{table} {row.status}"] = met.get(f"{table} {row.status}", 0) + 1
-            if row is not None and table == "bookings" and row.payment_issue is not None:
-                met[f"issue {row.payment_issue}"] = met.get(f"issue {row.payment_issue}", 0) + 1
+            if row is not None and table == "bookings" and row.issue is not None:
+                met[f"issue {row.issue}"] = met.get(f"issue {row.issue}", 0) + 1
     for records in log.audited.values():
         for audit in records:
             met[f"audit {audit.action}"] = met.get(f"audit {audit.action}", 0) + 1

@@ -138,8 +138,8 @@ class Visits:
                 return self._touch(message.session_id)
             case sessions.EndSession():
                 return self._end(message)
-            case sessions.EndSessions():
-                raise AssertionError("nobody in the simulation ends all sessions")
+            case _:
+                raise AssertionError(f"nobody in the simulation does this: {message}")
 
     def _start(self, start: sessions.StartSignIn, network: str) -> str:
         message, now_ms = start.draft.message, self._kept.now_ms

@@ -4,32 +4,29 @@ from typing import Self
 
 from pydantic import model_validator
 
-from service.config_sections import (
-    Actors,
+from service.config.bounds import Section, at_most, below
+from service.config.process import Actors, DatabaseSection, Http, Log, Nodes, Server, Tls
+from service.config.sections import (
+    Account,
     Admin,
     Billing,
     Bookings,
+    Campaigns,
     Catalog,
     Claim,
-    DatabaseSection,
     Device,
     Events,
-    Http,
     Keyless,
     Keys,
-    Log,
     Mail,
     Mint,
-    Nodes,
     Pages,
-    Section,
-    Server,
+    Passkeys,
+    Retention,
     Sessions,
     Tiers,
-    Tls,
-    at_most,
-    below,
 )
+from service.webauthn import rp_id_of
 
 
 class Config(Section):
@@ -47,11 +44,15 @@ class Config(Section):
     claim: Claim
     keys: Keys
     sessions: Sessions
+    passkeys: Passkeys
     device: Device
     pages: Pages
     admin: Admin
     billing: Billing
     bookings: Bookings
+    account: Account
+    retention: Retention
+    campaigns: Campaigns
     events: Events
     catalog: Catalog
     actors: Actors
@@ -79,6 +80,11 @@ class Config(Section):
         for name, tier in (("claimed", tiers.claimed), ("upgraded", tiers.upgraded)):
             at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)
         at_most("mint.per_hour", self.mint.per_hour, "mint.per_hour_total", self.mint.per_hour_total)
+        if self.admin.require_passkey and rp_id_of(self.server.base_url) is None:
+            raise ValueError(
+                "admin.require_passkey needs server.base_url with https and a host name, or http://localhost: "
+                "browsers offer no passkeys elsewhere"
+            )
         per_address = self.http.connections_per_address
         at_most("http.connections_per_address", per_address, "http.connections", self.http.connections)
         return self

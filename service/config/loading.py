@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.config import Config
+from service.config.model import Config
 from service.schemas.problems import problems_of
 from service.user_errors import ConfigError
 
@@ -18,8 +18,8 @@ PREFIX = "CATALOG__"
 
 
 def _defaults() -> Path:
-    """The path of the shipped `config.toml`: beside this file if installed, at the root of a checkout."""
-    here = Path(__file__).resolve().parent
+    """The path of the shipped `config.toml`: in the package if installed, at the root of a checkout."""
+    here = Path(__file__).resolve().parents[1]
     installed = here / "config.toml"
     return installed if installed.exists() else here.parent / "config.toml"
 

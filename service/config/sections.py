@@ -1,95 +1,14 @@
-"""The sections of the configuration, each with the checks of its own settings."""
+"""The sections of the configuration about what the service offers, each with the checks of its own settings."""
 
-import sys
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from service.config.bounds import Count, Factor, Seconds, Section, at_most
 from service.http.addresses import Network
+from service.schemas.account import MOST_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
-
-Count = Annotated[int, Field(ge=1, le=1_000_000_000)]
-BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}"
-OPTIONAL_BIND = f"^({BIND})?$"
-Seconds = Annotated[float, Field(gt=0, le=3_600)]
-Factor = Annotated[int, Field(ge=1, le=1_000)]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Server(Section):
-    bind: Annotated[str, Field(pattern=f"^{BIND}$")]
-    ops_bind: Annotated[str, Field(pattern=OPTIONAL_BIND)]
-    base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
-    workers: Annotated[int, Field(ge=1, le=64)]
-    trusted_proxies: list[Network]
-    user: str
-    secret: str
-    graceful_seconds: Seconds
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        for name in ("bind", "ops_bind"):
-            _check_port(f"server.{name}", getattr(self, name))
-        if self.secret and len(self.secret) < 32:
-            raise ValueError("server.secret is shorter than 32 characters")
-        if self.workers > 1 and sys.platform != "linux":
-            raise ValueError("server.workers: more than 1 needs Linux, which distributes connections among them")
-        return self
-
-
-class Tls(Section):
-    bind: Annotated[str, Field(pattern=OPTIONAL_BIND)]
-    certificate: str
-    key: str
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        given = [bool(value) for value in (self.bind, self.certificate, self.key)]
-        if any(given) and not all(given):
-            raise ValueError("tls: bind, certificate and key belong together: all three or none")
-        _check_port("tls.bind", self.bind)
-        return self
-
-
-class DatabaseSection(Section):
-    url: Annotated[str, Field(pattern=r"^(postgres(ql)?://\S+)?$")]
-    os_user: str
-    connections: Annotated[int, Field(ge=2, le=500)]
-    waiters: Count
-    wait_seconds: Seconds
-    lock_seconds: Seconds
-    statement_seconds: Seconds
-    command_seconds: Seconds
-    allow_unsafe: bool
-    distributed: bool
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.distributed and not self.url:
-            raise ValueError("database.distributed needs database.url: the embedded Postgres has no Citus extension")
-        return self
-
-
-class Nodes(Section):
-    beat_seconds: Seconds
-    live_seconds: Seconds
-    keep_seconds: Seconds
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        # One lost heartbeat must not drop a node, and a node must not forget the others before they forget it.
-        at_most("twice nodes.beat_seconds", 2 * self.beat_seconds, "nodes.live_seconds", self.live_seconds)
-        at_most("nodes.live_seconds", self.live_seconds, "nodes.keep_seconds", self.keep_seconds)
-        return self
-
-
-class Log(Section):
-    level: Literal["debug", "info", "warning", "error"]
-    format: Literal["text", "json"]
 
 
 class Mail(Section):
@@ -159,6 +78,13 @@ class Sessions(Section):
     completions_per_hour: Count
 
 
+class Passkeys(Section):
+    per_account: Annotated[int, Field(ge=1, le=100)]
+    challenge_seconds: Annotated[int, Field(ge=30, le=3_600)]
+    sign_in_seconds: Annotated[int, Field(ge=60, le=3_600)]
+    fresh_seconds: Annotated[int, Field(ge=60, le=24 * 3_600)]
+
+
 class Device(Section):
     expires_seconds: Annotated[int, Field(ge=60, le=24 * 3_600)]
     interval_seconds: Annotated[int, Field(ge=1, le=60)]
@@ -173,6 +99,11 @@ class Pages(Section):
 
 class Admin(Section):
     emails: Annotated[list[Email], Field(max_length=100)]
+    require_passkey: bool
+
+
+LIVE_KEYS = ("sk_live_", "rk_live_")
+TEST_KEYS = ("sk_test_", "rk_test_")
 
 
 class Billing(Section):
@@ -189,15 +120,55 @@ class Billing(Section):
             for name in ("stripe_secret_key", "stripe_webhook_secret"):
                 if not getattr(self, name):
                     raise ValueError(f"billing.{name} is needed in live mode")
+        wanted = LIVE_KEYS if self.mode == "live" else TEST_KEYS
+        if self.stripe_secret_key and not self.stripe_secret_key.startswith(wanted):
+            raise ValueError(f"billing.stripe_secret_key must begin with {' or '.join(wanted)} in {self.mode} mode")
         return self
 
 
 class Bookings(Section):
     hold_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
     open_holds: Count
+    holds_per_day: Count
+    cooldown_minutes: Annotated[int, Field(ge=0, le=7 * 24 * 60)]
     horizon_weeks: Annotated[int, Field(ge=1, le=520)]
     sweep_seconds: Seconds
     check_seconds: Annotated[float, Field(gt=0, le=1)]
+
+
+class Account(Section):
+    undo_days: Annotated[int, Field(ge=1, le=90)]
+    exports_per_hour: Count
+
+
+class Retention(Section):
+    """Days that rows stay after their end. The lower bounds are what other rules and pages still need."""
+
+    unclaimed_keys_days: Annotated[int, Field(ge=1, le=3_650)]
+    ended_keys_days: Annotated[int, Field(ge=30, le=3_650)]
+    unpaid_bookings_days: Annotated[int, Field(ge=30, le=3_650)]
+    payment_events_days: Annotated[int, Field(ge=35, le=3_650)]
+    usage_days: Annotated[int, Field(ge=MOST_DAYS, le=3_650)]
+    audit_days: Annotated[int, Field(ge=90, le=3_650)]
+    sessions_days: Annotated[int, Field(ge=1, le=3_650)]
+    mails_days: Annotated[int, Field(ge=1, le=365)]
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        audit_days = self.audit_days
+        at_most("retention.unpaid_bookings_days", self.unpaid_bookings_days, "retention.audit_days", audit_days)
+        return self
+
+
+class Campaigns(Section):
+    per_account: Count
+    pending_per_account: Count
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        pending = self.pending_per_account
+        at_most("campaigns.pending_per_account", pending, "campaigns.per_account", self.per_account)
+        return self
 
 
 class Events(Section):
@@ -235,38 +206,3 @@ class Catalog(Section):
         keyless = self.keyless_search_seconds
         at_most("catalog.keyless_search_seconds", keyless, "catalog.search_seconds", self.search_seconds)
         return self
-
-
-class Actors(Section):
-    mailbox: Count
-    batch: Count
-    answer_seconds: Seconds
-    drain_seconds: Seconds
-    failures: Count
-    failure_window_seconds: Seconds
-
-
-class Http(Section):
-    body_bytes: Annotated[int, Field(ge=1_024, le=16 * 1024 * 1024)]
-    answer_seconds: Seconds
-    head_seconds: Seconds
-    request_seconds: Seconds
-    stall_seconds: Seconds
-    connections_per_address: Count
-    connections: Count
-
-
-def _check_port(name: str, bind: str) -> None:
-    """The system would use the lower 16 bits of a larger number."""
-    if bind and int(bind.rpartition(":")[2]) > 65_535:
-        raise ValueError(f"{name}: there is no port above 65535, as in {bind}")
-
-
-def below(name: str, value: float, other: str, bound: float) -> None:
-    if not value < bound:
-        raise ValueError(f"{name} ({value:g}) must be below {other} ({bound:g})")
-
-
-def at_most(name: str, value: float, other: str, bound: float) -> None:
-    if not value <= bound:
-        raise ValueError(f"{name} ({value:g}) must be at most {other} ({bound:g})")

@@ -1,0 +1,165 @@
+"""The account keeper: exports accounts, and schedules, undoes and begins their deletion, one transaction per batch."""
+
+from collections.abc import Sequence
+
+from actors.accounts.messages import (
+    Answer,
+    BeginErasure,
+    CodeSent,
+    ConfirmDeletion,
+    Deletion,
+    Exported,
+    Message,
+    Scheduled,
+    StartDeletion,
+    UndoDeletion,
+    Undone,
+)
+from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
+from actors.accounts.store import EXPORTED, AccountStore
+from actors.actor import Actor, ActorLimits
+from actors.clock import Clock, Entropy
+from actors.credentials import code_from, code_proof, digest
+from actors.ids import ID_BYTES, new_id
+from actors.mailbox import request_id
+from actors.times import DAY_MS
+from actors.values import Account, Agent, AuditRecord, BatchId, OutboxMessage, Refused
+
+SUBJECT = digest("delete-account")
+"""The subject of the proofs of deletion codes, so that no other code confirms a deletion."""
+
+ERASER = Agent("system", "retention")
+
+Place = tuple[int, str]
+"""A place in an export: the index of a table, and the last row of it that was exported."""
+
+
+class AccountKeeper(Actor[Message, Answer]):
+    """Owns the deletions of accounts."""
+
+    def __init__(
+        self,
+        store: AccountStore,
+        clock: Clock,
+        entropy: Entropy,
+        secret: bytes,
+        rules: AccountRules,
+        *,
+        node: str,
+        limits: ActorLimits,
+    ) -> None:
+        super().__init__("accounts", node, limits)
+        self._store = store
+        self._clock = clock
+        self._entropy = entropy
+        self._secret = secret
+        self.rules = rules
+
+    # Intents.
+
+    async def start_deletion(self, email: str) -> CodeSent | Refused:
+        """Send a code to `email` that confirms the deletion of its account."""
+        message = self._mail(email, "deletion_code", self.rules.codes.life_ms)
+        proof = self._proof(email, code_from(self._secret, message.nonce))
+        return await self.ask_for(StartDeletion(email, proof, message), CodeSent, Refused)
+
+    async def confirm_deletion(self, email: str, code: str, agent: Agent) -> Scheduled | Refused:
+        """Schedule the deletion of the account of `email`, using the emailed code."""
+        return await self._confirm(email, self._proof(email, code), self.rules.undo_ms, agent)
+
+    async def order_deletion(self, email: str, agent: Agent, *, at_once: bool = False) -> Scheduled | Refused:
+        """Schedule the deletion of the account of `email` for an operator, who needs no code."""
+        return await self._confirm(email, None, 0 if at_once else self.rules.undo_ms, agent)
+
+    async def undo_deletion(self, email: str, agent: Agent) -> Undone | Refused:
+        """Keep the account of `email` after all. Undoing it again changes nothing."""
+        mail = self._mail(email, "deletion_undone", DAY_MS)
+        audit = self._audit(agent, "account.deletion_undone")
+        return await self.ask_for(UndoDeletion(email, mail, audit), Undone, Refused)
+
+    async def begin_erasure(self, deletion: Deletion) -> Deletion:
+        """End the account of a deletion that is due. Returns the deletion, which has begun unless it cannot now."""
+        mail = self._mail(deletion.email, "account_deleted", DAY_MS)
+        answer = await self.ask(BeginErasure(deletion.email, mail, self._audit(ERASER, "account.deleted")))
+        return answer.deletion if isinstance(answer, Scheduled) else deletion
+
+    async def due(self, limit: int) -> Sequence[Deletion]:
+        """The deletions to work on now: accounts to end, and those that ended `SETTLED_MS` ago. Raises
+        `StorageUnavailable`."""
+        now_ms = self._clock.now_ms()
+        due = await self._store.due(now_ms, limit)
+        return [each for each in due if each.begun_ms is None or each.begun_ms + SETTLED_MS <= now_ms]
+
+    async def erase(self, deletion: Deletion, rows: int) -> bool:
+        """One step of erasing an account that has ended; returns whether more may be left. Raises what the store raises."""
+        return await self._store.erase(deletion, rows)
+
+    async def deletion_of(self, tenant_id: str) -> Deletion | None:
+        """The deletion of an account, if one was requested. Raises `StorageUnavailable`."""
+        return await self._store.deletion(tenant_id)
+
+    async def find(self, email: str) -> Account | None:
+        """The account of an email. Raises `StorageUnavailable`."""
+        return await self._store.account(email)
+
+    async def export(
+        self, account: Account, place: Place | None, limit: int
+    ) -> tuple[dict[str, list[Exported]], Place | None]:
+        """At most `limit` rows of an account by table, after a place, and the place after which more follow, if any. Raises
+        `StorageUnavailable`."""
+        index, after = place or (0, "")
+        found: dict[str, list[Exported]] = {}
+        room = limit
+        for number in range(index, len(EXPORTED)):
+            table = EXPORTED[number]
+            rows = list(await self._store.export(account, table, after if number == index else "", room + 1))
+            found[table] = rows[:room]
+            if len(rows) > room:
+                return found, (number, rows[room - 1].place if room else after if number == index else "")
+            room -= len(rows)
+        return found, None
+
+    # The batch.
+
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+        now_ms = self._clock.now_ms()
+
+        def on(snapshot: Snapshot) -> Decision:
+            return decide(snapshot, messages, now_ms, self.rules)
+
+        return (await self._store.transact(batch_id, rows_to_lock(messages), on)).answers
+
+    # Making records.
+
+    async def _confirm(self, email: str, proof: bytes | None, delay_ms: int, agent: Agent) -> Scheduled | Refused:
+        mail = self._mail(email, "deletion_scheduled", DAY_MS)
+        audit = self._audit(agent, "account.deletion_confirmed")
+        return await self.ask_for(ConfirmDeletion(email, proof, delay_ms, mail, audit), Scheduled, Refused)
+
+    def _proof(self, email: str, code: str) -> bytes:
+        return code_proof(self._secret, SUBJECT, email, code)
+
+    def _mail(self, email: str, template: str, life_ms: int) -> OutboxMessage:
+        now_ms = self._clock.now_ms()
+        return OutboxMessage(
+            id=new_id("let", self._entropy.token(ID_BYTES)),
+            recipient=email,
+            template=template,
+            nonce=self._entropy.token(16),
+            created_ms=now_ms,
+            expires_ms=now_ms + life_ms,
+        )
+
+    def _audit(self, agent: Agent, action: str) -> AuditRecord:
+        """A record whose target, the account's tenant, is filled in by the rule."""
+        return AuditRecord(
+            id=new_id("aud", self._entropy.token(ID_BYTES)),
+            created_ms=self._clock.now_ms(),
+            actor_type=agent.type,
+            actor_id=agent.id,
+            actor_email=agent.email,
+            action=action,
+            target_type="account",
+            target_id="",
+            request_id=request_id.get(),
+        )

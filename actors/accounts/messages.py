@@ -1,0 +1,108 @@
+"""Records, messages and answers of the account keeper. None of them contains a code in clear."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actors.codes import EmailedCode, Sendings
+from actors.values import AuditRecord, OutboxMessage, Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion(Sendings, EmailedCode):
+    """The requested deletion of an account, with the code that confirms it. Once confirmed, the account is erased at
+    `due_ms`, unless its owner undoes it. Since `begun_ms` the account is gone, and its rows are being erased."""
+
+    tenant_id: str
+    email: str
+    requested_ms: int
+    confirmed_ms: int | None = None
+    due_ms: int | None = None
+    begun_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What may keep an account from being deleted. `paid_until_ms` is the end of its last paid week; 0 without one."""
+
+    admin: bool = False
+    administrators: int = 0
+    paid_until_ms: int = 0
+    refunds: int = 0
+    holds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """One stored row of an account: its place in the order of its table, and its columns without secrets."""
+
+    place: str
+    row: Mapping[str, Any]
+
+
+# Messages.
+
+
+@dataclass(frozen=True, slots=True)
+class StartDeletion:
+    """Send a code that confirms the deletion. The mail carries the code's nonce."""
+
+    email: str
+    proof: bytes
+    message: OutboxMessage
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmDeletion:
+    """Schedule the deletion, if `proof` matches the code that was sent. Without `proof`, an operator schedules it.
+    `message` tells the owner when; the fact is added when the time is known."""
+
+    email: str
+    proof: bytes | None
+    delay_ms: int
+    message: OutboxMessage
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class UndoDeletion:
+    """Keep the account after all."""
+
+    email: str
+    message: OutboxMessage
+    audit: AuditRecord
+
+
+@dataclass(frozen=True, slots=True)
+class BeginErasure:
+    """End the account whose deletion is due: it is gone with the commit, and its rows can be erased one by one."""
+
+    email: str
+    message: OutboxMessage
+    audit: AuditRecord
+
+
+Message = StartDeletion | ConfirmDeletion | UndoDeletion | BeginErasure
+
+
+# Answers.
+
+
+@dataclass(frozen=True, slots=True)
+class CodeSent:
+    """Committed: the mail is in the outbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """Committed: the deletion as it is now."""
+
+    deletion: Deletion
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """Committed: the account is kept. Also if there was nothing to undo."""
+
+
+Answer = CodeSent | Scheduled | Undone | Refused

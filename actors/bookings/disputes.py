@@ -1,0 +1,82 @@
+"""Disputed payments: a booking is not shown while its payment is disputed. Pure; source: ADR 0059."""
+
+import json
+from dataclasses import replace
+
+from actors.bookings import changes
+from actors.bookings.messages import Answer, Origin, SettleDispute
+from actors.bookings.records import Booking, PaymentReport, PaymentState
+from actors.bookings.transitions import BookingMove
+from actors.bookings.unit_of_work import UnitOfWork
+from actors.times import DAY_MS
+from actors.values import Code, OutboxMessage, Refused
+
+MAIL_LIFE_MS = 7 * DAY_MS
+"""How long the mail to the administrators is retried."""
+
+CLOSED = (PaymentState.WON, PaymentState.LOST)
+
+
+def settle_dispute(unit: UnitOfWork, message: SettleDispute) -> Answer:
+    """Store the state of a dispute, and bring the booking in line with it. A closed dispute stays as it is."""
+    known = {report.id: report.state for report in unit.reports(message.payment_id)}.get(message.dispute_id)
+    if known not in (*CLOSED, message.state):
+        unit.keep_report(PaymentReport(message.dispute_id, message.payment_id, message.state, unit.now_ms))
+    booking = unit.paid_with(message.payment_id)
+    if booking is None:
+        return Refused(Code.NOT_FOUND, f"No booking was paid with {message.payment_id}.")
+    return unit.view(follow(unit, booking, message.origin))
+
+
+def is_lost(unit: UnitOfWork, booking: Booking) -> bool:
+    """Whether the payer's bank has taken the money back."""
+    return PaymentState.LOST in _states(unit, booking)
+
+
+def _states(unit: UnitOfWork, booking: Booking) -> set[PaymentState]:
+    return {report.state for report in unit.reports(booking.payment_id)}
+
+
+def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
+    """Bring a booking in line with the disputes about its payment, and tell the administrators what has changed."""
+    disputed, lost = PaymentState.DISPUTED in _states(unit, booking), is_lost(unit, booking)
+    if lost:
+        moved = changes.apply(
+            unit,
+            booking,
+            BookingMove.LOSE_DISPUTE,
+            origin,
+            payment_issue="dispute_lost",
+            disputed=disputed,
+            refunded_cents=booking.paid_cents,
+            refund_due_ms=None,
+        )
+        if moved is not None:
+            return _told(unit, moved, "dispute_lost")
+    if disputed == booking.disputed:
+        return booking
+    issue = "dispute_lost" if lost else booking.payment_issue
+    outcome = "dispute_opened" if disputed else "dispute_lost" if lost else "dispute_won"
+    booking = replace(booking, disputed=disputed, payment_issue=issue)
+    unit.keep_booking(booking)
+    unit.audit(origin, f"booking.{outcome}", "booking", booking.id, {"paymentId": booking.payment_id})
+    return _told(unit, booking, outcome)
+
+
+def _told(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
+    """Write a mail to each administrator in the same transaction. The audit record's id makes the ids of the mails."""
+    facts = json.dumps({"booking": booking.id, "slot": booking.slot_name, "payment": booking.payment_id})
+    record = unit.decision.audits[-1].id.removeprefix("aud_")
+    unit.decision.outbox += [
+        OutboxMessage(
+            id=f"msg_{record}_{number}",
+            recipient=email,
+            template=outcome,
+            nonce=b"",
+            created_ms=unit.now_ms,
+            expires_ms=unit.now_ms + MAIL_LIFE_MS,
+            facts=facts,
+        )
+        for number, email in enumerate(unit.administrators)
+    ]
+    return booking

@@ -1,0 +1,51 @@
+"""The rules of retention: the life of each kind of rows after its end. Pure; `docs/retention.md` lists all tables."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from actors.retention.store import Rows
+from actors.times import DAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRules:
+    """Days that rows stay after their end."""
+
+    unclaimed_keys_days: int = 14
+    ended_keys_days: int = 365
+    unpaid_bookings_days: int = 400
+    payment_events_days: int = 400
+    usage_days: int = 400
+    audit_days: int = 730
+    sessions_days: int = 30
+
+    def __post_init__(self) -> None:
+        assert self.unpaid_bookings_days <= self.audit_days, "the audit of a booking must outlive it"
+
+
+COUNTS_DAYS = 2
+"""A node with a late clock must still count the letters and codes of its day."""
+
+DEVICES_DAYS = 1
+REPORTS_DAYS = 400
+"""A dispute is opened within 120 days of the payment and closed within months."""
+
+
+def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
+    """How long rows of each kind stay after their end, in milliseconds."""
+    days = {
+        Rows.UNCLAIMED_KEYS: rules.unclaimed_keys_days,
+        Rows.ENDED_KEYS: rules.ended_keys_days,
+        # A refund of today's charge may still be on its way to a tenant that has just been merged.
+        Rows.MERGED_TENANTS: 1,
+        Rows.UNCONFIRMED_EMAILS: COUNTS_DAYS,
+        Rows.UNPAID_BOOKINGS: rules.unpaid_bookings_days,
+        Rows.PAYMENT_EVENTS: rules.payment_events_days,
+        Rows.PAYMENT_REPORTS: REPORTS_DAYS,
+        Rows.USAGE_DAYS: rules.usage_days,
+        Rows.AUDIT: rules.audit_days,
+        Rows.DELETIONS: COUNTS_DAYS,
+        # Outcomes of batches are settled within seconds.
+        Rows.JOURNAL: 1,
+    }
+    return {rows: days[rows] * DAY_MS for rows in Rows}

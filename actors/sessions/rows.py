@@ -1,0 +1,119 @@
+"""The rows of a batch of the session keeper: their limits, which ones to lock, and what a decision changes. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from actors.codes import CodeRules
+from actors.letters import LetterCount, LetterRules
+from actors.sessions.messages import (
+    Answer,
+    CompleteSignIn,
+    EndSession,
+    EndSessions,
+    IssueLink,
+    Message,
+    Session,
+    SignIn,
+    SignInLink,
+    StartSignIn,
+    Touch,
+    UseLink,
+)
+from actors.sessions.second_factor import SecondFactorRows, rows_of
+from actors.sessions.standing import PasskeyRules
+from actors.times import DAY_MS, HOUR_MS
+from actors.values import Account, AuditRecord, OutboxMessage, Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRules:
+    """Limits of sign-ins and sessions. Times are in milliseconds."""
+
+    life_ms: int = 30 * DAY_MS
+    touch_ms: int = HOUR_MS
+    per_account: int = 20
+    notices_per_hour: int = 20
+    codes: CodeRules = field(default_factory=CodeRules)
+    letters: LetterRules = field(default_factory=LetterRules)
+    passkeys: PasskeyRules = field(default_factory=PasskeyRules)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The rows of a batch. The same class holds the changes of a decision. `sign_ins` are by email and browser.
+    `sessions` has the named ones, and all live ones of emails that sign in."""
+
+    sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
+    letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    links: dict[bytes, SignInLink] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    second_factor: SecondFactorRows = field(default_factory=SecondFactorRows)
+
+
+@dataclass(slots=True)
+class Decision:
+    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts."""
+
+    changed: Snapshot = field(default_factory=Snapshot)
+    tenants: list[Tenant] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class LockSet:
+    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in, end all sessions or
+    change passkeys: their accounts, live sessions and passkeys are read, too. The store adds the emails of links to them.
+    `holders` are the ids of sessions and pending sign-ins with a challenge, and `credential_ids` those of new passkeys."""
+
+    sign_ins: tuple[tuple[str, bytes], ...]
+    letter_ids: tuple[bytes, ...]
+    link_hashes: tuple[bytes, ...]
+    entering: tuple[str, ...]
+    session_ids: tuple[str, ...]
+    holders: tuple[str, ...] = ()
+    credential_ids: tuple[bytes, ...] = ()
+
+
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
+    sign_ins: set[tuple[str, bytes]] = set()
+    letter_ids: set[bytes] = set()
+    link_hashes: set[bytes] = set()
+    entering: set[str] = set()
+    session_ids: set[str] = set()
+    holders: set[str] = set()
+    credential_ids: set[bytes] = set()
+    for message in messages:
+        match message:
+            case StartSignIn(email=email, browser=browser, draft=draft):
+                sign_ins.add((email, browser))
+                letter_ids.update(draft.count_ids)
+            case CompleteSignIn(session=session, browser=browser, network_id=network_id):
+                sign_ins.add((session.email, browser))
+                letter_ids.add(network_id)
+                entering.add(session.email)
+            case IssueLink(link=link):
+                link_hashes.add(link.token_hash)
+            case UseLink(token_hash=token_hash):
+                link_hashes.add(token_hash)
+            case Touch(session_id=session_id) | EndSession(session_id=session_id):
+                session_ids.add(session_id)
+            case EndSessions(email=email):
+                entering.add(email)
+            case _:
+                rows = rows_of(message)
+                entering.update(rows.emails)
+                holders.update(rows.holders)
+                credential_ids.update(rows.credential_ids)
+    return LockSet(
+        tuple(sorted(sign_ins)),
+        tuple(sorted(letter_ids)),
+        tuple(sorted(link_hashes)),
+        tuple(sorted(entering)),
+        tuple(sorted(session_ids)),
+        tuple(sorted(holders)),
+        tuple(sorted(credential_ids)),
+    )

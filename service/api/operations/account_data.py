@@ -1,0 +1,137 @@
+"""Operations on a whole account: export all that is stored about it, and delete it."""
+
+from functools import partial
+
+from actors.accounts.messages import Deletion
+from actors.keys.standing import ADMIN_SCOPES
+from actors.values import Account, Code, Refused, Scope
+from service.api.context import Services
+from service.api.errors import Family
+from service.api.messages import Answer, respond
+from service.api.operation import Call, Operation
+from service.api.operations.responses import invalid_cursor
+from service.api.policy import Access, Budget
+from service.schemas.account_data import (
+    AccountDeletion,
+    AccountExport,
+    DeletionCodeSent,
+    DeletionConfirm,
+    DeletionUndone,
+    ExportQuery,
+)
+from service.tokens.cursors import BadCursor
+
+
+async def export_account(services: Services, call: Call) -> Answer | Refused:
+    query: ExportQuery = call.query
+    caller = call.caller
+    purpose = f"export {caller.owner}"
+    try:
+        place = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
+    except BadCursor:
+        return invalid_cursor()
+    account = Account(caller.email, caller.owner, 0)
+    found, rest = await services.accounts.export(account, None if place is None else (place[0], place[1]), query.limit)
+    page = AccountExport(
+        email=caller.email,
+        exportedAt=services.clock.now_ms(),
+        tables={table: [dict(row.row) for row in rows] for table, rows in found.items()},
+        cursor=None if rest is None else services.cursors.encode(purpose, rest),
+        hasMore=rest is not None,
+    )
+    return Answer.of(page, ("content-disposition", 'attachment; filename="account.json"'))
+
+
+async def get_deletion(services: Services, call: Call) -> Answer | Refused:
+    return Answer.of(_shown(await services.accounts.deletion_of(call.caller.owner)))
+
+
+def _shown(deletion: Deletion | None) -> AccountDeletion:
+    due_ms = None if deletion is None else deletion.due_ms
+    return AccountDeletion(scheduled=due_ms is not None, deletesAt=due_ms)
+
+
+async def start_deletion(services: Services, call: Call) -> Answer | Refused:
+    outcome = await services.accounts.start_deletion(call.caller.email)
+    services.mail.wake()
+    return respond(outcome, lambda _: DeletionCodeSent(sent=True))
+
+
+async def confirm_deletion(services: Services, call: Call) -> Answer | Refused:
+    body: DeletionConfirm = call.body
+    outcome = await services.accounts.confirm_deletion(call.caller.email, body.code.strip(), call.caller.agent)
+    services.mail.wake()
+    return respond(outcome, lambda scheduled: _shown(scheduled.deletion))
+
+
+async def undo_deletion(services: Services, call: Call) -> Answer | Refused:
+    outcome = await services.accounts.undo_deletion(call.caller.email, call.caller.agent)
+    services.mail.wake()
+    return respond(outcome, lambda _: DeletionUndone(undone=True))
+
+
+_account = partial(Operation, tag="Account", family=Family.SPONSORSHIP)
+_deciding = partial(_account, access=Access.SESSION)
+"""Only a person in a browser, so that a stolen key cannot delete the account."""
+
+ROWS = (
+    _account(
+        name="exportAccount",
+        method="GET",
+        path="/api/v1/account/export",
+        summary="Export the account",
+        description="Returns all rows that are stored about the account, table by table, in pages of at most `limit` rows. "
+        "A scoped key needs all scopes of an account.",
+        handler=export_account,
+        result=AccountExport,
+        access=Access.REQUIRED,
+        query=ExportQuery,
+        headers=("Content-Disposition",),
+        scopes=tuple(scope for scope in Scope if scope not in ADMIN_SCOPES),
+        budget=Budget.EXPORT,
+        metered=True,
+    ),
+    _deciding(
+        name="deleteAccount",
+        method="DELETE",
+        path="/api/v1/account",
+        summary="Delete the account",
+        description="Sends a 6-digit code to the account's email address. Nothing is deleted until the code confirms it. "
+        "Refused for the last administrator, and while paid weeks of the account lie ahead.",
+        handler=start_deletion,
+        result=DeletionCodeSent,
+        codes=(Code.INVALID_STATE, Code.NOT_FOUND),
+    ),
+    _deciding(
+        name="getAccountDeletion",
+        method="GET",
+        path="/api/v1/account/deletion",
+        summary="Get the state of the deletion",
+        description="Returns whether the account is going to be deleted, and when.",
+        handler=get_deletion,
+        result=AccountDeletion,
+    ),
+    _deciding(
+        name="confirmAccountDeletion",
+        method="POST",
+        path="/api/v1/account/deletion",
+        summary="Confirm the deletion with an emailed code",
+        description="Schedules the deletion. Until `deletesAt` the account works as before, and the deletion can be undone. "
+        "Then its keys and sessions end, and its data is erased. Bookings that were paid stay, with the sponsor's name.",
+        handler=confirm_deletion,
+        result=AccountDeletion,
+        body=DeletionConfirm,
+        example={"code": "123456"},
+        codes=(Code.INVALID_CODE, Code.INVALID_STATE, Code.NOT_FOUND),
+    ),
+    _deciding(
+        name="undoAccountDeletion",
+        method="DELETE",
+        path="/api/v1/account/deletion",
+        summary="Keep the account",
+        description="Undoes a scheduled deletion. Repeating the request has no effect.",
+        handler=undo_deletion,
+        result=DeletionUndone,
+        codes=(Code.NOT_FOUND,),
+    ),
+)

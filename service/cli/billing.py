@@ -1,0 +1,37 @@
+"""The command that changes the billing mode of a database."""
+
+from pathlib import Path
+
+from actors.clock import SystemClock
+from service.cli.command import CommandError, Commands
+from service.cli.database import open_beside
+from service.config.model import Config
+from service.server_secret import Secrets
+
+
+def add_billing_commands(commands: Commands) -> None:
+    change = commands.add("set-billing-mode", set_billing_mode, "mode", "keep_bookings")
+    change.add_argument("mode", metavar="MODE", choices=["test", "live"], help="test or live")
+    change.add_argument(
+        "--keep-bookings",
+        action="store_true",
+        help="although bookings of the other mode hold weeks; they stay and are shown",
+    )
+
+
+async def set_billing_mode(config: Config, data_dir: Path, *, mode: str, keep_bookings: bool) -> None:
+    async with open_beside(config, data_dir) as opened:
+        await Secrets.load(config.server.secret, data_dir, opened.identity)
+        if await opened.identity.billing_mode() == mode:
+            print(f"the billing mode is already {mode}")
+            return
+        live = await opened.nodes.live(config.nodes.live_seconds)
+        if live:
+            raise CommandError(f"{len(live)} nodes are live and keep their billing mode: stop all nodes first")
+        holding = await opened.identity.set_billing_mode(mode, SystemClock().now_ms(), keep_bookings=keep_bookings)
+    if holding and not keep_bookings:
+        raise CommandError(
+            f"{holding} bookings of the other mode hold weeks: cancel or refund them (seed-demo --remove removes those of "
+            "the demo), or keep them with --keep-bookings"
+        )
+    print(f"the billing mode is now {mode}; set billing.mode to it on all nodes")

@@ -1,0 +1,89 @@
+"""What makes a deployment unsafe: checked before a start, and by `doctor`. Source: ADR 0064."""
+
+import logging
+from collections.abc import Awaitable
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from service.config.model import Config
+from service.http.addresses import is_loopback
+from service.user_errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+
+class ModeIdentity(Protocol):
+    """Stores the billing mode of a database."""
+
+    def claim_billing_mode(self, mode: str) -> Awaitable[str]: ...
+
+
+def is_local(host: str) -> bool:
+    """Whether a host name or address means this machine: localhost and names below it (RFC 6761), 127.0.0.0/8 or ::1."""
+    name = host.strip("[]").lower()
+    return name == "localhost" or name.endswith(".localhost") or is_loopback(name)
+
+
+def is_public(base_url: str) -> bool:
+    """Whether a base URL is meant for other machines. An empty one is not: it is the address of the listener."""
+    return bool(base_url) and not is_local(urlsplit(base_url).hostname or "")
+
+
+def host_of(address: str) -> str:
+    """The host of HOST:PORT, or of a Host header, whose port may be missing."""
+    if address.startswith("["):
+        return address.partition("]")[0] + "]"
+    return address.rpartition(":")[0] or address
+
+
+def refuse_unsafe(config: Config) -> None:
+    """Raise `ConfigError` if nobody should be served with this configuration."""
+    if config.billing.mode == "live" and not config.mail.smtp_url:
+        raise ConfigError(
+            'billing.mode is "live", and mail.smtp_url is empty: who pays could not sign in. Set mail.smtp_url'
+        )
+    if not is_public(config.server.base_url) or config.mail.smtp_url:
+        return
+    if not config.server.allow_unsafe_public:
+        raise ConfigError(
+            f"server.base_url is public ({config.server.base_url}), and mail.smtp_url is empty: nobody would get a code. "
+            "Set mail.smtp_url, or server.allow_unsafe_public = true for a trial"
+        )
+    log.warning(
+        "server.allow_unsafe_public is true: the service is public, and its mails, with codes that sign people in, go to "
+        "this log"
+    )
+
+
+async def refuse_other_mode(config: Config, identity: ModeIdentity) -> None:
+    """Raise `ConfigError` if the database is used with another billing mode; a new database gets this one."""
+    stored = await identity.claim_billing_mode(config.billing.mode)
+    if stored != config.billing.mode:
+        raise ConfigError(other_mode(config, stored))
+
+
+def other_mode(config: Config, stored: str) -> str:
+    return (
+        f'billing.mode is "{config.billing.mode}", but this database is used in {stored} mode: set billing.mode = '
+        f'"{stored}", or stop all nodes and run set-billing-mode {config.billing.mode}'
+    )
+
+
+def problems(config: Config) -> list[str]:
+    """What `doctor` reports about the configuration alone."""
+    server = config.server
+    if not is_public(server.base_url):
+        return []
+    found = []
+    if not config.mail.smtp_url:
+        found.append(
+            "server.base_url is public and mail.smtp_url is empty: codes are written to the log, and not mailed"
+        )
+    if server.base_url.startswith("http:"):
+        found.append("server.base_url is http: keys and sessions cross the network unencrypted; use https")
+    if not server.trusted_proxies and is_local(host_of(server.bind)) and not config.tls.bind:
+        found.append(
+            "server.bind is reached from this machine only, so a proxy must be in front of it, and server.trusted_proxies "
+            "is empty: all visitors share the limits of one address; set it to the proxy's address"
+        )
+    return found

@@ -1,0 +1,48 @@
+"""What a database is used with: the fingerprint of the server secret, and the billing mode."""
+
+from storage.pool import Connection, Store
+from storage.statements import statements
+
+SQL = statements("identity")
+
+
+class Identity(Store):
+    """The one row of the table `identity`."""
+
+    async def claim(self, fingerprint: bytes) -> bytes:
+        """Store `fingerprint` if none is stored yet. Returns the stored one."""
+
+        async def work(connection: Connection) -> bytes:
+            await connection.execute(SQL.insert_first, fingerprint)
+            stored: bytes = await connection.fetchval(SQL.fingerprint)
+            return stored
+
+        return await self._database.transact(work)
+
+    async def claim_billing_mode(self, mode: str) -> str:
+        """Store the billing mode if none is stored yet. Returns the stored one. The fingerprint must be stored before."""
+
+        async def work(connection: Connection) -> str:
+            await connection.execute(SQL.insert_mode, mode)
+            stored: str = await connection.fetchval(SQL.mode)
+            return stored
+
+        return await self._database.transact(work)
+
+    async def billing_mode(self) -> str | None:
+        """The stored billing mode; None before the first start."""
+        stored: str | None = await self._database.fetchval(SQL.mode)
+        return stored
+
+    async def set_billing_mode(self, mode: str, now_ms: int, *, keep_bookings: bool) -> int:
+        """Store another billing mode, unless bookings of the old one still hold weeks and `keep_bookings` is false.
+        Returns the number of these bookings."""
+
+        async def work(connection: Connection) -> int:
+            await connection.fetchval(SQL.lock_mode)
+            holding: int = await connection.fetchval(SQL.holding, mode, now_ms)
+            if not holding or keep_bookings:
+                await connection.execute(SQL.set_mode, mode)
+            return holding
+
+        return await self._database.transact(work)

@@ -1,0 +1,216 @@
+"""The account store in memory."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from actors.accounts.messages import Deletion, Exported, Standing
+from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
+from actors.accounts.store import Decide
+from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
+from actors.bookings.store import TOPIC
+from actors.values import Account, AuditRecord, BatchId, Tier
+from storage.memory.export import export
+from storage.memory.retention import GIVEN_UP, drop_bookings, drop_keys
+from storage.memory.tables import MemoryStore, picked
+
+DELETED = Content("Deleted", "", "", "", "")
+
+
+class MemoryAccounts(MemoryStore):
+    """Deletions, and the rows of one account in all tables."""
+
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
+        return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set), decide, self._write)
+
+    async def account(self, email: str) -> Account | None:
+        await self._memory.before()
+        return self._memory.accounts.get(email)
+
+    async def deletion(self, tenant_id: str) -> Deletion | None:
+        await self._memory.before()
+        return self._memory.account_deletions.get(tenant_id)
+
+    async def due(self, now_ms: int, limit: int) -> Sequence[Deletion]:
+        await self._memory.before()
+        rows = self._memory.account_deletions.values()
+        due = sorted((row.due_ms, row.tenant_id) for row in rows if row.due_ms is not None and row.due_ms <= now_ms)
+        return [self._memory.account_deletions[tenant_id] for _, tenant_id in due[:limit]]
+
+    async def erase(self, deletion: Deletion, limit: int) -> bool:
+        await self._memory.before()
+        more = deletion.tenant_id in self._memory.account_deletions and self._erase(deletion, limit)
+        await self._memory.after()
+        return more
+
+    async def export(self, account: Account, table: str, after: str, limit: int) -> Sequence[Exported]:
+        await self._memory.before()
+        return export(self._memory, account, table, after, limit)
+
+    def _snapshot(self, lock_set: LockSet) -> Snapshot:
+        tables = self._memory
+        accounts = picked(tables.accounts, lock_set.emails)
+        waiting = {row.email: row for row in tables.account_deletions.values() if row.begun_ms is None}
+        standings = {email: self._standing(account) for email, account in accounts.items()}
+        return Snapshot(accounts, picked(waiting, lock_set.emails), standings)
+
+    def _standing(self, account: Account) -> Standing:
+        own = [row for row in self._memory.bookings.values() if row.tenant_id == account.tenant_id]
+        return Standing(
+            admin=account.email in self._memory.administrators,
+            administrators=len(self._memory.administrators),
+            paid_until_ms=max((row.week_end_ms for row in own if row.status is BookingStatus.PAID), default=0),
+            refunds=sum(row.status is BookingStatus.REFUNDING or row.refund_due_ms is not None for row in own),
+            holds=sum(row.status in OPEN for row in own),
+        )
+
+    def _write(self, decision: Decision) -> None:
+        tables = self._memory
+        tables.account_deletions.update((row.tenant_id, row) for row in decision.deletions.values())
+        for account in decision.ended:
+            begun_ms = tables.account_deletions[account.tenant_id].begun_ms
+            for place in [place for place in tables.sign_ins if place[0] == account.email]:
+                del tables.sign_ins[place]
+            for token_hash in [row.token_hash for row in tables.sign_in_links.values() if row.email == account.email]:
+                del tables.sign_in_links[token_hash]
+            tables.administrators.pop(account.email, None)
+            del tables.accounts[account.email]
+            for device_id in [row.id for row in tables.devices.values() if row.email == account.email]:
+                del tables.devices[device_id]
+            for session_id in [row.id for row in tables.sessions.values() if row.email == account.email]:
+                del tables.sessions[session_id]
+                tables.device_guesses.pop(session_id, None)
+                tables.passkey_challenges.pop(session_id, None)
+            for pending_id in [row.id for row in tables.pending_sign_ins.values() if row.email == account.email]:
+                del tables.pending_sign_ins[pending_id]
+                tables.passkey_challenges.pop(pending_id, None)
+            for passkey_id in [row.id for row in tables.passkeys.values() if row.email == account.email]:
+                del tables.passkeys[passkey_id]
+            live = [
+                row for row in tables.keys.values() if row.tenant_id == account.tenant_id and row.revoked_ms is None
+            ]
+            tables.keys.update((row.id, replace(row, revoked_ms=begun_ms)) for row in live)
+            tables.announce([*(f"key:{row.hash.hex()}" for row in live), f"tenant:{account.tenant_id}"])
+        tables.messages.update((message.id, message) for message in decision.outbox)
+        tables.audits.extend(decision.audits)
+
+    def _erase(self, deletion: Deletion, limit: int) -> bool:
+        steps = (
+            self._forget_in_audit,
+            self._erase_mails,
+            self._erase_claims,
+            self._erase_keys,
+            self._erase_days,
+            self._erase_idempotency_keys,
+            self._erase_bookings,
+            self._erase_campaigns,
+        )
+        if any(step(deletion, limit) >= limit for step in steps):
+            return True
+        tables, tenant_id = self._memory, deletion.tenant_id
+        bookings = [row for row in tables.bookings.values() if row.tenant_id == tenant_id]
+        if any(row.status in OPEN for row in bookings):
+            return False
+        if bookings:
+            if tenant_id in tables.sponsors:
+                tables.sponsors[tenant_id] = replace(tables.sponsors[tenant_id], website="")
+            tables.tenants[tenant_id] = replace(
+                tables.tenants[tenant_id], tier=Tier.CLAIMED, lifetime_used=0, usecase_reads=0, month_used=0, day_used=0
+            )
+        else:
+            tables.sponsors.pop(tenant_id, None)
+            for row in [row for row in tables.tenants.values() if tenant_id in (row.id, row.merged_into)]:
+                del tables.tenants[row.id]
+        del tables.account_deletions[tenant_id]
+        tables.sponsorship_revision += 1
+        tables.announce([TOPIC])
+        return False
+
+    def _forget_in_audit(self, deletion: Deletion, limit: int) -> int:
+        tables, email, tenant_id = self._memory, deletion.email, deletion.tenant_id
+        until_ms = (deletion.begun_ms or 0) + SETTLED_MS
+        own = {row.id for row in tables.keys.values() if row.tenant_id == tenant_id}
+        own |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
+        own |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
+        changed = 0
+        for at, row in enumerate(tables.audits):
+            told = email in (row.actor_email, row.target_id) or (row.target_id in own and row.changes != "{}")
+            if told and row.created_ms <= until_ms and changed < limit:
+                tables.audits[at] = _forgotten(row, email, tenant_id, own)
+                changed += 1
+        return changed
+
+    def _erase_mails(self, deletion: Deletion, limit: int) -> int:
+        tables = self._memory
+        own = [row for row in tables.messages.values() if row.recipient == deletion.email]
+        gone = [row.id for row in own if row.created_ms < (deletion.begun_ms or 0)][:limit]
+        for message_id in gone:
+            del tables.messages[message_id]
+            tables.outbox.pop(message_id, None)
+        return len(gone)
+
+    def _erase_claims(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.claims
+        named = [row for row in rows.values() if row.email == deletion.email and row.completed_ms is None][:limit]
+        rows.update((row.token_hash, replace(row, email=None, proof=None)) for row in named)
+        return len(named)
+
+    def _erase_keys(self, deletion: Deletion, limit: int) -> int:
+        gone = [row.id for row in self._memory.keys.values() if row.tenant_id == deletion.tenant_id][:limit]
+        drop_keys(self._memory, gone)
+        return len(gone)
+
+    def _erase_days(self, deletion: Deletion, limit: int) -> int:
+        gone = [place for place in self._memory.usage_days if place[0] == deletion.tenant_id][:limit]
+        for place in gone:
+            del self._memory.usage_days[place]
+        return len(gone)
+
+    def _erase_idempotency_keys(self, deletion: Deletion, limit: int) -> int:
+        gone = [place for place in self._memory.booking_keys if place[0] == deletion.tenant_id][:limit]
+        for place in gone:
+            del self._memory.booking_keys[place]
+        return len(gone)
+
+    def _erase_bookings(self, deletion: Deletion, limit: int) -> int:
+        holding = set(self._memory.slot_weeks.values())
+        gone = [
+            row.id
+            for row in self._memory.bookings.values()
+            if row.tenant_id == deletion.tenant_id
+            and row.status in GIVEN_UP
+            and (row.paid_ms, row.payment_id, row.payment_issue) == (None, None, None)
+            and row.id not in holding
+        ]
+        return drop_bookings(self._memory, gone[:limit])
+
+    def _erase_campaigns(self, deletion: Deletion, limit: int) -> int:
+        """Delete the campaigns that no booking refers to, and take the words out of the others."""
+        tables, changed = self._memory, 0
+        booked = {row.campaign_id for row in tables.bookings.values()}
+        for row in [row for row in tables.campaigns.values() if row.tenant_id == deletion.tenant_id]:
+            if changed == limit:
+                break
+            if row.id not in booked:
+                del tables.campaigns[row.id]
+            elif row.content != DELETED:
+                tables.campaigns[row.id] = blanked(row)
+            else:
+                continue
+            changed += 1
+        return changed
+
+
+def _forgotten(row: AuditRecord, email: str, tenant_id: str, own: set[str]) -> AuditRecord:
+    return replace(
+        row,
+        actor_email=None if row.actor_email == email else row.actor_email,
+        target_id=tenant_id if row.target_id == email else row.target_id,
+        changes="{}" if row.target_id in own else row.changes,
+    )
+
+
+def blanked(campaign: Campaign) -> Campaign:
+    """A campaign without its words. A paused campaign is not shown."""
+    return replace(
+        campaign, name="Deleted", content=DELETED, status=CampaignStatus.PAUSED, review_note=None, shown_as=None
+    )

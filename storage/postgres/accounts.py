@@ -1,0 +1,120 @@
+"""The account store over Postgres."""
+
+from collections.abc import Sequence
+
+from actors.accounts.messages import Deletion, Exported, Standing
+from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
+from actors.accounts.store import Decide
+from actors.values import Account, BatchId, OutboxMessage
+from storage.journal import decide_once
+from storage.pool import Connection, Store
+from storage.postgres.audit import append_audits
+from storage.postgres.columns import columns, record_of, write
+from storage.postgres.export import export
+from storage.postgres.keys import SQL as KEYS
+from storage.postgres.ledger import SQL as LEDGER
+from storage.statements import statements
+
+SQL = statements("accounts")
+MAIL = statements("mail")
+
+ERASING = (
+    SQL.forget_in_audit,
+    SQL.erase_mails,
+    SQL.erase_claims,
+    SQL.erase_keys,
+    SQL.erase_days,
+    SQL.erase_idempotency_keys,
+    SQL.erase_bookings,
+    SQL.erase_campaigns,
+    SQL.blank_campaigns,
+)
+"""In this order: the audit's targets are found by the account's rows, and foreign keys lead to later tables."""
+
+
+class PostgresAccounts(Store):
+    """Deletions in the `account_deletions` table, and the rows of one account in all tables."""
+
+    async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, lock_set), decide, _write
+        )
+
+    async def account(self, email: str) -> Account | None:
+        row = await self._database.fetchrow(SQL.account, email)
+        return None if row is None else Account(**row)
+
+    async def deletion(self, tenant_id: str) -> Deletion | None:
+        row = await self._database.fetchrow(SQL.deletion, tenant_id)
+        return None if row is None else Deletion(**row)
+
+    async def due(self, now_ms: int, limit: int) -> Sequence[Deletion]:
+        return [Deletion(**row) for row in await self._database.fetch(SQL.due, now_ms, limit)]
+
+    async def erase(self, deletion: Deletion, limit: int) -> bool:
+        return await self._database.transact(lambda connection: _erase(connection, deletion, limit))
+
+    async def export(self, account: Account, table: str, after: str, limit: int) -> Sequence[Exported]:
+        return await export(self._database, account, table, after, limit)
+
+
+async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
+    """Lock in the order of the contract: sign-ins, links, devices, accounts, administrators, deletions, each sorted."""
+    snapshot, ending = Snapshot(), list(lock_set.ending)
+    if ending:
+        await connection.fetch(SQL.lock_sign_ins, ending)
+        await connection.fetch(SQL.lock_links, ending)
+        await connection.fetch(SQL.lock_devices, ending)
+    for row in await connection.fetch(KEYS.lock_accounts, list(lock_set.emails)):
+        snapshot.accounts[row["email"]] = Account(**row)
+    if ending:
+        await connection.execute(KEYS.lock_membership)
+    for row in await connection.fetch(SQL.lock_deletions, list(lock_set.emails)):
+        snapshot.deletions[row["email"]] = Deletion(**row)
+    for row in await connection.fetch(SQL.standings, list(lock_set.emails)):
+        snapshot.standings[row["email"]] = record_of(Standing, row)
+    return snapshot
+
+
+async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
+    if decision.ended:
+        await _end(connection, decision)
+    await write(connection, SQL.save_deletions, columns(Deletion, decision.deletions.values()))
+    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
+    await append_audits(connection, decision.audits)
+
+
+async def _end(connection: Connection, decision: Decision) -> None:
+    """Delete accounts with all that lets a caller in."""
+    emails = [account.email for account in decision.ended]
+    tenant_ids = [account.tenant_id for account in decision.ended]
+    [ended_ms] = {row.begun_ms for row in decision.deletions.values() if row.email in emails}
+    await connection.execute(SQL.end_sign_ins, emails)
+    await connection.execute(SQL.end_devices, emails)
+    await connection.execute(SQL.end_sessions, emails)
+    await connection.execute(KEYS.delete_administrators, emails)
+    await connection.execute(SQL.end_accounts, emails)
+    hashes = [row["hash"] for row in await connection.fetch(SQL.end_keys, tenant_ids, ended_ms)]
+    topics = [f"key:{each.hex()}" for each in hashes] + [f"tenant:{tenant_id}" for tenant_id in tenant_ids]
+    await connection.execute(KEYS.announce, topics)
+
+
+async def _erase(connection: Connection, deletion: Deletion, limit: int) -> bool:
+    tenant_id, begun_ms = deletion.tenant_id, deletion.begun_ms
+    if begun_ms is None or await connection.fetchval(SQL.lock_erasure, tenant_id) is None:
+        return False
+    for statement in ERASING:
+        until_ms = begun_ms + SETTLED_MS if statement == SQL.forget_in_audit else begun_ms
+        erased = await connection.fetchval(statement, tenant_id, deletion.email, until_ms, limit)
+        if erased >= limit:
+            return True
+    remains = await connection.fetchrow(SQL.remains, tenant_id)
+    if remains["holds"]:
+        return False
+    for statement in (
+        (SQL.blank_sponsor, SQL.reset_tenant) if remains["bookings"] else (SQL.erase_sponsor, SQL.erase_tenant)
+    ):
+        await connection.execute(statement, tenant_id)
+    await connection.execute(SQL.finish, tenant_id)
+    await connection.execute(LEDGER.advance)
+    return False

@@ -1,0 +1,29 @@
+"""The retention store over Postgres."""
+
+from actors.retention.store import Rows
+from storage.pool import Store
+from storage.postgres.pruning import prune
+from storage.statements import statements
+
+SQL = statements("retention")
+
+PRUNING = {
+    Rows.UNCLAIMED_KEYS: SQL.unclaimed_keys,
+    Rows.ENDED_KEYS: SQL.ended_keys,
+    Rows.MERGED_TENANTS: SQL.merged_tenants,
+    Rows.UNCONFIRMED_EMAILS: SQL.unconfirmed_emails,
+    Rows.UNPAID_BOOKINGS: SQL.unpaid_bookings,
+    Rows.PAYMENT_EVENTS: SQL.payment_events,
+    Rows.PAYMENT_REPORTS: SQL.payment_reports,
+    Rows.USAGE_DAYS: SQL.usage_days,
+    Rows.AUDIT: SQL.audit,
+    Rows.DELETIONS: SQL.deletions,
+    Rows.JOURNAL: SQL.journal,
+}
+
+
+class PostgresRetention(Store):
+    """One statement for each kind of rows."""
+
+    async def prune(self, rows: Rows, before_ms: int, limit: int) -> int:
+        return await prune(self._database, PRUNING[rows], before_ms, limit)

@@ -1,0 +1,218 @@
+-- Deleting accounts: the deletion itself, and the rows of an account that has ended, at most so many per statement.
+
+-- name: account
+-- The account of an email.
+select email, tenant_id, created_ms from accounts where email = $1
+
+-- name: deletion
+-- The deletion of an account.
+select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms,
+    begun_ms
+from account_deletions where tenant_id = $1
+
+-- name: due
+-- Deletions that are due or have begun, longest due first.
+select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms,
+    begun_ms
+from account_deletions where due_ms <= $1 order by due_ms, tenant_id limit $2
+
+-- name: lock_devices
+-- Lock the device logins of emails. The device actor locks them before accounts.
+select id from devices where email = any ($1::text[]) order by id for update
+
+-- name: lock_deletions
+-- Lock the deletions of emails that have not begun.
+select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms,
+    begun_ms
+from account_deletions where email = any ($1::text[]) and begun_ms is null order by tenant_id for update
+
+-- name: standings
+-- What may keep accounts from being deleted.
+select accounts.email, administrators.email is not null as admin,
+    (select count(*) from administrators) as administrators,
+    coalesce(max(week_start_ms + weeks * 604800000::bigint) filter (where status = 'paid'), 0) as paid_until_ms,
+    count(*) filter (where status = 'refunding' or refund_due_ms is not null) as refunds,
+    count(*) filter (where status in ('reserved', 'checkout')) as holds
+from accounts left join administrators on administrators.email = accounts.email
+left join bookings on bookings.tenant_id = accounts.tenant_id
+where accounts.email = any ($1::text[]) group by accounts.email, administrators.email
+
+-- name: save_deletions
+-- Insert deletions, or update the columns that can change.
+insert into account_deletions (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms,
+    confirmed_ms, due_ms, begun_ms)
+select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[], $8::text[],
+    $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[]) as changed (proof, code_expires_ms, attempts, sent_ms, sent_day,
+    sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms, begun_ms)
+order by tenant_id
+on conflict (tenant_id) do update set
+    proof = excluded.proof, code_expires_ms = excluded.code_expires_ms, attempts = excluded.attempts,
+    sent_ms = excluded.sent_ms, sent_day = excluded.sent_day, sent_today = excluded.sent_today,
+    confirmed_ms = excluded.confirmed_ms, due_ms = excluded.due_ms, begun_ms = excluded.begun_ms
+
+-- name: lock_sign_ins
+-- Lock the sign-in codes of emails. The session actor locks them before accounts.
+select email from sign_in_codes where email = any ($1::text[]) order by email, browser for update
+
+-- name: lock_links
+-- Lock the sign-in links of emails. The session actor locks them before accounts.
+select email from sign_in_links where email = any ($1::text[]) order by token_hash for update
+
+-- name: end_sign_ins
+-- Delete the sign-in codes and links of emails.
+with old as (
+    delete from sign_ins where email = any ($1::text[])
+), links as (
+    delete from sign_in_links where email = any ($1::text[])
+)
+delete from sign_in_codes where email = any ($1::text[])
+
+-- name: end_devices
+-- Delete the device logins of emails.
+delete from devices where email = any ($1::text[])
+
+-- name: end_sessions
+-- Delete the sessions of emails with the rows that refer to them, their sign-ins that wait for a passkey, and passkeys.
+with ended as (
+    delete from sessions where email = any ($1::text[]) returning id
+), pending as (
+    delete from pending_sign_ins where email = any ($1::text[]) returning id
+), factors as (
+    delete from passkeys where email = any ($1::text[])
+)
+delete from passkey_challenges where holder_id in (select id from ended union all select id from pending)
+
+-- name: end_accounts
+-- Delete accounts by email. No row refers to them any more.
+delete from accounts where email = any ($1::text[])
+
+-- name: end_keys
+-- Revoke the live keys of tenants, in one order, and return their hashes.
+with live as (
+    select id from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null order by id for update
+)
+update api_keys set revoked_ms = $2 where id = any (array(select id from live)) returning hash
+
+-- name: lock_erasure
+-- Lock the deletion of an account that has ended, unless another node works on it.
+select tenant_id from account_deletions where tenant_id = $1 and begun_ms is not null for update skip locked
+
+-- name: forget_in_audit
+-- Take the email and the words of an account out of audit records, by the one function that may.
+select forget_in_audit($2::text, $1::text, $3::bigint, $4::int)
+
+-- name: erase_mails
+-- Delete the mails to an account that were written before it ended.
+with gone as (
+    delete from outbox where id = any (array(
+        select id from outbox where recipient = $2::text and $1::text is not null and created_ms < $3::bigint
+        limit $4::int for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: erase_claims
+-- Forget an email to which codes for keys of others were sent.
+with gone as (
+    update claims set email = null, proof = null where token_hash = any (array(
+        select token_hash from claims where email = $2::text and completed_ms is null
+            and $1::text is not null and $3::bigint is not null
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: erase_keys
+-- Delete the keys of a tenant, with their claims and uses.
+with old as materialized (
+    select id from api_keys where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit $4::int
+    for update
+), uses as (
+    delete from key_uses where key_id = any (array(select id from old))
+), proofs as (
+    delete from claims where key_id = any (array(select id from old))
+), gone as (
+    delete from api_keys where id = any (array(select id from old)) returning 1
+)
+select count(*) from gone
+
+-- name: erase_days
+-- Delete the daily usage of a tenant.
+with gone as (
+    delete from usage_days where ctid = any (array(
+        select ctid from usage_days where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: erase_idempotency_keys
+-- Delete the idempotency keys of a tenant.
+with gone as (
+    delete from booking_keys where ctid = any (array(
+        select ctid from booking_keys where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: erase_bookings
+-- Delete the bookings of a tenant that ended without ever having had money.
+with gone as (
+    delete from bookings where id = any (array(
+        select id from bookings where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and status in ('expired', 'cancelled') and paid_ms is null and payment_id is null and payment_issue is null
+            and not exists (select from slot_weeks where booking_id = bookings.id)
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: erase_campaigns
+-- Delete the campaigns of a tenant that no booking refers to.
+with gone as (
+    delete from campaigns where id = any (array(
+        select id from campaigns where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and not exists (select from bookings where campaign_id = campaigns.id)
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: blank_campaigns
+-- Take the words out of the campaigns of a tenant. A paused campaign is not shown.
+with gone as (
+    update campaigns set name = 'Deleted', headline = 'Deleted', body = '', cta = '', target_url = '', logo_text = '',
+        status = 'paused', review_note = null, shown_as = null
+    where id = any (array(
+        select id from campaigns where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and (headline, target_url) <> ('Deleted', '')
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: remains
+-- Whether a tenant still has open bookings, and whether it has bookings at all.
+select count(*) filter (where status in ('reserved', 'checkout')) as holds, count(*) as bookings
+from bookings where tenant_id = $1
+
+-- name: blank_sponsor
+-- Keep a sponsor's name, which its paid bookings need, and nothing else.
+update sponsors set website = '' where tenant_id = $1
+
+-- name: erase_sponsor
+-- Delete a sponsor.
+delete from sponsors where tenant_id = $1
+
+-- name: reset_tenant
+-- Clear the counters of a tenant that has paid bookings.
+update tenants set tier = 'claimed', lifetime_used = 0, usecase_reads = 0, month_used = 0, day_used = 0 where id = $1
+
+-- name: erase_tenant
+-- Delete a tenant, and those that were merged into it.
+delete from tenants where id = $1 or merged_into = $1
+
+-- name: finish
+-- Delete the deletion itself: the account is erased.
+delete from account_deletions where tenant_id = $1

@@ -1,0 +1,130 @@
+-- Deleting rows whose life is over. Each takes a moment (UTC epoch milliseconds)
+-- and the most rows, skips rows that others have locked, and returns how many rows it deleted or emptied. Ids are passed
+-- on as arrays because with a join the planner, which overestimates them, reads whole tables.
+
+-- name: unclaimed_keys
+-- Delete anonymous keys that expired unclaimed, with all that belongs to them. A key whose claim is locked stays: it is
+-- being claimed. The tier is a scalar subquery, so that it is looked up for each row.
+with old as materialized (
+    select id, tenant_id from api_keys
+    where kind = 'anon' and expires_ms < $1 and (select tier from tenants where tenants.id = tenant_id) = 'anonymous'
+    order by expires_ms limit $2 for update skip locked
+), dead as materialized (
+    select key_id from claims where key_id = any (array(select id from old)) for update skip locked
+), owners as materialized (
+    select tenant_id from old where id = any (array(select key_id from dead))
+), uses as (
+    delete from key_uses where key_id = any (array(select key_id from dead))
+), proofs as (
+    delete from claims where key_id = any (array(select key_id from dead))
+), days as (
+    delete from usage_days where tenant_id = any (array(select tenant_id from owners))
+), keys as (
+    delete from api_keys where id = any (array(select key_id from dead))
+), gone as (
+    delete from tenants where id = any (array(select tenant_id from owners)) returning 1
+)
+select count(*) from gone
+
+-- name: ended_keys
+-- Delete keys of accounts that were revoked or expired long ago, with their claims and uses.
+with old as materialized (
+    select id from api_keys
+    where coalesce(revoked_ms, expires_ms) < $1
+        and (select tier from tenants where tenants.id = tenant_id) <> 'anonymous'
+    order by coalesce(revoked_ms, expires_ms) limit $2 for update skip locked
+), uses as (
+    delete from key_uses where key_id = any (array(select id from old))
+), proofs as (
+    delete from claims where key_id = any (array(select id from old))
+), gone as (
+    delete from api_keys where id = any (array(select id from old)) returning 1
+)
+select count(*) from gone
+
+-- name: merged_tenants
+-- Delete tenants that were merged into an account's and have not been charged since the day of the moment. A refund may
+-- still be on its way to a tenant that was charged today.
+with gone as (
+    delete from tenants where id = any (array(
+        select id from tenants where merged_into is not null and day < $1::bigint / 86400000 limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: unconfirmed_emails
+-- Forget the emails to which the codes of claims were sent that nobody entered. The counters that limit codes stay.
+with gone as (
+    update claims set email = null, proof = null where token_hash = any (array(
+        select token_hash from claims where completed_ms is null and email is not null and sent_ms < $1
+        order by sent_ms limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: unpaid_bookings
+-- Delete bookings that ended without ever having had money, with their idempotency keys.
+with old as materialized (
+    select id from bookings
+    where status in ('expired', 'cancelled') and paid_ms is null and payment_id is null and payment_issue is null
+        and hold_ms < $1 and not exists (select from slot_weeks where booking_id = bookings.id)
+    order by hold_ms limit $2 for update skip locked
+), keys as (
+    delete from booking_keys where booking_id = any (array(select id from old))
+), gone as (
+    delete from bookings where id = any (array(select id from old)) returning 1
+)
+select count(*) from gone
+
+-- name: payment_events
+-- Delete the ids of payment events that were handled long ago.
+with gone as (
+    delete from payment_events where id = any (array(
+        select id from payment_events where handled_ms < $1 order by handled_ms limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: payment_reports
+-- Delete what the processor reported about payments long ago.
+with gone as (
+    delete from payment_reports where id = any (array(
+        select id from payment_reports where reported_ms < $1 order by reported_ms limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: usage_days
+-- Delete the usage of days before that of the moment.
+with gone as (
+    delete from usage_days where ctid = any (array(
+        select ctid from usage_days where day < $1::bigint / 86400000 order by day limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: audit
+-- Delete audit records, by the one function that may.
+select prune_audit($1::bigint, $2::int)
+
+-- name: deletions
+-- Forget deletions of accounts that were requested and not confirmed.
+with gone as (
+    delete from account_deletions where tenant_id = any (array(
+        select tenant_id from account_deletions where due_ms is null and sent_ms < $1
+        order by sent_ms limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: journal
+-- Delete the batch ids of nodes that ended long ago, by this server's clock, too: a batch id settles unknown outcomes of
+-- its node, which takes seconds. There is no index on the time, which every batch would have to update; a row an actor of
+-- the nodes of two days is little to read.
+with gone as (
+    delete from journal where owner = any (array(
+        select owner from journal where written_at < least(to_timestamp($1::bigint / 1000.0), now() - interval '1 day')
+        limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone

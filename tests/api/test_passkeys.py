@@ -1,0 +1,617 @@
+"""Passkeys over HTTP: the second step of a sign-in, and the passkeys of an account, with an authenticator in software."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from webauthn import verify_registration_response
+
+from actors.clock import DAY_MS, MINUTE_MS
+from actors.values import Scope
+from service.webauthn import origin_of, rp_id_of
+from tests.api.authenticator import Authenticator, bytes_of, text_of
+from tests.api.conformity import BASE_URL
+from tests.api.passkeys import COMPLETE, PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
+from tests.api.world import World, open_world
+from tests.fakes import together
+
+ANN, BOB = "ann@example.com", "bob@example.com"
+SESSIONS = "/api/v1/auth/sessions"
+ADMINISTRATION = "/api/v1/admin/sponsorships/slots"
+NOT_VERIFIED = (400, "invalid_passkey")
+
+
+def told(response: Any) -> tuple[int, str]:
+    return response.status, response.json["error"]
+
+
+# Signing in.
+
+
+async def test_a_person_without_a_passkey_signs_in_with_the_code_alone(world: World) -> None:
+    owner = Owner(world)
+    begun = await owner.enters_code()
+    assert begun.keys() == {"id", "email", "expiresAt"}
+    assert owner.holds == {"session"}
+
+
+async def test_a_person_with_a_passkey_signs_in_with_the_code_and_the_passkey(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    begun = await owner.enters_code()
+    assert begun == {
+        "id": begun["id"],
+        "email": ANN,
+        "expiresAt": world.now_ms + 10 * MINUTE_MS,
+        "passkeyRequired": True,
+    }
+    assert owner.holds == {"passkey"}
+    shown = await owner.finishes(authenticator.shows(await owner.challenged()))
+    assert shown.json == {"id": begun["id"], "email": ANN, "expiresAt": world.now_ms + 30 * DAY_MS}
+    assert owner.holds == {"session"}
+    assert len((await owner.given("GET", SESSIONS))["items"]) == 2
+    assert [audit.action for audit in world.memory.audits] == [
+        "session.started",
+        "passkey.added",
+        "session.awaits_passkey",
+        "session.started",
+    ]
+    assert (await owner.listed())["items"][0]["lastUsedAt"] == world.now_ms
+
+
+async def test_the_owner_is_told_of_a_session_and_not_of_a_pending_sign_in(world: World) -> None:
+    def sessions_told() -> int:
+        return len([mail for mail in world.postbox.mails if mail.subject == "A new sign-in to your account"])
+
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    await world.settled()
+    assert sessions_told() == 1
+    await owner.finishes(authenticator.shows(await owner.challenged()))
+    await world.settled()
+    assert sessions_told() == 2
+
+
+async def test_a_pending_sign_in_opens_nothing_as_either_cookie(world: World) -> None:
+    await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    token = owner.cookies["passkey"]
+    for cookies in ({"passkey": token}, {"session": token}):
+        owner.cookies = dict(cookies)
+        for method, path in (
+            ("GET", SESSIONS),
+            ("GET", PASSKEYS),
+            ("GET", "/api/v1/usage"),
+            ("POST", f"{PASSKEYS}/challenge"),
+        ):
+            assert (await owner.call(method, path)).status == 401, path
+    assert (await owner.call("GET", SECOND_STEP)).status == 401
+    owner.cookies = {"passkey": token}
+    assert (await owner.given("GET", SECOND_STEP))["email"] == ANN
+
+
+async def test_a_session_is_no_pending_sign_in(world: World) -> None:
+    owner, _ = await owner_with_passkey(world)
+    owner.cookies = {"passkey": owner.cookies["session"]}
+    assert (await owner.call("POST", SECOND_STEP)).status == 401
+
+
+async def test_guessing_pending_sign_ins_is_limited_like_guessing_sessions() -> None:
+    async with open_world(KEYS__UNKNOWN_PER_MINUTE=3) as world:
+        owner = Owner(world)
+        for number in range(3):
+            owner.cookies["passkey"] = f"sst_{number:043}"
+            assert told(await owner.call("GET", SECOND_STEP)) == (401, "unauthorized")
+        assert told(await owner.call("GET", SECOND_STEP)) == (429, "rate_limited")
+
+
+async def test_a_cancelled_sign_in_cannot_be_finished(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    kept, options = dict(owner.cookies), await owner.challenged()
+    assert await owner.given("DELETE", SECOND_STEP) == {"cancelled": True}
+    assert owner.holds == set()
+    owner.cookies = kept
+    assert told(await owner.finishes(authenticator.shows(options))) == (401, "unauthorized")
+    assert await owner.given("DELETE", SECOND_STEP) == {"cancelled": True}
+
+
+async def test_a_pending_sign_in_ends_after_ten_minutes(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    world.clock.at_ms += 10 * MINUTE_MS - 1
+    options = await owner.challenged()
+    world.clock.at_ms += 1
+    assert told(await owner.finishes(authenticator.shows(options))) == (401, "unauthorized")
+
+
+async def test_a_challenge_ends_after_five_minutes(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    options = await owner.challenged()
+    world.clock.at_ms += 5 * MINUTE_MS
+    assert told(await owner.finishes(authenticator.shows(options))) == NOT_VERIFIED
+    assert (await owner.finishes(authenticator.shows(await owner.challenged()))).status == 200
+
+
+async def test_a_new_challenge_replaces_the_last_one(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    first, second = await owner.challenged(), await owner.challenged()
+    assert told(await owner.finishes(authenticator.shows(first))) == NOT_VERIFIED
+    assert (await owner.finishes(authenticator.shows(second))).status == 200
+
+
+async def test_an_answer_counts_once(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    pending, answer = dict(owner.cookies), authenticator.shows(await owner.challenged())
+    assert (await owner.finishes(answer)).status == 200
+    owner.cookies = pending
+    assert told(await owner.finishes(answer)) == (401, "unauthorized")
+    # Nor does it for another sign-in of the same account.
+    other = Owner(world)
+    await other.enters_code()
+    await other.challenged()
+    assert told(await other.finishes(answer)) == NOT_VERIFIED
+
+
+async def test_two_answers_to_one_challenge_at_once_begin_one_session(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    options, before = await owner.challenged(), len(world.memory.sessions)
+    answers = [authenticator.shows(options) for _ in range(2)]
+    twins = [replace(owner, cookies=dict(owner.cookies)) for _ in answers]
+    responses = await together(
+        lambda: twins[0].finishes(answers[0]),
+        lambda: twins[1].finishes(answers[1]),
+    )
+    assert sorted(response.status for response in responses) in ([200, 400], [200, 401])
+    assert len(world.memory.sessions) == before + 1
+
+
+async def test_the_challenge_of_another_browser_does_not_count(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner, other = Owner(world), Owner(world)
+    await owner.enters_code()
+    await other.enters_code()
+    await owner.challenged()
+    assert told(await owner.finishes(authenticator.shows(await other.challenged()))) == NOT_VERIFIED
+
+
+async def test_the_passkey_of_another_account_does_not_count(world: World) -> None:
+    await owner_with_passkey(world)
+    _, bobs = await owner_with_passkey(world, BOB, Authenticator(b"credential 2"))
+    owner = Owner(world)
+    await owner.enters_code()
+    assert told(await owner.finishes(bobs.shows(await owner.challenged()))) == NOT_VERIFIED
+    # Even if it takes the name of the right one.
+    posing = replace(bobs, credential_id=b"credential 1")
+    assert told(await owner.finishes(posing.shows(await owner.challenged()))) == NOT_VERIFIED
+
+
+WRONG: dict[str, dict[str, Any]] = {
+    "another origin": {"origin": "https://catalog.test.example.com"},
+    "the origin of another port": {"origin": "https://catalog.test:8443"},
+    "the origin without TLS": {"origin": "http://catalog.test"},
+    "another host": {"rp_id": "example.com"},
+    "a parent of the host": {"rp_id": "test"},
+    "no user verification": {"verifies": False},
+    "inside the page of another site": {"cross_origin": True},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+async def test_a_signature_for_anything_else_does_not_count(world: World, wrong: dict[str, Any]) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    answer = replace(authenticator, **wrong).shows(await owner.challenged())
+    assert told(await owner.finishes(answer)) == NOT_VERIFIED
+    assert owner.holds == {"passkey"}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+async def test_a_credential_made_for_anything_else_is_not_kept(world: World, wrong: dict[str, Any]) -> None:
+    owner = Owner(world)
+    await owner.enters_code()
+    assert told(await owner.adds(Authenticator(**wrong).creates(await owner.may_create()))) == NOT_VERIFIED
+    assert world.memory.passkeys == {}
+
+
+async def test_a_counter_that_goes_back_is_refused_and_recorded(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world, authenticator=Authenticator(step=3))
+    copied = replace(authenticator)
+    owner = Owner(world)
+    await owner.signs_in(authenticator)
+    await owner.signs_in(authenticator)
+    thief = Owner(world)
+    await thief.enters_code()
+    assert told(await thief.finishes(copied.shows(await thief.challenged()))) == NOT_VERIFIED
+    [record] = [audit for audit in world.memory.audits if audit.action == "passkey.refused"]
+    assert json.loads(record.changes) == {"signCount": [6, 3]}
+    assert record.target_id in world.memory.passkeys
+
+
+async def test_an_authenticator_without_a_counter_may_stay_at_zero(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world, authenticator=Authenticator(step=0))
+    for _ in range(2):
+        await Owner(world).signs_in(authenticator)
+
+
+async def test_a_tampered_signature_does_not_count(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    answer = authenticator.shows(await owner.challenged())
+    data = bytearray(bytes_of(answer["response"]["authenticatorData"]))
+    data[-1] += 1
+    answer["response"]["authenticatorData"] = text_of(bytes(data))
+    assert told(await owner.finishes(answer)) == NOT_VERIFIED
+
+
+RUBBISH = {
+    "nothing": b"\x00",
+    "no map": b"\x80",
+    "an empty map": b"\xa0",
+    "an endless map": b"\xbf",
+    "depth": b"\x81" * 5_000,
+    "a claimed length": b"\x5b" + b"\xff" * 8,
+    "text": b'{"type": "webauthn.get"}',
+    "JSON that is no object": b"[1, 2]",
+    "not UTF-8": b"\xff\xfe",
+}
+
+
+@pytest.mark.parametrize("rubbish", RUBBISH.values(), ids=RUBBISH)
+async def test_rubbish_is_no_passkey_and_no_error(world: World, rubbish: bytes) -> None:
+    owner, authenticator = await owner_with_passkey(world)
+    created = Authenticator(b"credential 2").creates(await owner.may_create())
+    for name in created["response"]:
+        broken = created | {"response": created["response"] | {name: text_of(rubbish)}}
+        assert told(await owner.adds(broken)) == NOT_VERIFIED
+    other = Owner(world)
+    await other.enters_code()
+    shown = authenticator.shows(await other.challenged())
+    for name in shown["response"]:
+        broken = shown | {"response": shown["response"] | {name: text_of(rubbish)}}
+        assert told(await other.finishes(broken)) == NOT_VERIFIED
+    assert len(world.memory.passkeys) == 1
+
+
+@pytest.mark.parametrize("form", ["tpm", "android-key", "android-safetynet", "apple", "fido-u2f", "unknown", "", 7])
+async def test_an_attestation_that_nobody_asked_for_is_refused(world: World, form: Any) -> None:
+    owner = Owner(world)
+    await owner.enters_code()
+    assert told(await owner.adds(Authenticator(attestation=form).creates(await owner.may_create()))) == NOT_VERIFIED
+
+
+async def test_an_attestation_with_a_certificate_is_refused_even_if_it_is_valid(world: World) -> None:
+    """It would tell the model of the authenticator, and only its parser could be attacked."""
+    owner, authenticator = Owner(world), Authenticator(attestation="fido-u2f", certified=True)
+    await owner.enters_code()
+    options = await owner.may_create()
+    assert verify_registration_response(
+        credential=authenticator.creates(options),
+        expected_challenge=bytes_of(options["challenge"]),
+        expected_rp_id="catalog.test",
+        expected_origin=BASE_URL,
+    )
+    assert told(await owner.adds(authenticator.creates(options))) == NOT_VERIFIED
+
+
+async def test_a_key_that_verifies_nothing_is_refused(world: World) -> None:
+    """It would lock its owner out."""
+
+    class OffTheCurve(Authenticator):
+        def public_key(self) -> dict[int, Any]:
+            return {1: 2, 3: -7, -1: 1, -2: bytes(32), -3: bytes(31) + b"\x07"}
+
+    owner = Owner(world)
+    await owner.enters_code()
+    assert told(await owner.adds(OffTheCurve().creates(await owner.may_create()))) == NOT_VERIFIED
+
+
+async def test_another_site_can_neither_start_nor_finish_nor_cancel(world: World) -> None:
+    _, authenticator = await owner_with_passkey(world)
+    owner = Owner(world)
+    await owner.enters_code()
+    answer = authenticator.shows(await owner.challenged())
+    cookies = {"Cookie": f"__Host-passkey={owner.cookies['passkey']}", "Sec-Fetch-Site": "cross-site"}
+    body = json.dumps({"credential": answer}).encode()
+    for method, path in (("POST", SECOND_STEP), ("POST", f"{SECOND_STEP}/complete"), ("DELETE", SECOND_STEP)):
+        response = await world.client.request(method, path, headers=cookies, body=body)
+        assert told(response) == (403, "forbidden"), path
+    assert (await owner.finishes(answer)).status == 200
+
+
+async def test_a_session_that_began_with_a_passkey_makes_room_like_others() -> None:
+    async with open_world(SESSIONS__PER_ACCOUNT=2) as world:
+        _, authenticator = await owner_with_passkey(world)
+        for _ in range(2):
+            await Owner(world).signs_in(authenticator)
+        assert len([session for session in world.memory.sessions.values() if session.is_live(world.now_ms)]) == 2
+
+
+# The passkeys of an account.
+
+
+async def test_options_require_verification_and_ask_for_no_attestation(world: World) -> None:
+    owner, authenticator = await owner_with_passkey(world)
+    options = await owner.may_create()
+    assert options["rp"] == {"name": "Catalog", "id": "catalog.test"}
+    assert options["attestation"] == "none"
+    assert options["authenticatorSelection"]["userVerification"] == "required"
+    assert [bytes_of(each["id"]) for each in options["excludeCredentials"]] == [authenticator.credential_id]
+    assert ANN.encode() not in bytes_of(options["user"]["id"])
+    other = Owner(world)
+    await other.enters_code()
+    options = await other.challenged()
+    assert (options["rpId"], options["userVerification"]) == ("catalog.test", "required")
+    assert [bytes_of(each["id"]) for each in options["allowCredentials"]] == [authenticator.credential_id]
+
+
+async def test_an_account_is_one_user_to_authenticators(world: World) -> None:
+    owner, _ = await owner_with_passkey(world)
+    users = {(await owner.may_create())["user"]["id"] for _ in range(2)}
+    bob = Owner(world, BOB)
+    await bob.enters_code()
+    assert len(users) == 1
+    assert (await bob.may_create())["user"]["id"] not in users
+
+
+async def test_each_change_is_audited_and_mailed_to_the_owner(world: World) -> None:
+    owner, _ = await owner_with_passkey(world)
+    passkey_id = await owner.registers(Authenticator(b"credential 2"), "Phone {code}")
+    await owner.given("PATCH", f"{PASSKEYS}/{passkey_id}", {"name": "Old phone"})
+    await owner.removes(passkey_id)
+    await world.settled()
+    told_changes = [
+        (audit.action, json.loads(audit.changes))
+        for audit in world.memory.audits
+        if audit.target_id == passkey_id and audit.target_type == "passkey"
+    ]
+    assert told_changes == [
+        ("passkey.added", {"name": "Phone {code}"}),
+        ("passkey.renamed", {"name": ["Phone {code}", "Old phone"]}),
+        ("passkey.removed", {"name": "Old phone"}),
+    ]
+    mails = [mail for mail in world.postbox.mails if "passkey" in mail.subject]
+    assert [(mail.recipient, mail.subject) for mail in mails] == [
+        (ANN, "A passkey was added to your account"),
+        (ANN, "A passkey was added to your account"),
+        (ANN, "A passkey was removed from your account"),
+    ]
+    assert "Its name: Phone {code}" in mails[1].text
+    assert "Its name: Old phone" in mails[2].text
+
+
+async def test_the_list_has_the_names_and_what_the_session_may_do(world: World) -> None:
+    owner = Owner(world)
+    await owner.enters_code()
+    assert await owner.listed() == {"items": [], "mayAdd": True}
+    passkey_id = await owner.registers(Authenticator(), "Laptop")
+    added_ms = world.now_ms
+    assert await owner.listed() == {
+        "items": [{"id": passkey_id, "name": "Laptop", "createdAt": added_ms}],
+        "mayAdd": True,
+        "confirmedUntil": added_ms + 10 * MINUTE_MS,
+    }
+    world.clock.at_ms += 10 * MINUTE_MS
+    listed = await owner.listed()
+    assert listed["mayAdd"]
+    assert "confirmedUntil" not in listed
+
+
+NAMES = [("x", 200), ("x" * 60, 200), ("", 400), ("x" * 61, 400), ("a\nb", 400), (" ", 400)]
+
+
+@pytest.mark.parametrize(("name", "status"), NAMES)
+async def test_a_name_has_one_to_sixty_characters_on_a_line(world: World, name: str, status: int) -> None:
+    owner = Owner(world)
+    await owner.enters_code()
+    assert (await owner.adds(Authenticator().creates(await owner.may_create()), name)).status == status
+
+
+async def test_an_old_session_adds_no_first_passkey(world: World) -> None:
+    owner = Owner(world)
+    await owner.enters_code()
+    options = await owner.may_create()
+    world.clock.at_ms += 10 * MINUTE_MS
+    assert told(await owner.call("POST", f"{PASSKEYS}/challenge")) == (403, "forbidden")
+    assert told(await owner.adds(Authenticator().creates(options))) == (403, "forbidden")
+    assert not (await owner.listed())["mayAdd"]
+
+
+async def test_a_session_without_a_passkey_adds_none_beside_others_however_young(world: World) -> None:
+    bystander = Owner(world)
+    await bystander.enters_code()
+    _, authenticator = await owner_with_passkey(world)
+    assert told(await bystander.call("POST", f"{PASSKEYS}/challenge")) == (403, "forbidden")
+    assert (await bystander.confirms(authenticator)).status == 200
+    await bystander.registers(Authenticator(b"credential 2"))
+
+
+async def test_removing_a_passkey_needs_one_shown_in_the_last_ten_minutes(world: World) -> None:
+    owner, authenticator = await owner_with_passkey(world)
+    [passkey] = (await owner.listed())["items"]
+    world.clock.at_ms += 10 * MINUTE_MS
+    assert told(await owner.removes(passkey["id"])) == (403, "forbidden")
+    confirmed = await owner.confirms(authenticator)
+    assert confirmed.json == {"confirmedUntil": world.now_ms + 10 * MINUTE_MS}
+    world.clock.at_ms += 10 * MINUTE_MS - 1
+    assert (await owner.removes(passkey["id"])).json == {"removed": True}
+    assert told(await owner.removes(passkey["id"])) == (404, "not_found")
+    assert (await Owner(world).enters_code()).keys() == {"id", "email", "expiresAt"}
+
+
+async def test_a_stolen_cookie_can_neither_add_nor_remove(world: World) -> None:
+    """It can only ask, and be refused: the thief has no passkey."""
+    owner, _ = await owner_with_passkey(world)
+    [passkey] = (await owner.listed())["items"]
+    world.clock.at_ms += 10 * MINUTE_MS
+    thief = replace(owner, cookies=dict(owner.cookies))
+    assert told(await thief.removes(passkey["id"])) == (403, "forbidden")
+    assert told(await thief.confirms(Authenticator())) == NOT_VERIFIED
+    assert [each["id"] for each in (await owner.listed())["items"]] == [passkey["id"]]
+
+
+async def test_a_challenge_for_one_purpose_serves_no_other(world: World) -> None:
+    owner, authenticator = await owner_with_passkey(world)
+    creation = await owner.may_create()
+    asked = {"challenge": creation["challenge"], "rpId": "catalog.test"}
+    body = {"credential": authenticator.shows(asked)}
+    assert told(await owner.call("POST", f"{PASSKEYS}/confirmation/complete", body)) == NOT_VERIFIED
+    confirmation = (await owner.given("POST", f"{PASSKEYS}/confirmation"))["publicKey"]
+    second = Authenticator(b"credential 2").creates(creation | {"challenge": confirmation["challenge"]})
+    assert told(await owner.adds(second)) == NOT_VERIFIED
+
+
+async def test_a_registration_counts_once(world: World) -> None:
+    owner = Owner(world)
+    await owner.enters_code()
+    created = Authenticator().creates(await owner.may_create())
+    assert (await owner.adds(created)).status == 200
+    assert told(await owner.adds(created)) == NOT_VERIFIED
+
+
+async def test_a_credential_belongs_to_one_account(world: World) -> None:
+    await owner_with_passkey(world)
+    bob = Owner(world, BOB)
+    await bob.enters_code()
+    assert told(await bob.adds(Authenticator().creates(await bob.may_create()))) == (409, "invalid_state")
+
+
+async def test_an_account_has_at_most_ten_passkeys(world: World) -> None:
+    owner = Owner(world)
+    await owner.enters_code()
+    for number in range(10):
+        await owner.registers(Authenticator(bytes([number])))
+    assert told(await owner.call("POST", f"{PASSKEYS}/challenge")) == (409, "passkey_limit")
+    [first, *_] = (await owner.listed())["items"]
+    await owner.removes(first["id"])
+    await owner.registers(Authenticator(b"eleven"))
+
+
+async def test_nobody_touches_the_passkeys_of_another_account(world: World) -> None:
+    _, _ = await owner_with_passkey(world)
+    [passkey_id] = world.memory.passkeys
+    bob, _ = await owner_with_passkey(world, BOB, Authenticator(b"credential 2"))
+    assert told(await bob.removes(passkey_id)) == (404, "not_found")
+    assert told(await bob.call("PATCH", f"{PASSKEYS}/{passkey_id}", {"name": "Mine"})) == (404, "not_found")
+    assert world.memory.passkeys[passkey_id].name == "Laptop"
+
+
+async def test_keys_cannot_see_or_change_passkeys(world: World) -> None:
+    key = world.key(email=ANN, expires_in_ms=DAY_MS)
+    assert (await world.client.get(PASSKEYS, key)).status == 401
+
+
+async def test_there_are_no_passkeys_at_an_address_where_browsers_offer_none() -> None:
+    async with open_world(SERVER__BASE_URL="http://127.0.0.1:8080") as world:
+        cookie = {"Cookie": f"session={world.session(ANN)}", "Sec-Fetch-Site": "same-origin"}
+        response = await world.client.post(f"{PASSKEYS}/challenge", headers=cookie)
+        assert told(response) == (409, "invalid_state")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "rp_id", "origin"),
+    [
+        ("https://catalog.example.com", "catalog.example.com", "https://catalog.example.com"),
+        ("https://Catalog.Example.com:443", "catalog.example.com", "https://catalog.example.com"),
+        ("https://catalog.example.com:8443", "catalog.example.com", "https://catalog.example.com:8443"),
+        ("http://localhost:8080", "localhost", "http://localhost:8080"),
+        ("http://node.localhost", "node.localhost", "http://node.localhost"),
+        ("http://catalog.example.com", None, "http://catalog.example.com"),
+        ("https://192.0.2.1", None, "https://192.0.2.1"),
+        ("http://127.0.0.1:8080", None, "http://127.0.0.1:8080"),
+        ("http://[::1]:8080", None, "http://[::1]:8080"),
+        ("", None, "://"),
+    ],
+)
+def test_host_and_origin_come_from_the_base_url(base_url: str, rp_id: str | None, origin: str) -> None:
+    assert (rp_id_of(base_url), origin_of(base_url)) == (rp_id, origin)
+
+
+# Administrators.
+
+
+async def test_with_the_setting_only_a_session_with_a_passkey_administers() -> None:
+    async with open_world(ADMIN__REQUIRE_PASSKEY="true") as world:
+        world.session(ANN, admin=True)
+        owner = Owner(world)
+        await owner.enters_code()
+        refused = await owner.call("GET", ADMINISTRATION)
+        assert told(refused) == (403, "forbidden")
+        assert refused.json["hint"] == PASSKEYS
+        assert "passkey" in refused.json["message"]
+        authenticator = Authenticator()
+        passkey_id = await owner.registers(authenticator)
+        assert (await owner.call("GET", ADMINISTRATION)).status == 200
+        other = Owner(world)
+        await other.signs_in(authenticator)
+        assert (await other.call("GET", ADMINISTRATION)).status == 200
+        # Without any passkey, no session has one.
+        assert (await owner.removes(passkey_id)).status == 200
+        for browser in (owner, other):
+            assert told(await browser.call("GET", ADMINISTRATION)) == (403, "forbidden")
+
+
+async def test_without_the_setting_administrators_need_no_passkey(world: World) -> None:
+    world.session(ANN, admin=True)
+    owner = Owner(world)
+    await owner.enters_code()
+    assert (await owner.call("GET", ADMINISTRATION)).status == 200
+
+
+async def test_with_the_setting_others_are_no_administrators_either() -> None:
+    async with open_world(ADMIN__REQUIRE_PASSKEY="true") as world:
+        owner, _ = await owner_with_passkey(world)
+        refused = await owner.call("GET", ADMINISTRATION)
+        assert told(refused) == (403, "forbidden")
+        assert "hint" not in refused.json
+
+
+async def test_with_the_setting_only_a_session_with_a_passkey_grants_the_rights_of_an_administrator() -> None:
+    scoped, full, device = "/api/v1/sponsors/keys", "/api/v1/account/keys", "/api/v1/auth/device"
+    async with open_world(ADMIN__REQUIRE_PASSKEY="true") as world:
+        key = world.key(email=ANN, admin=True, expires_in_ms=DAY_MS)
+        owner = Owner(world)
+        await owner.enters_code()
+        administering = {"name": "Jobs", "scopes": [Scope.ADMIN_READ]}
+        harmless = {"name": "Jobs", "scopes": [Scope.LIBRARY_READ]}
+        started = (await world.client.post(device)).json
+        approval = {"userCode": started["user_code"], "decision": "approve", "admin": True}
+        asked: list[tuple[str, Any]] = [
+            (scoped, administering),
+            (full, {"admin": True}),
+            (f"{device}/approval", approval),
+        ]
+        for path, body in asked:
+            assert told(await owner.call("POST", path, body)) == (403, "forbidden"), path
+        for path, body in ((scoped, harmless), (full, None)):
+            assert (await owner.call("POST", path, body)).status == 200, path
+        # A key passes no such rights on, whatever it holds.
+        assert told(await world.client.post(scoped, key, json=administering)) == (403, "forbidden")
+        assert (await world.client.post(scoped, key, json=harmless)).status == 200
+        await owner.registers(Authenticator())
+        for path, body in asked:
+            assert (await owner.call("POST", path, body)).status == 200, path
+
+
+async def test_a_code_is_still_needed_with_a_passkey(world: World) -> None:
+    await owner_with_passkey(world)
+    owner = Owner(world)
+    assert (await owner.call("POST", SECOND_STEP)).status == 401
+    response = await owner.call("POST", COMPLETE, {"email": ANN, "code": "000000"})
+    assert told(response) == (400, "invalid_code")
+    assert owner.holds == set()

@@ -1,0 +1,117 @@
+"""A booking from its checkout to a dispute, through the real application with its stores in memory, in live mode."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from actors.bookings.payments import Checkout
+from actors.bookings.records import Booking
+from actors.clock import SECOND_MS
+from tests.api.asgi import Response
+from tests.api.sponsors import ADMIN, API, THIS_WEEK, Person, add_slot, administrator, sponsor
+from tests.api.world import World, away, open_world
+from tests.payments.bank import LIVE
+from tests.payments.events import PAID, disputed, dumped, event, session, signature
+
+PLACEMENTS = "/api/v1/sponsors/placements"
+
+
+@dataclass
+class Counter:
+    """A processor that makes a session for each request."""
+
+    sessions: list[str] = field(default_factory=list)
+    then: Callable[[], None] = lambda: None
+    """Called when a session was made."""
+
+    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+        self.then()
+        self.sessions.append(f"cs_live_{len(self.sessions) + 1}")
+        return Checkout(f"https://pay.example.com/{self.sessions[-1]}", booking.hold_ms, self.sessions[-1])
+
+    async def refund(self, booking: Booking) -> bool:
+        raise AssertionError("nothing here is refunded")
+
+
+@pytest.fixture
+async def world() -> AsyncIterator[World]:
+    async with open_world(**LIVE) as opened:
+        opened.services.payments = Counter()
+        yield opened
+
+
+async def _reserved(world: World) -> tuple[Person, str, str]:
+    """A sponsor with a campaign that an administrator has approved, and a booking of this week."""
+    add_slot(world)
+    person = sponsor(world)
+    await person.profile()
+    campaign = await person.campaign()
+    approved = await administrator(world).post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
+    assert approved.status == 200
+    return person, campaign, (await person.booking(campaign, week=THIS_WEEK))["id"]
+
+
+async def _told(world: World, told: object) -> Response:
+    body = dumped(told)
+    headers = {"Stripe-Signature": signature(body, world.now_ms // SECOND_MS)}
+    response = await world.client.post("/api/v1/webhooks/stripe", headers=headers, body=body)
+    assert response.words == "200", response.body
+    return response
+
+
+async def _shown(world: World) -> list[str]:
+    await world.pass_seconds(1)
+    await world.settled()
+    return [each["bookingId"] for each in (await world.client.get(PLACEMENTS)).json["placements"]]
+
+
+async def test_a_session_is_stored_before_anyone_is_sent_there(world: World) -> None:
+    person, _, booking_id = await _reserved(world)
+    before = world.memory.before
+    world.services.payments = Counter(then=partial(setattr, world.memory, "before", away))
+    assert (await person.post(f"{API}/bookings/{booking_id}/checkout")).words == "503 service_unavailable"
+    assert world.memory.bookings[booking_id].sessions == ""
+    world.memory.before = before
+    world.services.payments = Counter(["cs_live_1"])
+    assert (await person.checkout(booking_id)).endswith("cs_live_2")
+    assert world.memory.bookings[booking_id].sessions == "cs_live_2"
+    await _told(world, event(PAID, session(booking_id, id="cs_live_1", amount_total=12_000)))
+    assert world.memory.bookings[booking_id].status == "checkout"
+    await _told(world, event(PAID, session(booking_id, id="cs_live_2", amount_total=12_000)))
+    assert world.memory.bookings[booking_id].status == "paid"
+
+
+async def test_a_disputed_booking_is_hidden_told_and_shown_again(world: World) -> None:
+    person, _, booking_id = await _reserved(world)
+    await person.checkout(booking_id)
+    await _told(world, event(PAID, session(booking_id, id="cs_live_1", amount_total=12_000)))
+    assert await _shown(world) == [booking_id]
+    await _told(world, disputed())
+    assert await _shown(world) == []
+    assert (await person.read(booking_id))["booking"]["paymentIssue"] == "disputed"
+    [mail] = world.postbox.mails
+    assert (mail.recipient, mail.subject) == ("admin@example.com", "A payment is disputed")
+    assert booking_id in mail.text
+    cookie = f"__Host-session={world.session('admin@example.com', admin=True)}"
+    page = await world.client.get("/admin/bookings", headers={"Cookie": cookie})
+    assert b"<code>disputed</code>" in page.body
+    assert b"Order the refund" not in page.body
+    refused = await administrator(world).post(f"{ADMIN}/bookings/{booking_id}/refund", {})
+    assert refused.words == "409 invalid_state"
+    await _told(world, disputed("won", "evt_won"))
+    assert await _shown(world) == [booking_id]
+    assert "paymentIssue" not in (await person.read(booking_id))["booking"]
+    assert [audit.action for audit in world.memory.audits][-2:] == ["booking.dispute_opened", "booking.dispute_won"]
+
+
+async def test_a_refusal_to_hold_a_week_again_says_when_to_try_again(world: World) -> None:
+    person, campaign, booking_id = await _reserved(world)
+    assert (await person.post(f"{API}/bookings/{booking_id}/cancel")).status == 200
+    refused = await person.post(f"{API}/bookings", person.booking_body(campaign, week=THIS_WEEK))
+    assert refused.words == "409 hold_limit"
+    assert (refused.header("retry-after"), json.loads(refused.body)["retryAfter"]) == ("3600", 3_600)
+    world.clock.at_ms += 3_600 * SECOND_MS
+    assert (await person.booking(campaign, week=THIS_WEEK))["status"] == "reserved"

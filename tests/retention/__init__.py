@@ -1,0 +1,1 @@
+"""How long rows live: a simulated year, the documented lives, exports and the erasure of accounts."""

@@ -1,0 +1,351 @@
+"""A service whose days pass at once: the real actors, stores and prunings, under a clock that is moved by hand.
+
+Each day has the traffic of a small service. It repeats every 35 days, so that tables that are pruned repeat their sizes.
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import trio
+
+from actors.accounts.messages import Scheduled
+from actors.accounts.state import AccountRules
+from actors.accounts.sweeper import EraserLimits
+from actors.bookings.records import BookingView, Content, Side, Slot
+from actors.bookings.transitions import CampaignMove
+from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from actors.devices.actor import StartedLogin
+from actors.events.messages import Event, Kind
+from actors.events.state import EventRules
+from actors.keys.messages import Claimed
+from actors.mail.messages import Sent
+from actors.pruner import Pruner, PrunerLimits, Pruning
+from actors.retention.state import RetentionRules
+from actors.sessions.actor import AwaitedSession, StartedSession, StartedSignIn
+from actors.sessions.passkey_keeper import Ceremony
+from actors.sessions.second_factor import PasskeyKept
+from actors.stores import Stores
+from actors.supervision import running
+from actors.values import Agent
+from actors.weeks import WEEK_MS, week_of
+from service.assembly import Assembly, Ports, assemble, prunings
+from service.config.loading import load
+from service.limits import Limits
+from storage.memory.accounts import MemoryAccounts
+from storage.memory.catalog import MemoryCatalog
+from storage.memory.devices import MemoryDevices
+from storage.memory.events import MemoryEvents
+from storage.memory.keys import MemoryKeys
+from storage.memory.ledger import MemoryLedger
+from storage.memory.mail import MemoryOutbox
+from storage.memory.nodes import MemoryNodes
+from storage.memory.quota import MemoryQuota
+from storage.memory.retention import MemoryRetention
+from storage.memory.sessions import MemorySessions
+from storage.memory.sponsorship import MemorySponsorship
+from storage.memory.tables import Memory
+from storage.pool import Database
+from storage.postgres.accounts import PostgresAccounts
+from storage.postgres.catalog import PostgresCatalog
+from storage.postgres.devices import PostgresDevices
+from storage.postgres.events import PostgresEvents
+from storage.postgres.keys import PostgresKeys
+from storage.postgres.ledger import PostgresLedger
+from storage.postgres.mail import PostgresOutbox
+from storage.postgres.nodes import PostgresNodes
+from storage.postgres.quota import PostgresQuota
+from storage.postgres.retention import PostgresRetention
+from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sponsorship import PostgresSponsorship
+from tests.api.authenticator import Authenticator
+from tests.api.conformity import BASE_URL
+from tests.api.world import NODE, SECRETS, Postbox
+from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
+
+START_MS = week_of(20_000 * DAY_MS)
+PERIOD = 35
+"""The traffic repeats after so many days: it follows weeks and the days of five."""
+
+RULES = RetentionRules(
+    unclaimed_keys_days=5,
+    ended_keys_days=7,
+    unpaid_bookings_days=7,
+    payment_events_days=7,
+    usage_days=10,
+    audit_days=10,
+    sessions_days=7,
+)
+"""Lives that fit into one period, so that two periods show what stays."""
+
+GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days"})
+"""Tables that keep what was paid for, its idempotency key, and what was delivered for it."""
+
+KNOWN_MS = 5 * DAY_MS
+"""How long networks are remembered for a mailbox."""
+
+NETWORK = "203.0.113.7"
+OPERATOR = Agent("cli", "uid 0")
+CAREFUL = "careful@example.com"
+"""Somebody with a passkey, who enters codes and never shows it."""
+
+PEOPLE = tuple(f"person{number}@example.com" for number in range(5))
+CONTENT = Content("Headline", "Body", "Go", "https://example.com", "A")
+
+
+class Unheard:
+    """Announcements that nobody awaits."""
+
+    async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
+        await trio.sleep_forever()
+
+
+def stores_in(memory: Memory) -> Stores:
+    return Stores(
+        database=MemoryDatabase(trio.lowlevel.checkpoint),
+        announcements=Unheard(),
+        keys=MemoryKeys(memory),
+        quota=MemoryQuota(memory),
+        sessions=MemorySessions(memory),
+        devices=MemoryDevices(memory),
+        outbox=MemoryOutbox(memory),
+        catalog=MemoryCatalog(memory),
+        sponsorship=MemorySponsorship(memory),
+        ledger=MemoryLedger(memory),
+        events=MemoryEvents(memory),
+        nodes=MemoryNodes(memory),
+        accounts=MemoryAccounts(memory),
+        retention=MemoryRetention(memory),
+    )
+
+
+def stores_over(database: Database) -> Stores:
+    return Stores(
+        database=database,
+        announcements=Unheard(),
+        keys=PostgresKeys(database),
+        quota=PostgresQuota(database),
+        sessions=PostgresSessions(database),
+        devices=PostgresDevices(database),
+        outbox=PostgresOutbox(database),
+        catalog=PostgresCatalog(database),
+        sponsorship=PostgresSponsorship(database),
+        ledger=PostgresLedger(database),
+        events=PostgresEvents(database),
+        nodes=PostgresNodes(database),
+        accounts=PostgresAccounts(database),
+        retention=PostgresRetention(database),
+    )
+
+
+async def sizes(below: Memory | Database) -> Mapping[str, int]:
+    """The rows of each table; of partitions, their number."""
+    if isinstance(below, Memory):
+        names = {"keys": "api_keys", "audits": "audit", "outbox": "marks", "messages": "outbox"}
+        tables = {names.get(name, name): getattr(below, name) for name in below.__slots__}
+        unpaid = sum(row.paid_ms is None for row in below.bookings.values())
+        counts = {name: len(table) for name, table in tables.items() if isinstance(table, dict | list)}
+        return counts | {"unpaid bookings": unpaid}
+    known = [row["relname"] for row in await below.fetch(TABLES)]
+    queries = {f'"{name}"': f'select count(*) from "{name}"' for name in known} | {
+        "unpaid bookings": "select count(*) from bookings where paid_ms is null",
+        "partitions": "select count(*) from pg_inherits where inhparent = 'events'::regclass",
+    }
+    row = await below.fetchrow("select " + ", ".join(f"({count})" for count in queries.values()))
+    assert row is not None
+    return {name.strip('"'): int(count) for name, count in zip(queries, row.values(), strict=True)}
+
+
+TABLES = """
+select relname from pg_class where relkind in ('r', 'p') and not relispartition
+and relnamespace = 'public'::regnamespace order by relname
+"""
+
+
+@dataclass(slots=True)
+class Year:
+    """A running service, and its days so far."""
+
+    below: Memory | Database
+    stores: Stores
+    node: Assembly
+    clock: HandClock
+    prunings: Sequence[Pruning]
+    day: int = 0
+    _claimed: list[tuple[str, str]] = field(default_factory=list)
+    _sessions: dict[str, str] = field(default_factory=dict)
+    _tenants: dict[str, str] = field(default_factory=dict)
+    _campaign: str = ""
+    _paid: str = ""
+
+    async def open(self) -> None:
+        """The people, and what they sell and show."""
+        ledger = self.node.services.ledger
+        assert isinstance(await ledger.create_slot("left-top", "Left", Side.LEFT, 5_000, OPERATOR), Slot)
+        for email in PEOPLE:
+            await self.sign_in(email)
+        await self._register(CAREFUL, await self.sign_in(CAREFUL))
+        tenant_id = self._tenants[PEOPLE[0]]
+        await ledger.save_profile(tenant_id, "Acme", "https://example.com", OPERATOR)
+        made: Any = await ledger.create_campaign(tenant_id, "Autumn", CONTENT, OPERATOR)
+        self._campaign = made.campaign.id
+        await ledger.move_campaign(None, self._campaign, CampaignMove.APPROVE, OPERATOR)
+
+    async def pass_days(self, days: int) -> Mapping[str, int]:
+        """Let days pass. Returns the largest size of each table at the end of a day."""
+        largest: dict[str, int] = {}
+        for _ in range(days):
+            await self.pass_day()
+            for table, size in (await sizes(self.below)).items():
+                largest[table] = max(size, largest.get(table, 0))
+        return largest
+
+    async def pass_day(self) -> None:
+        await self.node.partitions._round()
+        await self._keys()
+        await self._people()
+        await self._bookings()
+        if self.day % 5 == 3:
+            await self._leaver(f"leaver{self.day}@example.com")
+        await self._housekeeping()
+        self.day += 1
+        self.clock.at_ms = START_MS + self.day * DAY_MS
+
+    async def code_to(self, email: str) -> str:
+        """The code of the last mail to an email."""
+        mails = [each.mail for each in await self.node.services.mail.recent(100) if each.message.recipient == email]
+        codes = [code for mail in mails if mail for code in re.findall(r"^\d{6}(?:\d{6})?$", mail.text, re.MULTILINE)]
+        return str(codes[0])
+
+    async def sign_in(self, email: str) -> str:
+        """A new session; returns its id."""
+        self.clock.at_ms += 2 * MINUTE_MS
+        begun = await self._enter_code(email)
+        assert isinstance(begun, StartedSession)
+        account = await self.stores.accounts.account(email)
+        assert account is not None
+        self._tenants[email] = account.tenant_id
+        return begun.session.id
+
+    async def _enter_code(self, email: str) -> object:
+        sessions = self.node.services.sessions
+        started = await sessions.start_sign_in(email, None, NETWORK)
+        assert isinstance(started, StartedSignIn), started
+        return await sessions.complete_sign_in(email, await self.code_to(email), started.browser, NETWORK, "A browser")
+
+    async def _register(self, email: str, session_id: str) -> None:
+        """Add a passkey to an account."""
+        passkeys, agent = self.node.services.passkeys, Agent("session", session_id, email)
+        ceremony = await passkeys.start_registration(agent)
+        assert isinstance(ceremony, Ceremony), ceremony
+        response = Authenticator(email.encode()).creates(dict(ceremony.options))
+        assert isinstance(await passkeys.register(agent, "Laptop", response), PasskeyKept)
+
+    async def _keys(self) -> None:
+        """Keys that are minted and forgotten, tried, or claimed; those of accounts are revoked after a while."""
+        keys, quota = self.node.services.keys, self.node.services.quota
+        await keys.mint()
+        tried = await keys.mint()
+        await quota.charge(tried.key.tenant_id, usecase=False)
+        await self.stores.keys.keep_uses({tried.key.id: self.clock.at_ms})
+        await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com", NETWORK)
+        email = PEOPLE[self.day % 5]
+        self.clock.at_ms += 2 * MINUTE_MS
+        claimed = await keys.mint()
+        await quota.charge(claimed.key.tenant_id, usecase=False)
+        await keys.start_claim(claimed.claim_token, email, NETWORK)
+        done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email), NETWORK)
+        assert isinstance(done, Claimed)
+        self._claimed.append((done.key.id, email))
+        await self.stores.keys.keep_uses({done.key.id: self.clock.at_ms})
+        if len(self._claimed) > 10:
+            key_id, owner = self._claimed.pop(0)
+            await keys.revoke(key_id, Agent("session", "ses_gone", owner))
+
+    async def _people(self) -> None:
+        """People sign in, approve a device and read; others ask for a code and never come."""
+        services, email = self.node.services, PEOPLE[self.day % 5]
+        session_id = await self.sign_in(email)
+        await services.sessions.start_sign_in(f"shy{self.day}@example.com", None, NETWORK)
+        await services.quota.charge(self._tenants[email], usecase=True)
+        login = await services.devices.start("A program", "203.0.113.7")
+        assert isinstance(login, StartedLogin)
+        agent = Agent("session", session_id, email)
+        await services.devices.decide(login.device.user_code, agent, approve=self.day % 2 == 0)
+        await services.sessions.end_session(session_id, email, agent)
+        waiting = await self._enter_code(CAREFUL)
+        assert isinstance(waiting, AwaitedSession), waiting
+        await services.passkeys.start_sign_in(waiting.token)
+
+    async def _bookings(self) -> None:
+        """One hold is cancelled, one runs out, and once a week one is paid."""
+        services, owner = self.node.services, self._tenants[PEOPLE[0]]
+        agent = Agent("key", "key_of_a_program", PEOPLE[0])
+        week_ms = week_of(self.clock.at_ms) + 2 * WEEK_MS
+
+        async def reserve(name: str, week_ms: int) -> str:
+            key = f"{self.day:08}-0000-4000-8000-{name:>012}"
+            held = await services.ledger.reserve(owner, self._campaign, "left-top", week_ms, key, agent)
+            assert isinstance(held, BookingView), held
+            return held.booking.id
+
+        await services.ledger.cancel(owner, await reserve("1", week_ms), agent)
+        await reserve("2", week_ms + WEEK_MS)
+        self.clock.at_ms += HOUR_MS
+        await services.sweeper._round()
+        if self.day % 7 == 0:
+            self._paid = await reserve("3", week_of(self.clock.at_ms))
+            await services.ledger.open_checkout(owner, self._paid, agent)
+            await services.ledger.take_payment(f"evt_{self.day}", self._paid, f"pay_{self.day}", 5_000, "usd")
+        outcomes = await services.events.record_all(
+            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")]
+        )
+        assert len(outcomes) == 1
+
+    async def _leaver(self, email: str) -> None:
+        """Somebody signs up, looks around, and deletes the account."""
+        accounts, agent = self.node.services.accounts, Agent("session", "ses_of_leaver", email)
+        await self._register(email, await self.sign_in(email))
+        await self.node.services.ledger.save_profile(self._tenants[email], "Leaver", "https://example.com", agent)
+        await self.node.services.ledger.create_campaign(self._tenants[email], "Idea", CONTENT, agent)
+        self.clock.at_ms += MINUTE_MS
+        await accounts.start_deletion(email)
+        gone = await accounts.confirm_deletion(email, await self.code_to(email), agent)
+        assert isinstance(gone, Scheduled)
+        await accounts.start_deletion(PEOPLE[self.day % 4])
+
+    async def _housekeeping(self) -> None:
+        lease = await self.stores.outbox.lease(100, self.clock.at_ms, self.clock.at_ms + 1)
+        await self.stores.outbox.mark([Sent(mail.id, self.clock.at_ms) for mail in lease.messages])
+        await self.node.services.eraser.sweep()
+        await Pruner(self.prunings, self.clock, PrunerLimits(rows=20, pause_seconds=0.0))._round()
+
+
+@asynccontextmanager
+async def open_year(
+    below: Memory | Database, *, rules: RetentionRules = RULES, without: str | None = None
+) -> AsyncIterator[Year]:
+    """A service at the beginning of a year. `without` names a pruning that is forgotten."""
+    stores = stores_in(below) if isinstance(below, Memory) else stores_over(below)
+    settings = {"CATALOG__SERVER__BASE_URL": BASE_URL, "CATALOG__BOOKINGS__OPEN_HOLDS": "10"}
+    config, clock = load(None, settings), HandClock(START_MS)
+    limits = Limits.of(config)
+    limits = replace(
+        limits,
+        keys=replace(limits.keys, letters=replace(limits.keys.letters, known_ms=KNOWN_MS)),
+        sessions=replace(limits.sessions, letters=replace(limits.sessions.letters, known_ms=KNOWN_MS)),
+        event_rules=EventRules(keep_days=7, ahead_days=1),
+        accounts=AccountRules(undo_ms=3 * DAY_MS),
+    )
+    ports = Ports(NODE, clock, SeededEntropy(), SECRETS, mail=Postbox())
+    node = assemble(config, stores, ports, limits)
+    node.services.eraser._limits = EraserLimits(pause_seconds=0.0)
+    mails = Pruning("mails", 2 * DAY_MS, stores.outbox.prune)
+    kept = [each for each in (*prunings(stores, rules), mails) if each.what != without]
+    assert without is None or len(kept) == len(prunings(stores, rules)), f"there is no pruning of {without}"
+    async with running(node.services.actors):
+        year = Year(below, stores, node, clock, kept)
+        await year.open()
+        yield year

@@ -1,0 +1,1 @@
+update identity set billing_mode = 'test';
