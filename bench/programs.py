@@ -93,6 +93,8 @@ def joining(name: str, data_dir: Path, logs: Path) -> AbstractAsyncContextManage
     """One more node on the Postgres of the service in `data_dir`, not pinned."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url_of(data_dir),
+        # The only user beside root that this Postgres admits.
+        "CATALOG__DATABASE__OS_USER": (data_dir / "run").owner(),
         "CATALOG__SERVER__SECRET": (data_dir / "secret").read_text().strip(),
     }
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(logs / f"{name} data")]

@@ -41,6 +41,7 @@ from service.config.model import Config
 from service.limits import Limits
 from service.observability.health import Health
 from service.observability.metrics import Metrics
+from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
 from service.payments.factory import PaymentGateway, payment_gateway
 from service.server_secret import Secrets
@@ -186,6 +187,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
             write_seconds=limits.nodes.live_seconds,
         ),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
+        proxies=Proxies(config.server.trusted_proxies, clock),
         links=links,
         payments=gateway.payments,
         webhook=gateway.webhook,
@@ -249,4 +251,5 @@ def _metrics(services: Services, pool: Callable[[], PoolStatistics]) -> Metrics:
     metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
     metrics.observe_events(services.events.outcomes)
     metrics.observe_nodes(services.nodes)
+    metrics.observe_proxies(services.proxies)
     return metrics

@@ -27,6 +27,7 @@ from service.observability.reports import Report
 from service.operators_listener import open_operators_listener
 from service.server_secret import Secrets
 from service.signals import handle_signals, warn_no_reload
+from service.unprivileged import give_up_root
 from service.version import VERSION
 from service.web.app import build_app
 from service.web.error_responses import handlers, reject
@@ -57,8 +58,16 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                 ready(server.urls)
 
             await prepare(config, data_dir, opened)
+            if await give_up_root(config, data_dir) and config.database.url:
+                await _check_admission(config, data_dir)
             await serve(config, data_dir, opened, server, stop, begun)
         nursery.cancel_scope.cancel()
+
+
+async def _check_admission(config: Config, data_dir: Path) -> None:
+    """Connect again. Raises `StorageError` if the database admitted root only, which would show when a connection is lost."""
+    async with open_storage(storage_options(config), data_dir, prepared=True):
+        pass
 
 
 Ready = Callable[[Assembly, trio.Nursery], None]

@@ -4,6 +4,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -46,7 +47,10 @@ class Secrets:
 def _stored(path: Path) -> bytes:
     """The secret in a file, created with mode 0600 if missing. Raises `ConfigError`."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Once it has given up root, a node may read the secret, and write nothing here.
+        with suppress(FileNotFoundError):
+            return _valid(path, path.read_bytes())
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o711 if os.geteuid() == 0 else 0o700)
         fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
@@ -60,9 +64,13 @@ def _stored(path: Path) -> bytes:
             pass
         finally:
             os.unlink(fresh)
-        text = path.read_bytes().strip()
+        return _valid(path, path.read_bytes())
     except OSError as error:
         raise ConfigError(f"cannot store the server's secret in {path}: {error.strerror}") from None
+
+
+def _valid(path: Path, text: bytes) -> bytes:
+    text = text.strip()
     if len(text) < 32:
         raise ConfigError(f"{path} is damaged: it must hold the server's secret of at least 32 characters")
     return text

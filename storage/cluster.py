@@ -26,7 +26,7 @@ QUIT_SECONDS = 5.0
 
 _STAGING = "postgres.new-"
 _RESTORING = "restoring"
-_HBA = "# Written at every start: only the mapped OS user, only over the socket.\nlocal all all peer map=service\n"
+_HBA = "# Written at every start: only the mapped OS users, only over the socket.\nlocal all all peer map=service\n"
 
 log = logging.getLogger("storage.embedded")
 
@@ -200,8 +200,10 @@ def _check(cluster: Cluster) -> None:
 
 def _write_authentication(cluster: Cluster) -> None:
     """Replace both files instead of writing through them, because the directory belongs to a less trusted user than root."""
-    user = account_of(os.geteuid()).name.replace('"', '""')
-    for name, text in (("pg_hba.conf", _HBA), ("pg_ident.conf", f'service "{user}" {ROLE}\n')):
+    # Root and its commands, and the service once it has given up root.
+    users = sorted({account_of(os.geteuid()).name, cluster.account.name})
+    admitted = "".join('service "{}" {}\n'.format(user.replace('"', '""'), ROLE) for user in users)
+    for name, text in (("pg_hba.conf", _HBA), ("pg_ident.conf", admitted)):
         fresh = cluster.home / f"{name}.new"
         fresh.write_text(text)
         fresh.chmod(0o644)

@@ -26,6 +26,7 @@ from actors.sessions.reader import SessionReader
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.observability.health import Health
+from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
 from service.payments.gateway import Webhook
 from service.snapshots.catalog import Catalog
@@ -65,6 +66,7 @@ class Services:
     budgets: Budgets
     health: Health
     refusal_log: RefusalLog
+    proxies: Proxies
     links: Links
     payments: Payments
     webhook: Webhook | None

@@ -24,7 +24,7 @@ def add_backup_commands(commands: Commands) -> None:
 async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
     _embedded_only(config)
     try:
-        await back_up(data_dir, file, SystemClock().now_ms(), os_user=config.database.os_user or None)
+        await back_up(data_dir, file, SystemClock().now_ms(), os_user=storage_options(config).os_user)
     except (BackupError, EmbeddedError) as error:
         raise CommandError(str(error)) from None
     print(f"wrote {file}")
@@ -35,7 +35,7 @@ async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
 async def restore_from(config: Config, data_dir: Path, *, file: Path) -> None:
     _embedded_only(config)
     try:
-        manifest = await restore(file, data_dir, os_user=config.database.os_user or None)
+        manifest = await restore(file, data_dir, os_user=storage_options(config).os_user)
     except (BackupError, EmbeddedError) as error:
         raise CommandError(str(error)) from None
     # Opening storage migrates a backup that an older version wrote.

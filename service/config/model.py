@@ -70,6 +70,8 @@ class Config(Section):
         below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
+        if self.server.user and database.os_user not in ("", self.server.user):
+            raise ValueError("server.user and database.os_user must name the same user: set one of them")
         if database.distributed and self.events.shards != 1:
             raise ValueError("events.shards: where database.distributed is true the database says how many there are")
         at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)

@@ -18,6 +18,7 @@ class Server(Section):
     base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
+    user: str
     allow_unsafe_public: bool
     hsts_seconds: Annotated[int, Field(ge=0, le=63_072_000)]
     secret: str

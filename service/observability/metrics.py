@@ -18,6 +18,7 @@ from prometheus_client.registry import Collector
 from actors.actor import ActorStatistics
 from actors.events.router import EventOutcome
 from actors.nodes.heartbeat import Heartbeat
+from service.observability.proxies import Proxies
 from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics
 
@@ -63,6 +64,9 @@ class Metrics:
 
     def observe_nodes(self, nodes: Heartbeat) -> None:
         self.registry.register(_Nodes(nodes))
+
+    def observe_proxies(self, proxies: Proxies) -> None:
+        self.registry.register(_Proxies(proxies))
 
     def observe_snapshots(
         self, catalog: Callable[[], CatalogStatistics], placements: Callable[[], PlacementsStatistics]
@@ -161,6 +165,15 @@ class _Nodes(Collector):
         if age_seconds is not None:
             text = "Seconds since this node's last successful heartbeat."
             yield GaugeMetricFamily("catalog_node_beat_age_seconds", text, value=age_seconds)
+
+
+class _Proxies(Collector):
+    def __init__(self, proxies: Proxies) -> None:
+        self._proxies = proxies
+
+    def collect(self) -> Iterable[Metric]:
+        text = "Requests with a header of proxies from an address outside server.trusted_proxies."
+        yield CounterMetricFamily("catalog_untrusted_forwards", text, value=self._proxies.ignored)
 
 
 class _Snapshots(Collector):

@@ -20,12 +20,14 @@ from service.process.shared_sockets import Reservation, reserve
 from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
 from service.signals import handle_signals
+from service.unprivileged import give_up_root
 from service.user_errors import ConfigError
 
 FIXED = (
     "server.bind",
     "server.workers",
     "server.ops_bind",
+    "server.user",
     "server.allow_unsafe_public",
     "tls.bind",
     "billing.mode",
@@ -56,6 +58,8 @@ class WorkerLauncher:
     def give_up_queue(self, number: int) -> None:
         try:
             self._reservation.renew(number)
+        except PermissionError:
+            log.warning("worker %d: its connections wait, because only root can bind a port below 1024 again", number)
         except OSError as error:
             raise ConfigError(f"server.bind, tls.bind: cannot bind the port again: {error.strerror}") from None
 
@@ -74,6 +78,7 @@ async def run(
             await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
             async with foundation(config, data_dir):
+                await give_up_root(config, data_dir, reservation.descriptors())
                 with shutdown.scope:
                     async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
                         shutdown.supervisor = supervisor

@@ -39,10 +39,17 @@ class Reservation:
     def renew(self, number: int) -> None:
         """Replace the sockets of a dead worker, so that others get its share of connections until one listens again.
 
-        Queued connections are reset. No other process may hold these sockets.
+        Queued connections are reset. No other process may hold these sockets. If the ports cannot be bound again, the old
+        ones stay.
         """
+        fresh = _bound(self._addresses)
         _close(self.of(number))
-        self._of_workers[number - 1] = _bound(self._addresses)
+        self._of_workers[number - 1] = fresh
+
+    def descriptors(self) -> Iterator[int]:
+        """The file descriptors of all sockets."""
+        for sockets in (*self._of_workers, [self._guards]):
+            yield from (each.fileno() for group in sockets for each in group)
 
     def close(self) -> None:
         """Close the parent's copies. Workers keep theirs."""

@@ -99,7 +99,7 @@ def _operation_view(services: Services, operation: Operation) -> View:
         reads = operation.body is not None or operation.raw_body
         body = cast(bytes, await request.get_data(cache=False)) if reads else b""
         scope = cast(Scope, request.scope)
-        call = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
+        call = request_of(scope, headers_of(scope), path_values, body, services.proxies)
         return response_of(await dispatch(services, operation, call))
 
     return view

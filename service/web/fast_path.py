@@ -107,7 +107,7 @@ class FastPath:
             if isinstance(read, Refused):
                 return refusal_of(operation, read)
             body = read
-        request = request_of(scope, headers, path_values, body, self._services.config.server.trusted_proxies)
+        request = request_of(scope, headers, path_values, body, self._services.proxies)
         return await dispatch(self._services, operation, request)
 
     async def _body(self, scope: Scope, receive: Receive, most_bytes: int) -> bytes | Refused | None:

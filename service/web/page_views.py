@@ -32,7 +32,7 @@ def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Respons
     async def view(**path_values: str) -> Response:
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
         scope = cast(Scope, request.scope)
-        page_request = request_of(scope, headers_of(scope), path_values, body, services.config.server.trusted_proxies)
+        page_request = request_of(scope, headers_of(scope), path_values, body, services.proxies)
         outcome = await handle_page(services, page, page_request)
         if isinstance(outcome, Refused):
             return await refusal_response(services, outcome, page_request.headers)

@@ -1,10 +1,10 @@
 """Turns an ASGI scope into the request of operations and pages."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from service.api.messages import Request, note
-from service.http.addresses import Network, client_address
 from service.http.asgi import Scope
+from service.observability.proxies import Proxies
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
@@ -25,11 +25,11 @@ def request_of(
     headers: Mapping[str, str],
     path_values: Mapping[str, str],
     body: bytes,
-    trusted_proxies: Sequence[Network],
+    proxies: Proxies,
 ) -> Request:
     """The request, with the client's address behind trusted proxies, which is also noted for the access log."""
     peer = (scope.get("client") or ("", 0))[0]
-    client = client_address(peer, headers.get("x-forwarded-for"), trusted_proxies)
+    client = proxies.client_of(peer, headers)
     note(client=client)
     query: bytes = scope["query_string"]
     return Request(

@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from storage.cluster import Cluster, prepare
-from tests.acceptance.postgres import PostgresServer, started
+from tests.acceptance.postgres import PostgresServer, admit_nobody, started
 from tests.acceptance.processes import command
 from tests.memory import in_memory
 
@@ -72,6 +72,7 @@ def new_server(template: Cluster) -> Callable[..., PostgresServer]:
             place.chmod(0o711)
         cluster = copied(template.directory, place / "cluster")
         sockets = copied(template.sockets, place / "run")
+        admit_nobody(cluster, sockets)
         return PostgresServer(template.binaries, template.account, cluster, sockets, *options)
 
     return make

@@ -55,6 +55,13 @@ def answers(sockets: Path, database: str = "catalog") -> bool:
         return False
 
 
+def admit_nobody(cluster: Path, sockets: Path) -> None:
+    """Let the user nobody in, which a service that root starts becomes beside an external server."""
+    sockets.chmod(0o711)
+    with (cluster / "pg_ident.conf").open("a") as admitted:
+        admitted.write("service nobody catalog\n")
+
+
 class PostgresServer:
     """A server on a cluster directory owned by `account`. `sockets` is its socket directory."""
 

@@ -88,6 +88,10 @@ SETTINGS: dict[str, Refusal] = {
     "no worker": ({"server.workers": 0}, "server.workers: "),
     "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
+    "two users": (
+        {"server.user": "one", "database.os_user": "other"},
+        "server.user and database.os_user must name the same user: set one of them",
+    ),
     "contradictory caps": (
         {"tiers.anonymous.daily": 2_000},
         "tiers.anonymous.daily (2000) must be at most tiers.anonymous.lifetime (1000)",

@@ -2,6 +2,7 @@
 
 import pytest
 
+from actors.clock import MINUTE_MS
 from tests.api.world import World, open_world
 
 PROXY = "10.0.0.9"
@@ -109,3 +110,28 @@ async def test_keyed_requests_do_not_use_the_addresss_limit() -> None:
         for _ in range(3):
             assert (await world.client.get("/api/v1/bots", key)).words == "200"
         assert await _passes(world, "203.0.113.7")
+
+
+@pytest.mark.parametrize("name", ["X-Forwarded-For", "Forwarded", "X-Forwarded-Proto"])
+async def test_a_proxy_that_is_not_trusted_is_logged_once_a_minute_and_counted(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def warnings() -> list[str]:
+        return [each.getMessage() for each in caplog.records if each.name == "service.observability.proxies"]
+
+    async with open_world(SERVER__TRUSTED_PROXIES="10.0.0.0/8") as world:
+        await _passes(world, "192.0.2.9")
+        await _passes(world, PROXY, **{name: "198.51.100.1"})
+        assert warnings() == [], "nothing is wrong with these"
+        for _ in range(3):
+            await _passes(world, "192.0.2.9", **{name: "198.51.100.1"})
+        [warning] = warnings()
+        assert f"{name.lower()} from 192.0.2.9" in warning
+        assert "server.trusted_proxies" in warning
+        assert "198.51.100.1" not in warning, "a visitor's text is not logged"
+        world.clock.at_ms += MINUTE_MS
+        await _passes(world, "192.0.2.10", **{name: "198.51.100.1"})
+        assert "192.0.2.10" in warnings()[1]
+        assert "4 such requests" in warnings()[1]
+        page = (await world.client.get("/metrics")).body.decode()
+        assert "\ncatalog_untrusted_forwards_total 4.0\n" in page

@@ -13,7 +13,7 @@ import trio
 
 from storage.cluster import prepare
 from tests.acceptance.conftest import copied
-from tests.acceptance.postgres import PostgresServer, started
+from tests.acceptance.postgres import PostgresServer, admit_nobody, started
 from tests.acceptance.processes import command
 from tests.memory import in_memory
 
@@ -72,6 +72,7 @@ def ground(minutes: float) -> Iterator[Ground]:
             cluster = place / "cluster"
             cluster.symlink_to(place / "disk" / "cluster")
             sockets = copied(template.sockets, place / "run")
+            admit_nobody(cluster, sockets)
             with started(PostgresServer(template.binaries, template.account, cluster, sockets, *WAL)) as postgres:
                 yield Ground(postgres, place, disk)
 

@@ -5,20 +5,23 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 import trio
 
-from storage.children import server_account, spawn
+from storage.children import account_of, server_account, spawn
 from storage.cluster import prepare
 from storage.embedded import EmbeddedError, Endpoint, endpoint_of_running, running_postgres
 from storage.postmaster import Postmaster, _read_answer, _startup_message
 from tests.embedded.helpers import AS_ROOT, fetch, owner_process, postmasters_of, until
 
 START_SECONDS = 60.0
+DAEMON = 1
+"""A user of every system."""
+
 ONLY_ROOT = pytest.mark.skipif(not AS_ROOT, reason="only root can act as another user")
 
 
@@ -117,11 +120,21 @@ async def test_a_pid_file_without_a_living_process_is_no_obstacle(data_dir: Path
         assert await fetch(postgres.endpoint, "SELECT 1") == 1
 
 
+@contextmanager
+def opened_to_all(sockets: Path) -> Iterator[None]:
+    """Let every user reach the socket, which its private directory prevents."""
+    for place in sockets.iterdir():
+        place.chmod(0o777)
+    sockets.chmod(0o777)
+    yield
+    sockets.chmod(0o700)
+
+
 @ONLY_ROOT
-async def test_peer_authentication_refuses_the_user_that_postgres_itself_runs_as(data_dir: Path) -> None:
+async def test_peer_authentication_refuses_another_user(data_dir: Path) -> None:
     async with running_postgres(data_dir) as postgres:
-        with socket.socket(socket.AF_UNIX) as client:
-            os.seteuid(server_account(None).uid)  # the socket notes who calls connect
+        with opened_to_all(Path(postgres.endpoint.host)), socket.socket(socket.AF_UNIX) as client:
+            os.seteuid(account_of(DAEMON).uid)  # the socket notes who calls connect
             try:
                 client.connect(f"{postgres.endpoint.host}/.s.PGSQL.{postgres.endpoint.port}")
             finally:
@@ -138,6 +151,9 @@ async def test_the_only_ways_in_are_the_ones_we_wrote(data_dir: Path) -> None:
             postgres.endpoint,
             "SELECT array_agg(concat_ws(' ', type, database, user_name, auth_method, options)) FROM pg_hba_file_rules",
         )
-        mapped = await fetch(postgres.endpoint, "SELECT array_agg(pg_username) FROM pg_ident_file_mappings")
+        mapped = await fetch(
+            postgres.endpoint, "SELECT array_agg(sys_name || ' as ' || pg_username) FROM pg_ident_file_mappings"
+        )
     assert rules == ["local {all} {all} peer {map=service}"]
-    assert mapped == ["catalog"]
+    users = {account_of(os.geteuid()).name, server_account(None).name}
+    assert mapped == [f"{user} as catalog" for user in sorted(users)], "the service, before and after it gave up root"

@@ -1,0 +1,117 @@
+"""Gives up root: a service that root starts becomes an unprivileged user before it reads its first request."""
+
+import logging
+import os
+import pwd
+import stat
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import trio
+
+from service.config.model import Config
+from service.main import storage_options
+from service.user_errors import ConfigError
+from storage.children import Account, EmbeddedError, server_account
+
+STRANGER = "nobody"
+"""The user of a service that has a Postgres of its own elsewhere, and so shares no files with it."""
+
+HANDED_OVER = ("secret", "lock")
+"""Files of the data directory that a node opens after it has given up root. The directory itself stays root's."""
+
+# Run as the user. Prints the first of the paths that the user cannot read (directories: list and enter), or only enter.
+_PROBE = """
+import os, sys
+for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    if not os.access(path, os.R_OK | os.X_OK if kind == "program" else os.X_OK):
+        sys.exit(print(path))
+"""
+
+log = logging.getLogger(__name__)
+
+
+async def give_up_root(config: Config, data_dir: Path, descriptors: Iterable[int] = ()) -> bool:
+    """Become the user of `server.user`, or by default the one that runs the embedded Postgres, or `nobody`, for good.
+
+    Returns whether it did, which is never so if the process is not root. `descriptors` are sockets whose ports the user
+    has to bind again. Raises `ConfigError` if `server.user` cannot be used. Without that setting, a program that the user
+    cannot read stays root.
+    """
+    wanted = config.server.user
+    if os.geteuid() != 0:
+        own = pwd.getpwuid(os.geteuid()).pw_name if wanted else ""
+        if wanted != own:
+            raise ConfigError(f"server.user: only root can become {wanted!r}, and this is {own!r}")
+        return False
+    account = _account(config)
+    reads_data = not (config.database.url and config.server.secret)
+    barred = await _barred(account, data_dir if reads_data else None)
+    if barred and wanted:
+        raise ConfigError(f"server.user: {wanted!r} cannot read {barred}: move it, or let that user read it")
+    if barred:
+        log.warning(
+            "this service runs as root, because the user %s cannot read %s: install it where every user can read it, or "
+            "start it as an ordinary user",
+            account.name,
+            barred,
+        )
+        return False
+    _hand_over(account, data_dir, descriptors)
+    os.setgroups(account.groups)
+    os.setresgid(account.gid, account.gid, account.gid)
+    os.setresuid(account.uid, account.uid, account.uid)
+    os.environ["HOME"] = pwd.getpwuid(account.uid).pw_dir
+    log.info("gave up root: this service runs as the user %s", account.name)
+    return True
+
+
+def _account(config: Config) -> Account:
+    user = storage_options(config).os_user or (STRANGER if config.database.url else None)
+    try:
+        return server_account(user)
+    except EmbeddedError as error:
+        raise ConfigError(f"server.user: {error}") from None
+
+
+async def _barred(account: Account, data_dir: Path | None) -> str:
+    """The first path that the service needs and the user cannot use, or nothing."""
+    try:
+        probe = await trio.run_process(
+            [sys.executable, "-I", "-S", "-c", _PROBE, *_needs(data_dir)],
+            capture_stdout=True,
+            stderr=subprocess.DEVNULL,
+            check=False,
+            user=account.uid,
+            group=account.gid,
+            extra_groups=account.groups,
+        )
+    except PermissionError:
+        return sys.executable
+    return sys.executable if probe.returncode else probe.stdout.decode().strip()
+
+
+def _needs(data_dir: Path | None) -> list[str]:
+    """The arguments of the probe: each path after its kind."""
+    program = {str(Path(__file__).parent), *filter(os.path.exists, sys.path)}
+    needs = [word for path in sorted(program) for word in ("program", path)]
+    return [*needs, "data", str(data_dir.absolute())] if data_dir and data_dir.exists() else needs
+
+
+def _hand_over(account: Account, data_dir: Path, descriptors: Iterable[int]) -> None:
+    for name in HANDED_OVER:
+        with suppress(FileNotFoundError):
+            descriptor = os.open(data_dir / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                status = os.fstat(descriptor)
+                # Another name of the file would be given away, too.
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                    os.fchown(descriptor, account.uid, account.gid)
+            finally:
+                os.close(descriptor)
+    for descriptor in descriptors:
+        # The kernel lets a user share a port (SO_REUSEPORT) with own sockets only.
+        os.fchown(descriptor, account.uid, account.gid)
