@@ -12,6 +12,7 @@ from pathlib import Path
 
 import trio
 
+from service.config.deployment import is_public
 from service.config.model import Config
 from service.main import storage_options
 from service.user_errors import ConfigError
@@ -39,7 +40,7 @@ async def give_up_root(config: Config, data_dir: Path, descriptors: Iterable[int
 
     Returns whether it did, which is never so if the process is not root. `descriptors` are sockets whose ports the user
     has to bind again. Raises `ConfigError` if `server.user` cannot be used. Without that setting, a program that the user
-    cannot read stays root.
+    cannot read stays root on this machine alone, and is refused if `server.base_url` is public.
     """
     wanted = config.server.user
     if os.geteuid() != 0:
@@ -52,6 +53,11 @@ async def give_up_root(config: Config, data_dir: Path, descriptors: Iterable[int
     barred = await _barred(account, data_dir if reads_data else None)
     if barred and wanted:
         raise ConfigError(f"server.user: {wanted!r} cannot read {barred}: move it, or let that user read it")
+    if barred and is_public(config.server.base_url) and not config.server.allow_unsafe_public:
+        raise ConfigError(
+            f"a public service does not run as root, and the user {account.name} cannot read {barred}: install it where "
+            "every user can read it, or start it as an ordinary user"
+        )
     if barred:
         log.warning(
             "this service runs as root, because the user %s cannot read %s: install it where every user can read it, or "

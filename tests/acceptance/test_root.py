@@ -124,6 +124,11 @@ def test_a_data_directory_that_the_user_cannot_enter_is_named(
         assert service.is_ready()
     named = {**settings, "server.user": "nobody"}
     refused = run("serve", "--bind", "127.0.0.1:0", "--data-dir", barred / "data", settings=named, python=python)
+    public = {**settings, "server.base_url": "https://catalog.example.com", "mail.smtp_url": "smtp://127.0.0.1:9"}
+    line = complaint(
+        run("serve", "--bind", "127.0.0.1:0", "--data-dir", barred / "data", settings=public, python=python)
+    )
+    assert f"a public service does not run as root, and the user nobody cannot read {barred}/data" in line
     assert complaint(refused) == (
         f"service: server.user: 'nobody' cannot read {barred}/data: move it, or let that user read it"
     )
