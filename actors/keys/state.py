@@ -159,7 +159,8 @@ class _Batch(KeyIssuing):
             return _unknown_token()
         if claim.completed_ms is not None:
             return Refused(Code.ALREADY_UPGRADED, "This key has already been claimed.")
-        if self._is_revoked(claim.key_id):
+        key = self._key(claim.key_id)
+        if key is None or key.revoked_ms is not None:
             return _unknown_token()
         codes = self._rules.codes
         counted = send(claim, self._now_ms, "for this token", pause_ms=codes.pause_ms, per_day=codes.per_day)
@@ -169,7 +170,8 @@ class _Batch(KeyIssuing):
         if isinstance(sent, Refused):
             return sent
         self._keep_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
-        self.decision.outbox.append(sent.message)
+        # Only its prefix tells the reader which key it is: whoever sent the link may have named any.
+        self.decision.outbox.append(replace(sent.message, facts=json.dumps({"label": key.prefix})))
         return CodeSent()
 
     def _complete_claim(self, complete: CompleteClaim) -> Answer:

@@ -76,10 +76,6 @@ class UnitOfWork:
     def _key(self, key_id: str) -> Key | None:
         return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)
 
-    def _is_revoked(self, key_id: str) -> bool:
-        key = self._key(key_id)
-        return key is None or key.revoked_ms is not None
-
     def _account(self, email: str) -> Account | None:
         return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
 

@@ -26,7 +26,9 @@ Hello,
 
 Somebody asked to claim an API key for this email address, at
 {site}
-This is the code:
+The key begins with {label}. Once claimed, it can do
+everything that your account can, except administration, and whoever made the
+key keeps it. So enter the code only if you made this key yourself:
 
 {code}
 
@@ -207,6 +209,9 @@ TEMPLATES = {
 TEMPLATES |= {name + LONG: letter for name, letter in TEMPLATES.items()}
 """Template -> subject and text. Subjects are seen on lock screens and in server logs, so they contain no code."""
 
+UNNAMED = {"label": "(not named)"}
+"""For messages that the previous version queued, which name no key."""
+
 
 @dataclass(frozen=True, slots=True)
 class MailRenderer:
@@ -246,7 +251,7 @@ class MailRenderer:
             sender=self.sender,
             recipient=message.recipient,
             subject=subject,
-            text=text.format_map(facts | values),
+            text=text.format_map(UNNAMED | facts | values),
             created_ms=message.created_ms,
         )
 

@@ -29,6 +29,13 @@ def test_a_claim_code_stands_on_a_line_of_its_own_and_not_in_the_subject() -> No
     assert "ignore this message" in mail.text
 
 
+def test_a_claim_code_names_the_key_and_says_what_it_will_be_able_to_do() -> None:
+    text = WRITER.write(replace(queued(), facts='{"label":"cs_anon_abcd"}')).text
+    assert "The key begins with cs_anon_abcd." in text
+    assert "everything that your account can, except administration" in text
+    assert "begins with (not named)" in WRITER.write(queued()).text, "of a message that the previous version queued"
+
+
 def test_the_code_is_that_of_the_messages_nonce() -> None:
     writer = MailRenderer(
         "no-reply@catalog.example", "https://catalog.example", lambda nonce: f"<{nonce.decode()}>", link_of
