@@ -18,6 +18,8 @@ class RetentionRules:
     usage_days: int = 400
     audit_days: int = 730
     sessions_days: int = 30
+    payment_reports_days: int = 400
+    """No setting: a dispute is opened within 120 days of the payment and closed within months."""
 
     def __post_init__(self) -> None:
         assert self.unpaid_bookings_days <= self.audit_days, "the audit of a booking must outlive it"
@@ -27,8 +29,6 @@ COUNTS_DAYS = 2
 """A node with a late clock must still count the letters and codes of its day."""
 
 DEVICES_DAYS = 1
-REPORTS_DAYS = 400
-"""A dispute is opened within 120 days of the payment and closed within months."""
 
 
 def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
@@ -41,7 +41,7 @@ def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.UNCONFIRMED_EMAILS: COUNTS_DAYS,
         Rows.UNPAID_BOOKINGS: rules.unpaid_bookings_days,
         Rows.PAYMENT_EVENTS: rules.payment_events_days,
-        Rows.PAYMENT_REPORTS: REPORTS_DAYS,
+        Rows.PAYMENT_REPORTS: rules.payment_reports_days,
         Rows.USAGE_DAYS: rules.usage_days,
         Rows.AUDIT: rules.audit_days,
         Rows.DELETIONS: COUNTS_DAYS,

@@ -48,6 +48,7 @@ LONGER = RetentionRules(
     usage_days=120,
     audit_days=200,
     sessions_days=30,
+    payment_reports_days=100,
 )
 
 

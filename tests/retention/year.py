@@ -14,7 +14,7 @@ import trio
 from actors.accounts.messages import Scheduled
 from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
-from actors.bookings.records import BookingView, Content, Side, Slot
+from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
@@ -29,7 +29,7 @@ from actors.sessions.passkey_keeper import Ceremony
 from actors.sessions.second_factor import PasskeyKept
 from actors.stores import Stores
 from actors.supervision import running
-from actors.values import Agent
+from actors.values import Agent, Refused
 from actors.weeks import WEEK_MS, week_of
 from service.assembly import Assembly, Ports, assemble, prunings
 from service.config.loading import load
@@ -77,6 +77,7 @@ RULES = RetentionRules(
     usage_days=10,
     audit_days=10,
     sessions_days=7,
+    payment_reports_days=7,
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
@@ -275,6 +276,7 @@ class Year:
         agent = Agent("session", session_id, email)
         await services.devices.decide(login.device.user_code, agent, approve=self.day % 2 == 0)
         await services.sessions.end_session(session_id, email, agent)
+        await services.sessions.issue_link(email, OPERATOR)
         waiting = await self._enter_code(CAREFUL)
         assert isinstance(waiting, AwaitedSession), waiting
         await services.passkeys.start_sign_in(waiting.token)
@@ -299,6 +301,11 @@ class Year:
             self._paid = await reserve("3", week_of(self.clock.at_ms))
             await services.ledger.open_checkout(owner, self._paid, agent)
             await services.ledger.take_payment(f"evt_{self.day}", self._paid, f"pay_{self.day}", 5_000, "usd")
+        # Another product of the same account at the processor.
+        foreign = await services.ledger.settle_dispute(
+            f"dp_{self.day}", f"pay_foreign{self.day}", PaymentState.DISPUTED
+        )
+        assert isinstance(foreign, Refused)
         outcomes = await services.events.record_all(
             [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")]
         )
