@@ -136,6 +136,7 @@ def test_visitors_get_https_addresses_and_secure_cookies(proxy: Proxy, visitor: 
     page = ask(visitor, "GET", "/dashboard")
     assert page.status_code == 303
     assert page.headers["location"].startswith(("/", f"{BASE_URL}/"))
+    assert page.headers["strict-transport-security"].startswith("max-age=")
     started = ask(
         visitor,
         "POST",
