@@ -80,7 +80,8 @@ def _account(config: Config) -> Account:
     try:
         return server_account(user)
     except EmbeddedError as error:
-        raise ConfigError(f"server.user: {error}") from None
+        why = f"there is no unprivileged OS user {user!r}: create it, or name another one" if user else str(error)
+        raise ConfigError(f"server.user: {why}") from None
 
 
 async def _barred(account: Account, data_dir: Path | None) -> str:

@@ -149,7 +149,8 @@ def test_a_database_that_admits_root_only_is_an_error_at_the_start(
 @pytest.mark.parametrize("user", ["root", "no-such-user"])
 def test_a_user_that_is_root_or_missing_is_refused(user: str, external: PostgresServer, playground: Path) -> None:
     settings: Settings = {"database.url": external.url(external.fresh_database()), "server.user": user}
-    assert user in complaint(run("serve", "--bind", "127.0.0.1:0", "--data-dir", playground / "x", settings=settings))
+    said = complaint(run("serve", "--bind", "127.0.0.1:0", "--data-dir", playground / "x", settings=settings))
+    assert f"server.user: there is no unprivileged OS user {user!r}" in said
 
 
 def free_low_port() -> int:
