@@ -101,10 +101,9 @@ def no_key_gives_what_it_lacks(case: Case) -> Iterator[str]:
     for operation in case.of("issue"):
         about = operation.about
         if about.admin and not operation.unknown and not operation.fruitless:
+            members = _memberships(case, operation, about.email)
             forbidden = isinstance(operation.result, Refused) and operation.result.code is Code.FORBIDDEN
-            if forbidden is (False not in _memberships(case, operation, about.email)) and (
-                forbidden or isinstance(operation.result, Issued)
-            ):
+            if (forbidden and False not in members) or (isinstance(operation.result, Issued) and True not in members):
                 yield f"{about.email} asked for a key that carries administration and got {operation.result}"
         giver = case.memory.keys.get(about.granted_by or "")
         if giver is None:
