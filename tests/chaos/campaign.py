@@ -57,6 +57,7 @@ SETTINGS: Settings = {
     "bookings.open_holds": 100_000,
     "bookings.holds_per_day": 100_000,
     "bookings.cooldown_minutes": 0,
+    "catalog.waiters_per_caller": 64,
     "http.connections_per_address": 1_000,
 }
 """Limits that no client reaches, although all share the loopback address."""
@@ -164,12 +165,14 @@ async def _stop(stage: Stage) -> None:
 
 
 def complaints(logs: Collection[str]) -> list[str]:
-    """Return the log lines that indicate a bug, each with the lines that follow."""
+    """Return the log lines that indicate a bug, each with the lines that follow. A mail that expires is none: clocks are
+    stepped by as much as a code lives."""
     found = []
     for log in logs:
         lines = log.splitlines()
         for at, line in enumerate(lines):
-            if line.startswith("Traceback") or " error " in line or " critical " in line:
+            wrong = line.startswith("Traceback") or " error " in line or " critical " in line
+            if wrong and not line.endswith("given up: expired"):
                 found.append(" | ".join(lines[max(0, at - 1) : at + 40])[:4_000])
     return found
 

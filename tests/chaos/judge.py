@@ -20,7 +20,8 @@ ALSO_FINE: Mapping[str, frozenset[str]] = {
     "person: start to sign in": frozenset({"429 rate_limited"}),
     # A code opens one session, so it cannot be used again after a lost answer.
     "person: sign in": frozenset({"400 invalid_code"}),
-    "sponsor: reserve": frozenset({"409 slot_unavailable", "409 idempotency_conflict"}),
+    # Where clocks differ, the end of the account's last hold of a week can lie ahead.
+    "sponsor: reserve": frozenset({"409 slot_unavailable", "409 idempotency_conflict", "409 hold_limit"}),
     "sponsor: check out": frozenset({"409 invalid_state"}),
     "sponsor: cancel": frozenset({"409 invalid_state"}),
     "person: poll a device": frozenset({"400 authorization_pending", "400 slow_down", "400 expired_token"}),
