@@ -12,7 +12,7 @@ from enum import Enum
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from tests.acceptance.processes import until
+from tests.acceptance.processes import STOP_SECONDS, until
 
 
 class Mood(Enum):
@@ -68,6 +68,13 @@ class SmtpServer(Controller):
         # Explicit, because under Trio trio-asyncio does not create a plain asyncio loop.
         super().__init__(office, "127.0.0.1", port, asyncio.SelectorEventLoop(), server_hostname="test")
         self.office = office
+        self._sessions: list[SMTP] = []
+
+    def factory(self) -> SMTP:
+        """A session for a new connection."""
+        session: SMTP = super().factory()  # type: ignore[no-untyped-call]
+        self._sessions.append(session)
+        return session
 
     @property
     def url(self) -> str:
@@ -78,7 +85,18 @@ class SmtpServer(Controller):
         return self
 
     def __exit__(self, *_: object) -> None:
+        # The library leaves connections open that wait for an answer. Collected during a later test, they fail it.
+        asyncio.run_coroutine_threadsafe(self._abort(), self.loop).result(STOP_SECONDS)
         self.stop()
+
+    async def _abort(self) -> None:
+        assert self.server is not None
+        self.server.close()
+        for session in self._sessions:
+            if isinstance(session.transport, asyncio.Transport):
+                session.transport.abort()
+        # A transport closes its socket in the next round of the loop.
+        await asyncio.sleep(0)
 
     def _trigger_server(self) -> None:
         # The earliest moment at which the socket is bound.
