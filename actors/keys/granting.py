@@ -22,7 +22,8 @@ def refused_grant(
         case None:
             return _not_an_administrator(issue, admin=admin)
         case ByAccount():
-            assert account is not None, "a signed-in person has an account"
+            if account is None:
+                return Refused(Code.UNAUTHORIZED, "This account was deleted.")
             lacking = _lacking("This account", scopes or (), account_scopes(admin=admin))
             return lacking or _not_an_administrator(issue, admin=admin)
         case ByKey():

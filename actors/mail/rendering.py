@@ -17,8 +17,9 @@ from actors.letters import LONG
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.times import MINUTE_MS, SECOND_MS
 
-# Neither whitespace, control characters nor any that mean something in address lists: no header injection.
-_PLAIN_ADDRESS = re.compile(r'[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
+# Neither whitespace, control characters nor any that mean something in address lists, nor the beginning of an encoded word,
+# which the library decodes, line ends included: no header injection.
+_PLAIN_ADDRESS = re.compile(r'(?!.*=\?)[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+@[^\s\x00-\x1f\x7f"(),:;<>@\[\\\]]+')
 _MESSAGE_ID = re.compile(r"[0-9A-Za-z_]+")
 
 _CLAIM_CODE = """\

@@ -43,8 +43,10 @@ def pending_token(headers: Mapping[str, str], base_url: str) -> str | None:
 
 def _value(name: str, headers: Mapping[str, str]) -> str | None:
     values = []
-    for pair in headers.get("cookie", "").replace(",", ";").split(";"):
-        key, found, value = pair.strip().partition("=")
+    # Only what separates cookies for a browser (RFC 6265, 5.2): otherwise a page of a sibling domain could hide a cookie with
+    # a protected name in the value, or behind a letter of the name, of one that it may set.
+    for pair in headers.get("cookie", "").split(";"):
+        key, found, value = pair.strip(" \t").partition("=")
         if found and key == name:
             values.append(value)
     return values[0] if len(values) == 1 else None

@@ -12,17 +12,23 @@ from actors.values import Scope
 from service.schemas.fields import Milliseconds, Strict, absent, optional
 from service.schemas.texts import NAME
 
+ENCODED_WORD = "=?"
+NO_ADDRESS = "must be an email address, such as you@example.com"
+
 
 def _address(value: str) -> str:
     """The email in normal form and lower case, so that each mailbox has one account.
 
-    An international domain is kept in its ASCII form, which every mail server accepts.
+    An international domain is kept in its ASCII form, which every mail server accepts. What readers of mail decode as an
+    encoded word (RFC 2047) is refused.
     """
+    if ENCODED_WORD in value:
+        raise ValueError(NO_ADDRESS)
     try:
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
         return (checked.ascii_email or checked.normalized).lower()
     except EmailNotValidError:
-        raise ValueError("must be an email address, such as you@example.com") from None
+        raise ValueError(NO_ADDRESS) from None
 
 
 def _once(scopes: list[Scope]) -> list[Scope]:

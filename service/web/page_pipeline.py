@@ -5,7 +5,7 @@ The outcome is a template with its values, or an address to go on to. Imports no
 
 from dataclasses import replace
 from http import HTTPStatus
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from actors.clock import DAY_MS, SECOND_MS
 from actors.values import Code, Overloaded, Refused, StorageUnavailable
@@ -20,7 +20,7 @@ from service.api.validation import read_form
 from service.config.model import Config
 from service.schemas.problems import text_of
 from service.web.pages.notices import NOTICES
-from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
+from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template, with_next
 
 FORM_ID_BYTES = 16
 PAGE_POLICY = (
@@ -89,7 +89,7 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         raise PageRefused(Refused(Code.FORBIDDEN, words))
     if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
         here = visit.request.path if posted else _with_query(visit.request)
-        asked = SeeOther(f"/sign-in?next={quote(here, safe='')}", "sign_in_again" if posted else "")
+        asked = SeeOther(with_next("/sign-in", here), "sign_in_again" if posted else "")
         return _dressed(visit, asked)
     if page.who is Audience.ADMIN and visit.caller.needs_passkey:
         return _dressed(visit, SeeOther("/dashboard#passkeys", "passkey_needed"))

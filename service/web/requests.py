@@ -8,7 +8,8 @@ from service.observability.proxies import Proxies
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """The headers by lower-case name; the values of a repeated header are joined by commas."""
+    """The headers by lower-case name. The values of a repeated header are joined by commas, those of cookies, which may
+    contain commas, by semicolons (RFC 9113, 8.2.3)."""
     pairs: Collection[tuple[bytes, bytes]] = scope["headers"]
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
     if len(headers) == len(pairs):
@@ -16,7 +17,8 @@ def headers_of(scope: Scope) -> dict[str, str]:
     headers = {}
     for name, value in pairs:
         key, text = name.decode("latin-1"), value.decode("latin-1")
-        headers[key] = f"{headers[key]}, {text}" if key in headers else text
+        between = "; " if key == "cookie" else ", "
+        headers[key] = f"{headers[key]}{between}{text}" if key in headers else text
     return headers
 
 

@@ -133,6 +133,8 @@ def test_visitors_get_https_addresses_and_secure_cookies(proxy: Proxy, visitor: 
     )
     assert plain.status_code in (301, 308)
     assert plain.headers["location"] == f"{BASE_URL}/dashboard?tab=keys"
+    other = httpx.get(f"http://127.0.0.1:{proxy.http}/x", headers={"host": "elsewhere.example.com"}, trust_env=False)
+    assert "elsewhere" not in other.headers.get("location", "")
     page = ask(visitor, "GET", "/dashboard")
     assert page.status_code == 303
     assert page.headers["location"].startswith(("/", f"{BASE_URL}/"))
@@ -179,6 +181,16 @@ def test_a_body_beyond_the_limit_gets_the_error_of_the_service(path: str, size: 
 
 def test_a_body_beyond_all_limits_is_refused_too(visitor: httpx.Client) -> None:
     assert ask(visitor, "POST", MINT, content=b"x" * 3_000_000).status_code == 413
+
+
+@pytest.mark.parametrize("path", ["/dashboard?x=", "/sign-in?next=/", "/usecases?q=", "/api/v1/bots?limit=1&q="])
+@pytest.mark.parametrize("filling", ["/" * 1_300, "%C3%A4" * 1_200])
+def test_no_address_that_a_visitor_asks_for_makes_the_nodes_seem_broken(
+    path: str, filling: str, visitor: httpx.Client
+) -> None:
+    for _ in range(3):
+        assert ask(visitor, "GET", path + filling).status_code < 500
+    assert answered(visitor)
 
 
 def test_large_documents_arrive_whole(visitor: httpx.Client, nodes: list[Service]) -> None:

@@ -10,6 +10,7 @@ from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.sessions.reader import SessionReader
 from actors.values import Tier
 from service.api.cookies import cookie_name, drop_cookie, keep_cookie, session_token
+from service.web.requests import headers_of
 from storage.memory.sessions import MemorySessions
 from tests.api.asgi import Response
 from tests.api.browsers import AGENT, COMPLETE, START, Browser
@@ -114,6 +115,30 @@ def test_the_prefix_and_secure_go_with_https(base_url: str, keeping: str) -> Non
 def test_over_https_the_cookie_without_the_prefix_is_nobodys() -> None:
     """Another host of the same domain could set it."""
     assert session_token({"cookie": "session=t"}, "https://catalog.test") is None
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "a=1,__Host-session=t",
+        "a=1, __Host-session=t",
+        "\xa0__Host-session=t",
+        "\x85__Host-session=t",
+        "__Host-session =t",
+    ],
+)
+def test_a_cookie_that_a_sibling_domain_may_set_is_no_session(planted: str) -> None:
+    """Browsers protect the prefix of a name, which ends at `=`, and separate cookies by semicolons alone."""
+    assert session_token({"cookie": planted}, "https://catalog.test") is None
+    assert session_token({"cookie": f"{planted}; __Host-session=own"}, "https://catalog.test") == "own"
+
+
+def test_cookies_in_several_headers_are_read_as_one() -> None:
+    """A client of HTTP/2 may send each cookie by itself (RFC 9113, 8.2.3)."""
+    headers = [(b"cookie", b"a=1,2"), (b"accept", b"a"), (b"cookie", b"__Host-session=t"), (b"accept", b"b")]
+    read = headers_of({"type": "http", "headers": headers})
+    assert read == {"cookie": "a=1,2; __Host-session=t", "accept": "a, b"}
+    assert session_token(read, "https://catalog.test") == "t"
 
 
 async def test_a_code_says_nothing_about_accounts(world: World, browser: Browser) -> None:

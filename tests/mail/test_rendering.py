@@ -100,6 +100,9 @@ def test_an_unknown_template_fails_and_is_not_refused() -> None:
         "a@b@c",
         "an na@example.com",
         "anna@example.com\x00",
+        "=?utf-8?q?x=0d=0asubject=3a_pay_now=0d=0a=0d=0ahello_?=@example.com",
+        "=?utf-8?q?eve=40example.com=2c?=@example.com",
+        "=?utf-8?q?=40._?==22@example.com",
         "",
     ],
 )
@@ -108,7 +111,12 @@ def test_a_recipient_that_is_not_one_plain_address_is_refused(recipient: str) ->
         WRITER.write(queued(recipient))
 
 
-@given(st.text(max_size=80))
+PIECES = ["=?", "utf-8", "?q?", "?b?", "=0d=0a", "=40", "DQo", "bcc=3ax", "_", "?=", "=", "a", ".", "+"]
+
+
+@given(
+    st.text(max_size=80) | st.lists(st.sampled_from(PIECES), max_size=9).map(lambda some: "".join(some) + "@a.example")
+)
 def test_whatever_the_recipient_there_is_one_and_no_other_header(recipient: str) -> None:
     try:
         mail = WRITER.write(queued(recipient))
@@ -117,6 +125,7 @@ def test_whatever_the_recipient_there_is_one_and_no_other_header(recipient: str)
     message = as_message(mail)
     again = email.message_from_bytes(message.as_bytes(policy=email.policy.SMTPUTF8), policy=email.policy.default)
     assert sorted(again.keys()) == sorted(message.keys())
+    assert again["To"] == recipient
     assert len(message["To"].addresses) == 1
 
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from actors.keys.messages import ByKey, EndKeys, Kept, Key, KeysEnded
 from actors.keys.standing import ADMIN_SCOPES, held_scopes, is_live
 from actors.keys.state import LockSet, rows_to_lock
-from actors.values import Code, Scope
+from actors.values import Code, Refused, Scope
 from tests.slow import shortened
 from tests.state.registry import ANN, BOB, HOUR, MINUTE, NOON, Registry
 from tests.state.test_keys import codes
@@ -37,6 +37,15 @@ def registry() -> Registry:
 
 def live(registry: Registry) -> set[str]:
     return {name for name, key in registry.keys.items() if is_live(key, registry.now_ms)}
+
+
+def test_a_deleted_account_grants_nothing_and_has_no_key_to_end(registry: Registry) -> None:
+    """Its session was read before the account was deleted, and its request is decided afterwards."""
+    eve = "eve@example.org"
+    answer = registry.one(registry.issue("7", eve, scopes=READ, by="account"))
+    assert isinstance(answer, Refused)
+    assert answer.code is Code.UNAUTHORIZED
+    assert registry.one(EndKeys(eve, registry.audit("keys.ended", eve))) == KeysEnded(())
 
 
 # Revoking.

@@ -92,7 +92,7 @@ async def test_nobody_is_led_to_another_site_by_the_second_step(world: World) ->
     assert notice(done) == ("/dashboard", "signed_in")
 
 
-@pytest.mark.parametrize("credential", ["", "{", "null", "[]", '"text"', '{"id": 1}'])
+@pytest.mark.parametrize("credential", ["", "{", "null", "[]", '"text"', '{"id": 1}', "[" * 1_000 + "]" * 1_000])
 async def test_a_form_without_a_passkey_says_what_is_missing(world: World, credential: str) -> None:
     owner, _, _ = await half(world)
     shown = await send(owner, "/sign-in/passkey", do="finish", credential=credential, next="/")

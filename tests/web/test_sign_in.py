@@ -158,7 +158,10 @@ async def test_a_form_that_is_sent_twice_asks_for_the_code_that_was_sent(world: 
     assert code not in words(again)
 
 
-@pytest.mark.parametrize("email", ["", "ann", "ann@", '"><script>alert(1)</script>@example.com'])
+@pytest.mark.parametrize(
+    "email",
+    ["", "ann", "ann@", "=?utf-8?q?x=0d=0asubject=3apay?=@example.com", '"><script>alert(1)</script>@example.com'],
+)
 async def test_what_is_no_email_is_said_to_be_none(world: World, email: str) -> None:
     shown = await post(world, "/sign-in", do="send", email=email)
     assert shown.status == 400
@@ -223,6 +226,13 @@ async def test_a_page_for_accounts_asks_to_sign_in_and_leads_back(world: World) 
     for headers in (cookie(world.session(ANN, revoked=True)), cookie(world.session(ANN, expires_in_ms=-1))):
         assert (await world.client.get("/sponsor", headers=headers)).status == 303
     assert (await world.client.get("/sponsor", headers=cookie(world.session(ANN)))).status == 200
+
+
+@pytest.mark.parametrize("filling", ["/" * 1_300, "%" * 1_300, "a" * 8_000])
+async def test_a_long_way_back_is_left_out_so_that_no_proxy_refuses_the_redirect(world: World, filling: str) -> None:
+    """nginx takes 4 KiB of head, and leaves out a node that sends more."""
+    response = await world.client.get(f"/dashboard?x={filling}")
+    assert (response.status, response.header("location")) == (303, "/sign-in")
 
 
 # Signing out.

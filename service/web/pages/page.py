@@ -55,6 +55,17 @@ class Template:
     headers: Headers = field(default_factory=list)
 
 
+LONGEST_PATH = 2_000
+"""The longest path, and the longest query, that a redirect repeats. Proxies refuse long headers, and nginx then takes the
+node for broken."""
+
+
+def with_next(page: str, onward: str) -> str:
+    """The address of a page that goes on to `onward`, which is left out if it is long once it is encoded."""
+    query = urlencode({"next": onward})
+    return f"{page}?{query}" if len(query) <= LONGEST_PATH else page
+
+
 @dataclass(frozen=True, slots=True)
 class SeeOther:
     """A redirect after a form succeeded (303). `notice` names the sentence in `notices` that the next page shows on top."""

@@ -18,7 +18,7 @@ def _credential(request: PageRequest) -> Any:
     """What the script of the page has filled in; None without a script."""
     try:
         return json.loads(request.form.get("credential", ""))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -2,18 +2,25 @@
 
 import re
 from dataclasses import replace
-from urllib.parse import urlencode
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
-from service.web.pages.page import FormError, OperationResult, Page, PageRequest, SeeOther, Template
+from service.web.pages.page import (
+    LONGEST_PATH,
+    FormError,
+    OperationResult,
+    Page,
+    PageRequest,
+    SeeOther,
+    Template,
+    with_next,
+)
 from service.web.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
 """The page after a sign-in without a target."""
 
 LINK_PATH = "/sign-in/link"
-LONGEST_PATH = 2_000
 _LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
 
 
@@ -55,7 +62,7 @@ async def complete(request: PageRequest) -> SeeOther | FormError:
 def _entered(result: OperationResult, onward: str) -> SeeOther | FormError:
     """Onward with the session, or to the page that asks for a passkey first."""
     if result.refused is None and "passkeyRequired" in result.json:
-        return result.see_other(f"/sign-in/passkey?{urlencode({'next': onward})}")
+        return result.see_other(with_next("/sign-in/passkey", onward))
     return result.see_other(onward, "signed_in")
 
 
