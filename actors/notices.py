@@ -4,15 +4,19 @@ A notice is stored in the transaction of what it tells. Its facts name what the 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
-from actors.times import DAY_MS
-from actors.values import OutboxMessage
+from actors.limits import WindowLimiter
+from actors.times import DAY_MS, HOUR_MS, SECOND_MS
+from actors.values import BatchId, OutboxMessage
 
 DELIVERY_MS = 3 * DAY_MS
 """How long the delivery of a notice is retried."""
+
+
+TEMPLATES = frozenset({"new_key", "new_session", "new_administrator"})
 
 
 class Ending(StrEnum):
@@ -21,6 +25,26 @@ class Ending(StrEnum):
     KEY = "key"
     SESSION = "session"
     ADMIN = "admin"
+
+
+class NoticeLimiter:
+    """At most `per_hour` notices to one recipient in an hour. Counts those that a batch writes, and a batch once, however
+    often it is retried, so that requests which are refused take none from the owner."""
+
+    def __init__(self, per_hour: int) -> None:
+        self._per_hour = per_hour
+        self._sent = WindowLimiter(HOUR_MS // SECOND_MS)
+        self._batch_id: BatchId | None = None
+        self._allowed: dict[str, bool] = {}
+
+    def within(self, batch_id: BatchId, outbox: Sequence[OutboxMessage], now_ms: int) -> list[OutboxMessage]:
+        """The messages without the notices beyond the limit."""
+        if batch_id is not self._batch_id:
+            self._batch_id, self._allowed = batch_id, {}
+        for message in outbox:
+            if message.template in TEMPLATES and message.id not in self._allowed:
+                self._allowed[message.id] = self._sent.hit(message.recipient, self._per_hour, now_ms).allowed
+        return [message for message in outbox if self._allowed.get(message.id, True)]
 
 
 def notice(message_id: str, template: str, recipient: str, now_ms: int) -> OutboxMessage:

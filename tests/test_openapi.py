@@ -24,7 +24,7 @@ STATUSES = {
     # Statuses of each operation (specification, "Endpoints"), in addition to 413, 400, 500 and 503.
     "mintKey": {200, 429},
     "startClaim": {200, 409, 429},
-    "completeClaim": {200, 409, 429},
+    "completeClaim": {200, 403, 409, 429},
     "startDevice": {200, 429},
     "pollDevice": {200, 429},
     "getDeviceApproval": KEYED,
@@ -107,6 +107,7 @@ CODES_OF_403 = {
     "decideDevice": {"forbidden"},
     "startSignIn": {"forbidden"},
     "completeSignIn": {"forbidden"},
+    "completeClaim": {"forbidden"},
     "endSession": {"forbidden"},
     "startPasskeySignIn": {"forbidden"},
     "finishPasskeySignIn": {"forbidden"},

@@ -45,10 +45,8 @@ from actors.keys.standing import ADMIN_SCOPES
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.letters import Draft, count_id
-from actors.limits import WindowLimiter
 from actors.mailbox import request_id
-from actors.notices import notice
-from actors.times import HOUR_MS, SECOND_MS
+from actors.notices import NoticeLimiter, notice
 from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
 
 TEMPLATE = "claim_code"
@@ -97,7 +95,7 @@ class KeyKeeper(Actor[Message, Answer]):
         self._entropy = entropy
         self._secret = secret
         self.rules = rules
-        self._notices = WindowLimiter(HOUR_MS // SECOND_MS)
+        self._notices = NoticeLimiter(rules.notices_per_hour)
 
     # Intents.
 
@@ -203,7 +201,7 @@ class KeyKeeper(Actor[Message, Answer]):
         """Make `emails` the administrators if there are none yet. Only the first node of a database does so."""
         several = tuple(dict.fromkeys(emails))
         audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
-        notices = tuple(filter(None, (self._notice("new_administrator", email) for email in several)))
+        notices = tuple(self._notice("new_administrator", email) for email in several)
         return await self.ask_for(BootstrapAdmins(several, audits, notices), Membership)
 
     async def live_keys(self, owner: str) -> Sequence[Key]:
@@ -226,7 +224,9 @@ class KeyKeeper(Actor[Message, Answer]):
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
-            return decide(snapshot, messages, now_ms, self.rules)
+            decision = decide(snapshot, messages, now_ms, self.rules)
+            decision.outbox = self._notices.within(batch_id, decision.outbox, now_ms)
+            return decision
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
@@ -257,12 +257,8 @@ class KeyKeeper(Actor[Message, Answer]):
             name=name,
         )
 
-    def _notice(self, template: str, email: str) -> OutboxMessage | None:
-        """A notice to `email`; None if it has got too many in the last hour."""
-        now_ms = self._clock.now_ms()
-        if not self._notices.hit(email, self.rules.notices_per_hour, now_ms).allowed:
-            return None
-        return notice(self._id("let"), template, email, now_ms)
+    def _notice(self, template: str, email: str) -> OutboxMessage:
+        return notice(self._id("let"), template, email, self._clock.now_ms())
 
     def _audit(
         self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None

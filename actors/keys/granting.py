@@ -3,7 +3,7 @@
 Source of the rules: ADR 0006.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from actors.keys.messages import ByAccount, ByKey, Issue, Key, Revoke
 from actors.keys.standing import ADMIN_SCOPES, account_scopes, held_scopes, is_live
@@ -11,19 +11,26 @@ from actors.values import Account, Code, Refused, Scope
 
 
 def refused_grant(
-    issue: Issue, account: Account | None, giver: Key | None, *, admin: bool, now_ms: int
+    issue: Issue,
+    account: Account | None,
+    giver: Key | None,
+    sessions: Collection[str],
+    *,
+    admin: bool,
+    now_ms: int,
 ) -> Refused | None:
-    """Why the granter cannot issue this key, or None: its key has ended, or it lacks a scope. `giver` is the granting
-    key, if a key grants; `admin` says whether the account is an administrator."""
+    """Why the granter cannot issue this key, or None: its key or session has ended, or it lacks a scope. `giver` is the
+    granting key, if a key grants; `sessions` are the ids of live ones; `admin` says whether the account is an
+    administrator."""
     scopes, granter = issue.key.scopes, issue.granted_by
     if granter is not None and not granter.administers and admin and _administers(issue.key):
         return _passkey_required()
     match granter:
         case None:
             return _not_an_administrator(issue, admin=admin)
-        case ByAccount():
-            if account is None:
-                return Refused(Code.UNAUTHORIZED, "This account was deleted.")
+        case ByAccount(session_id=session_id):
+            if account is None or (session_id is not None and session_id not in sessions):
+                return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
             lacking = _lacking("This account", scopes or (), account_scopes(admin=admin))
             return lacking or _not_an_administrator(issue, admin=admin)
         case ByKey():

@@ -24,7 +24,7 @@ class KeyIssuing(UnitOfWork):
         account = self._account(issue.email)
         giver = self._key(issue.granted_by.key_id) if isinstance(issue.granted_by, ByKey) else None
         admin = issue.email in self._admins
-        refused = refused_grant(issue, account, giver, admin=admin, now_ms=self._now_ms)
+        refused = refused_grant(issue, account, giver, self._snapshot.live_sessions, admin=admin, now_ms=self._now_ms)
         if refused is not None:
             return refused
         if account is None:

@@ -100,8 +100,10 @@ class ByKey:
 @dataclass(frozen=True, slots=True)
 class ByAccount:
     """A signed-in person grants: any scopes that a full key of the account holds at commit time, or a full key. Only one who
-    `administers` grants administrator scopes, or an administrator's full key."""
+    `administers` grants administrator scopes, or an administrator's full key. A session that has ended by then grants
+    nothing; None is a person without a session, such as a test's."""
 
+    session_id: str | None = None
     administers: bool = True
 
 

@@ -13,6 +13,7 @@ from actors.keys.issuing import KeyIssuing
 from actors.keys.messages import (
     Answer,
     BootstrapAdmins,
+    ByAccount,
     ByKey,
     Claim,
     Claimed,
@@ -45,6 +46,7 @@ class LockSet:
     `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
     which only one batch may do at a time. `families` are keys that are locked with all keys that they granted, directly
     or through others; `owners` are accounts of which all keys are locked. Revoked keys of neither are locked.
+    `session_ids` are sessions that grant, and `claimants` the emails that claim.
     """
 
     token_hashes: tuple[bytes, ...]
@@ -55,6 +57,8 @@ class LockSet:
     letter_ids: tuple[bytes, ...] = ()
     families: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
+    session_ids: tuple[str, ...] = ()
+    claimants: tuple[str, ...] = ()
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
@@ -67,6 +71,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     membership = False
     families: set[str] = set()
     owners: set[str] = set()
+    session_ids: set[str] = set()
+    claimants: set[str] = set()
     for message in messages:
         match message:
             case StartClaim(token_hash=token_hash, draft=draft):
@@ -76,6 +82,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 token_hashes.add(token_hash)
                 letter_ids.add(network_id)
                 emails.add(email)
+                claimants.add(email)
             case Issue(key=key, email=email, granted_by=granter):
                 emails.add(email)
                 key_ids.add(key.id)
@@ -83,6 +90,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                     admin_emails.add(email)
                 if isinstance(granter, ByKey):
                     key_ids.add(granter.key_id)
+                if isinstance(granter, ByAccount) and granter.session_id is not None:
+                    session_ids.add(granter.session_id)
             case SetTier(email=email):
                 emails.add(email)
             case Revoke(key_id=key_id):
@@ -109,6 +118,8 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
         tuple(sorted(letter_ids)),
         tuple(sorted(families)),
         tuple(sorted(owners)),
+        tuple(sorted(session_ids)),
+        tuple(sorted(claimants)),
     )
 
 
@@ -191,6 +202,12 @@ class _Batch(KeyIssuing):
         key = self._key(claim.key_id)
         if key is None or key.revoked_ms is not None:
             return _unknown_token()
+        if claim.completed_ms is None and complete.email in self._snapshot.guarded:
+            # Without a passkey, whoever reads the owner's mail must not get what acts for the account.
+            words = (
+                "This account has a passkey, so it takes no keys by email. Sign in, and create a key on the dashboard."
+            )
+            return Refused(Code.FORBIDDEN, words, hint="/dashboard")
         if claim.completed_ms is not None:
             self._keep_claim(replace(claim, attempts=0))
             return Claimed(key, self._live_tenant(key.tenant_id), complete.email)

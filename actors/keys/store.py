@@ -29,7 +29,7 @@ class KeyStore(UseStore, Protocol):
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
-        Locks claims, accounts, administrators, keys and tenants, in this order, each sorted; batches that change
+        Locks claims, accounts, sessions, administrators, keys and tenants, in this order, each sorted; batches that change
         administrators run one at a time. A batch id that is already in the journal is not decided again: its decision
         is returned. Announces `touched_keys` and `touched_tenants` to all nodes with the commit. Raises
         `StorageUnavailable`, `Contended` or `OutcomeUnknown`.

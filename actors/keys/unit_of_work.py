@@ -29,7 +29,8 @@ class Snapshot:
 
     `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not); approved devices
     without their key count as full ones. `administrators` maps the emails asked for to when they became one;
-    `administrator_count` is read if the batch changes administrators.
+    `administrator_count` is read if the batch changes administrators. `live_sessions` are the named sessions that have
+    not ended, and `guarded` the accounts with a passkey among those that claim.
     """
 
     keys: dict[str, Key] = field(default_factory=dict)
@@ -40,6 +41,8 @@ class Snapshot:
     administrators: dict[str, int] = field(default_factory=dict)
     administrator_count: int = 0
     letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    live_sessions: frozenset[str] = frozenset()
+    guarded: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

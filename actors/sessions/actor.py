@@ -17,9 +17,8 @@ from actors.credentials import (
 )
 from actors.ids import ID_BYTES, new_id
 from actors.letters import Draft, count_id
-from actors.limits import WindowLimiter
 from actors.mailbox import request_id
-from actors.notices import notice
+from actors.notices import NoticeLimiter, notice
 from actors.sessions.messages import (
     Answer,
     CodeSent,
@@ -40,7 +39,7 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import PasskeyNeeded, PendingSignIn
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock, unusable_link
 from actors.sessions.store import SessionStore
-from actors.times import HOUR_MS, MINUTE_MS, SECOND_MS
+from actors.times import MINUTE_MS
 from actors.values import Agent, AuditRecord, BatchId, Code, OutboxMessage, Refused
 
 SUBJECT = digest("sign-in")
@@ -103,7 +102,7 @@ class SessionKeeper(Actor[Message, Answer]):
         self._entropy = entropy
         self._secret = secret
         self.rules = rules
-        self._notices = WindowLimiter(HOUR_MS // SECOND_MS)
+        self._notices = NoticeLimiter(rules.notices_per_hour)
 
     # Intents.
 
@@ -178,12 +177,8 @@ class SessionKeeper(Actor[Message, Answer]):
         )
         return token, session, self._audit(Agent("session", session.id, email), action, "session", session.id)
 
-    def _notice(self, email: str) -> OutboxMessage | None:
-        """A notice to `email`; None if it has got too many in the last hour."""
-        now_ms = self._clock.now_ms()
-        if not self._notices.hit(email, self.rules.notices_per_hour, now_ms).allowed:
-            return None
-        return notice(self._id("let"), "new_session", email, now_ms)
+    def _notice(self, email: str) -> OutboxMessage:
+        return notice(self._id("let"), "new_session", email, self._clock.now_ms())
 
     def touch(self, session: Session) -> bool:
         """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does
@@ -213,7 +208,9 @@ class SessionKeeper(Actor[Message, Answer]):
         now_ms = self._clock.now_ms()
 
         def on(snapshot: Snapshot) -> Decision:
-            return decide(snapshot, messages, now_ms, self.rules)
+            decision = decide(snapshot, messages, now_ms, self.rules)
+            decision.outbox = self._notices.within(batch_id, decision.outbox, now_ms)
+            return decision
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 

@@ -78,7 +78,7 @@ class Caller:
     def granter(self) -> Granter:
         """The caller as the granter of a new key's scopes."""
         if self.signed_in is not None:
-            return ByAccount(administers=not self.needs_passkey)
+            return ByAccount(self.signed_in.session.id, administers=not self.needs_passkey)
         assert self.resolved is not None, "anonymous callers grant nothing"
         return ByKey(self.resolved.key.id, administers=not self.require_passkey)
 

@@ -71,7 +71,10 @@ class MemoryKeys(MemoryStore):
         admins = picked(tables.administrators, lock_set.admin_emails)
         count = len(tables.administrators) if lock_set.membership else 0
         letters = picked(tables.letters, lock_set.letter_ids)
-        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters)
+        sessions = picked(tables.sessions, lock_set.session_ids).values()
+        live_sessions = frozenset(each.id for each in sessions if each.revoked_ms is None and each.expires_ms > now_ms)
+        guarded = frozenset(lock_set.claimants) & {passkey.email for passkey in tables.passkeys.values()}
+        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, live_sessions, guarded)
 
     def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed

@@ -53,7 +53,8 @@ class PostgresKeys(Store):
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: claims, letters, accounts, administrators, keys, tenants, each sorted."""
+    """Lock in the order of the contract: claims, letters, accounts, sessions, administrators, keys, tenants, each
+    sorted."""
     snapshot = Snapshot()
     if lock_set.token_hashes:
         for row in await connection.fetch(SQL.lock_claims, list(lock_set.token_hashes)):
@@ -62,6 +63,12 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if lock_set.emails:
         for row in await connection.fetch(SQL.lock_accounts, list(lock_set.emails)):
             snapshot.accounts[row["email"]] = Account(**row)
+    if lock_set.session_ids:
+        live = await connection.fetch(SQL.lock_sessions, list(lock_set.session_ids), now_ms)
+        snapshot.live_sessions = frozenset(row["id"] for row in live)
+    if lock_set.claimants:
+        guarded = await connection.fetch(SQL.guarded, list(lock_set.claimants))
+        snapshot.guarded = frozenset(row["email"] for row in guarded)
     if lock_set.membership:
         await connection.execute(SQL.lock_membership)
         snapshot.administrator_count = await connection.fetchval(SQL.count_administrators)

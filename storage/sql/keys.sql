@@ -9,6 +9,14 @@ from claims where token_hash = any ($1::bytea[]) order by token_hash for update
 -- Lock accounts by email.
 select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for update
 
+-- name: lock_sessions
+-- Those of some sessions that have not ended. They cannot end before the transaction does.
+select id from sessions where id = any ($1::text[]) and revoked_ms is null and expires_ms > $2 order by id for share
+
+-- name: guarded
+-- Those of some accounts that have a passkey.
+select distinct email from passkeys where email = any ($1::text[])
+
 -- name: lock_membership
 -- Allow one batch at a time to change the administrators. Reads after this stay valid until the commit.
 lock table administrators in share row exclusive mode

@@ -7,6 +7,7 @@ import pytest
 
 from actors.values import Tier
 from tests.api.asgi import Response
+from tests.api.passkeys import owner_with_passkey
 from tests.api.world import World, away, open_world
 
 START, COMPLETE = "/api/v1/auth/claim", "/api/v1/auth/claim/complete"
@@ -44,6 +45,16 @@ async def claimant(world: World) -> Claimant:
 
 def wrong(code: str) -> str:
     return f"{(int(code) + 1) % 1_000_000:06d}"
+
+
+async def test_an_account_with_a_passkey_takes_no_key_by_email(world: World) -> None:
+    """Otherwise reading the owner's mail would be enough for a key that acts for the account."""
+    await owner_with_passkey(world, ANN)
+    thief = await claimant(world)
+    refused = await thief.claim()
+    assert refused.words == "403 forbidden"
+    assert refused.json["hint"] == "/dashboard"
+    assert (await thief.usage())["status"] == "anonymous"
 
 
 # Success.

@@ -9,13 +9,14 @@ import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS
 from actors.credentials import Kind
+from actors.keys.messages import ByAccount
 from actors.notices import Ending
-from actors.values import Scope, Tier
+from actors.values import Code, Refused, Scope, Tier
 from tests.api.asgi import Response
 from tests.api.browsers import Browser as SigningIn
 from tests.api.devices import decided, polled, started
 from tests.api.test_account import KEYS, SCOPED, Browser
-from tests.api.test_claiming import claimant
+from tests.api.test_claiming import NOBODYS, claimant
 from tests.api.world import NOON_MS, World, open_world
 
 ANN, BOSS = "ann@example.com", "boss@example.com"
@@ -172,6 +173,38 @@ async def test_the_owner_is_told_of_each_new_key_and_can_end_it_without_signing_
         assert "The key has ended" in (await pressed(world, path)).body.decode()
     assert (await world.client.get(BOTS, made["apiKey"])).words == "401 invalid_api_key"
     assert [(each.actor_type, each.actor_email) for each in world.memory.audits][-1] == ("system", ANN)
+
+
+async def test_refused_requests_of_strangers_keep_no_mail_from_the_owner(world: World) -> None:
+    """Mails about new keys are limited by the hour."""
+    for _ in range(world.config.mail.notices_per_hour + 1):
+        body = {"claimToken": NOBODYS, "email": ANN, "code": "000000"}
+        assert (await world.client.post("/api/v1/auth/claim/complete", json=body)).status == 400
+    await (await claimant(world)).claim(ANN)
+    assert len(await mails(world, ANN, "new_key")) == 1
+
+
+async def test_mails_about_new_keys_stop_at_their_limit_and_start_again_after_an_hour(world: World) -> None:
+    await world.services.keys.issue(ANN, world.agent)
+    most = world.config.mail.notices_per_hour
+    for number in range(most + 2):
+        made = await world.services.keys.issue(ANN, world.agent, scopes=(Scope.LIBRARY_READ,), name=f"{number}")
+        assert not isinstance(made, Refused)
+        await world.services.keys.revoke(made.key.id, world.agent)
+    assert len(await mails(world, ANN, "new_key")) == most
+    await world.pass_seconds(3_600)
+    await world.services.keys.issue(ANN, world.agent, scopes=(Scope.LIBRARY_READ,), name="later")
+    assert len(await mails(world, ANN, "new_key")) == most + 1
+
+
+async def test_a_session_that_has_ended_meanwhile_grants_no_key(world: World) -> None:
+    """Its request was let in before the owner ended all sessions and keys, and is decided afterwards."""
+    world.session(ANN)
+    [session] = [each for each in world.memory.sessions.values() if each.email == ANN]
+    await world.services.sessions.end_all(ANN, world.agent)
+    late = await world.services.keys.issue(ANN, world.agent, granted_by=ByAccount(session.id))
+    assert isinstance(late, Refused)
+    assert late.code is Code.UNAUTHORIZED
 
 
 async def test_the_mail_says_how_the_key_came_about(world: World) -> None:

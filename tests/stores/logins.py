@@ -1,7 +1,7 @@
 """Device logins through the stores: sends the authorizer's messages like its actor, and creates the rows they need."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from actors.credentials import Kind
 from actors.devices.messages import (
@@ -22,6 +22,7 @@ from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_of_keys
 from actors.sessions.messages import Session
+from actors.sessions.second_factor import Passkey
 from actors.values import AuditRecord, BatchId, Refused
 from storage.pool import Database
 from tests.stores.conftest import Stores
@@ -136,6 +137,25 @@ class Logins:
                 session.expires_ms,
             )
         )
+
+    async def end(self, number: int) -> None:
+        """End a session."""
+        below, session_id = self.stores.below, f"ses_{number}"
+        if not isinstance(below, Database):
+            below.sessions[session_id] = replace(below.sessions[session_id], revoked_ms=NOW)
+            return
+        await below.read(lambda c: c.execute("update sessions set revoked_ms = $2 where id = $1", session_id, NOW))
+
+    async def passkey(self, number: int, email: str) -> None:
+        passkey = Passkey(f"psk_{number}", email, hash_of(number, "c"), b"public", 0, "Laptop", NOW, NOW)
+        below = self.stores.below
+        if not isinstance(below, Database):
+            below.passkeys[passkey.id] = passkey
+            return
+        columns = ", ".join(f"${place + 1}" for place in range(len(fields(passkey))))
+        names = ", ".join(field.name for field in fields(passkey))
+        values = [getattr(passkey, field.name) for field in fields(passkey)]
+        await below.read(lambda c: c.execute(f"insert into passkeys ({names}) values ({columns})", *values))
 
     async def keys(self, *numbers: int) -> list[str]:
         """The prefixes of the existing keys among those of redeemed devices."""

@@ -38,6 +38,7 @@ from actors.quota.state import Decision as QuotaDecision
 from actors.quota.state import decide as decide_quota
 from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Scope, Tenant, Tier
 from tests.stores.conftest import Stores
+from tests.stores.logins import Logins
 
 NOW = 1_790_000_000_000
 RULES = KeyRules()
@@ -333,6 +334,31 @@ async def test_an_owner_revokes_only_scoped_keys_of_his_own(desk: Desk) -> None:
     assert [isinstance(answer, Kept) for answer in answers] == [False, False, True]
     found = await desk.stores.keys.resolve([hash_of(1), hash_of(2)])
     assert [found[hash_of(n)].key.revoked_ms for n in (1, 2)] == [None, NOW]
+
+
+async def test_a_session_grants_keys_until_it_ends(desk: Desk) -> None:
+    await Logins(desk.stores).settle(EMAIL)
+    granted, ended, foreign = (
+        Issue(scoped(number), EMAIL, audit(number), ByAccount(session))
+        for number, session in ((1, "ses_1"), (2, "ses_1"), (3, "ses_9"))
+    )
+    (kept,) = await desk.keys(granted)
+    assert isinstance(kept, Kept)
+    await Logins(desk.stores).end(1)
+    answers = await desk.keys(ended, foreign)
+    assert [getattr(answer, "code", None) for answer in answers] == [Code.UNAUTHORIZED] * 2
+
+
+async def test_an_account_with_a_passkey_takes_no_key_by_email(desk: Desk) -> None:
+    await Logins(desk.stores).settle(EMAIL)
+    await desk.keys(mint(1))
+    await desk.keys(start(1))
+    await Logins(desk.stores).passkey(1, EMAIL)
+    (refused,) = await desk.keys(complete(1))
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.FORBIDDEN
+    found = await desk.stores.keys.resolve([hash_of(1)])
+    assert (found[hash_of(1)].key.kind, found[hash_of(1)].email) == (Kind.ANONYMOUS, None)
 
 
 async def test_a_person_grants_what_his_account_holds_at_the_commit(desk: Desk) -> None:

@@ -104,14 +104,14 @@ ROWS = (
         path="/api/v1/auth/claim/complete",
         summary="Complete an email claim",
         description="Removes the expiry and lifetime cap of the key. The key itself does not change. Repeating a "
-        "successful request within 10 minutes returns the same response.",
+        "successful request within 10 minutes returns the same response. An account with a passkey takes no keys by email.",
         tag="Keys",
         handler=complete_claim,
         result=Usage,
         access=Access.PUBLIC,
         body=ClaimComplete,
         example={"claimToken": TOKEN, "email": "agent-owner@example.com", "code": "123456"},
-        codes=(Code.INVALID_CLAIM, Code.INVALID_CODE, Code.ALREADY_UPGRADED, Code.KEY_LIMIT),
+        codes=(Code.INVALID_CLAIM, Code.INVALID_CODE, Code.ALREADY_UPGRADED, Code.KEY_LIMIT, Code.FORBIDDEN),
         budget=Budget.CLAIM_COMPLETE,
     ),
 )
