@@ -61,6 +61,18 @@ async def booked(world: World, at: int = NEXT_WEEK) -> tuple[Browser, str]:
     return person, person.at.partition("?")[0]
 
 
+async def test_pages_drop_the_space_around_names(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/profile")
+    await person.press("save", name=" Example Tools\u00a0", website=f" {PROFILE['website']} ")
+    assert (person.status, person.at.partition("?")[0]) == (200, "/sponsor")
+    await person.open("/sponsor/campaigns/new")
+    await person.press("create", **CAMPAIGN | {"name": "Spring "})
+    assert person.at.startswith("/sponsor/campaigns/")
+    [campaign] = world.memory.campaigns.values()
+    assert campaign.name == "Spring"
+
+
 async def approve(world: World, campaign_path: str) -> None:
     campaign_id = campaign_path.rpartition("/")[2]
     told = await administrator(world).post(f"{ADMIN}/campaigns/{campaign_id}/review", {"decision": "approve"})
