@@ -107,9 +107,13 @@ class Budgets:
         return self._events.hit(limited_as(address), self.config.events.per_minute, self.clock.now_ms(), count)
 
     def more_events(self, address: str, count: int) -> Allowance:
-        """Count `count` more events of a request that was counted as one: all of them together, or none."""
+        """Count `count` more events of a request that was counted as one: all of them, or none and the request stays one,
+        because even a refused batch has been read and parsed."""
         self._events.give_back(limited_as(address), self.clock.now_ms())
-        return self.events(address, 1 + count)
+        allowance = self.events(address, 1 + count)
+        if not allowance.allowed:
+            self.events(address, 1)
+        return allowance
 
     def caps_events(self, address: str) -> bool:
         """Whether `take_events` limits this address."""
