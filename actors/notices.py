@@ -55,7 +55,7 @@ def notice(message_id: str, template: str, recipient: str, now_ms: int) -> Outbo
 def telling(
     message: OutboxMessage | None, ending: Ending, target_id: str, label: str, **facts: str
 ) -> list[OutboxMessage]:
-    """The notice with its facts; none if there is no notice. `target_id` is what its link ends, and `label` names that to
-    the reader."""
+    """The notice with its facts; none if there is no notice. `target_id` is what its link ends: an id, or the time of a
+    grant in milliseconds. `label` names that to the reader."""
     named: Mapping[str, str] = {"ends": ending.value, "target": target_id, "label": label, **facts}
     return [] if message is None else [replace(message, facts=json.dumps(named))]

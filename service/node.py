@@ -88,7 +88,8 @@ async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, 
         services, metrics = node.services, node.metrics
         nursery.start_soon(_mark_stopping, services.health, stop)
         app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
-        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy, Hsts.of(config.server))
+        hsts = Hsts.of(config.server)
+        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy, hsts, services.proxies)
         await server.serve(handlers(app, rejected), stop=stop, ready=lambda: ready(node, nursery))
         log.info("listeners are closed; draining actors")
         nursery.cancel_scope.cancel()

@@ -193,9 +193,10 @@ class KeyKeeper(Actor[Message, Answer]):
         audit = self._audit(agent, "admin.granted", "account", email)
         return await self.ask_for(GrantAdmin(email, audit, self._notice("new_administrator", email)), Membership)
 
-    async def revoke_admin(self, email: str, agent: Agent) -> Membership:
-        """Remove `email` from the administrators. Changes nothing if it is not one."""
-        return await self.ask_for(RevokeAdmin(email, self._audit(agent, "admin.revoked", "account", email)), Membership)
+    async def revoke_admin(self, email: str, agent: Agent, *, granted_ms: int | None = None) -> Membership:
+        """Remove `email` from the administrators. Changes nothing if it is not one, or not the one of `granted_ms`."""
+        audit = self._audit(agent, "admin.revoked", "account", email)
+        return await self.ask_for(RevokeAdmin(email, audit, granted_ms), Membership)
 
     async def bootstrap_admins(self, emails: Sequence[str], agent: Agent) -> Membership:
         """Make `emails` the administrators if there are none yet. Only the first node of a database does so."""

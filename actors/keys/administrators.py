@@ -34,7 +34,7 @@ class Administrators:
         return self._membership([grant.email] if self._appoint(grant.email, grant.audit, grant.notice) else [])
 
     def revoke(self, revoke: RevokeAdmin) -> Membership:
-        if revoke.email not in self:
+        if revoke.email not in self or revoke.granted_ms not in (None, self._granted_ms(revoke.email)):
             return self._membership([])
         self._granted.pop(revoke.email, None)
         if revoke.email in self._rows:
@@ -53,9 +53,14 @@ class Administrators:
         if email in self:
             return False
         self._granted[email] = self._now_ms
-        self._decision.outbox += telling(notice, Ending.ADMIN, email, email)
+        # The link in the mail ends this grant and no later one.
+        self._decision.outbox += telling(notice, Ending.ADMIN, str(self._now_ms), email)
         self._note(email, audit)
         return True
+
+    def _granted_ms(self, email: str) -> int:
+        """When an administrator became one."""
+        return self._granted[email] if email in self._granted else self._rows[email]
 
     def _note(self, email: str, audit: AuditRecord) -> None:
         """Audit a change. If the account exists, announce it so that every node drops its cached keys."""

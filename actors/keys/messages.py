@@ -164,10 +164,11 @@ class GrantAdmin:
 
 @dataclass(frozen=True, slots=True)
 class RevokeAdmin:
-    """Remove an email from the administrators."""
+    """Remove an email from the administrators. With `granted_ms`, only if it became one at that time."""
 
     email: str
     audit: AuditRecord
+    granted_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

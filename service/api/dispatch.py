@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 async def dispatch(services: Services, operation: Operation, request: Request, viewer: Caller | None = None) -> Answer:
     """Handle one request within `http.answer_seconds`. Raises nothing but cancellation.
 
-    `viewer` is the caller of a page. The page has authenticated it, and has its own limit, deadline and log line.
+    `viewer` is the caller of a page. The page has authenticated it, and has its own limit per address, deadline and log line.
     """
     if viewer is None:
         note(operation=operation.name)
@@ -160,10 +160,11 @@ class RequestPipeline:
                 return refused
         if operation.access is Access.PUBLIC:
             return None
-        if self._viewer is not None:
+        if self._viewer is not None and not (operation.changes and caller.signed_in is not None):
+            # The limit of pages per address covers what they show.
             return authorize(operation, caller)
         if caller.signed_in is not None:
-            # Browser sessions are limited per minute and do not use quota.
+            # Browser sessions are limited per minute, with the forms of their pages, and do not use quota.
             allowance = services.quota.pace(f"{caller.tenant_id} session", caller.tier)
             self._limits = allowance, None
             return too_fast(allowance) or authorize(operation, caller)

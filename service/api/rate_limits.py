@@ -35,6 +35,11 @@ def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mappin
     return [("ratelimit-policy", ", ".join(policies)), ("ratelimit", ", ".join(limits))]
 
 
+NETWORK_FACTOR = 5
+"""A network (IPv4 /24, IPv6 /48) adds at most so many times the events to a booking that one of its addresses may add.
+Whoever has an IPv6 /48 has 65,536 addresses by their /64."""
+
+
 @dataclass(slots=True)
 class Budgets:
     """Limits per client address, in memory. Each is divided by `nodes()`, the number of live nodes (ADR 0002)."""
@@ -45,6 +50,7 @@ class Budgets:
     _minutes: WindowLimiter = field(init=False)
     _events: WindowLimiter = field(init=False)
     _bookings: WindowLimiter = field(init=False)
+    _booking_networks: WindowLimiter = field(init=False)
     _pages: WindowLimiter = field(init=False)
     _unknown: WindowLimiter = field(init=False)
     _hours: WindowLimiter = field(init=False)
@@ -56,7 +62,8 @@ class Budgets:
     def __post_init__(self) -> None:
         minutes = (WindowLimiter(60, nodes=self.nodes) for _ in range(4))
         self._minutes, self._events, self._pages, self._unknown = minutes
-        self._hours, self._bookings = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
+        hours = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(3))
+        self._hours, self._bookings, self._booking_networks = hours
         self._minted, self._mailed = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
@@ -107,9 +114,13 @@ class Budgets:
         return self._events.hit(limited_as(address), self.config.events.per_minute, self.clock.now_ms(), count)
 
     def more_events(self, address: str, count: int) -> Allowance:
-        """Count `count` more events of a request that was counted as one: all of them together, or none."""
+        """Count `count` more events of a request that was counted as one: all of them, or none and the request stays one,
+        because even a refused batch has been read and parsed."""
         self._events.give_back(limited_as(address), self.clock.now_ms())
-        return self.events(address, 1 + count)
+        allowance = self.events(address, 1 + count)
+        if not allowance.allowed:
+            self.events(address, 1)
+        return allowance
 
     def caps_events(self, address: str) -> bool:
         """Whether `take_events` limits this address."""
@@ -119,12 +130,20 @@ class Budgets:
         """Count up to `count` events about one booking that are to be recorded. Returns how many may be."""
         if not self.caps_events(address):
             return count
-        limit = self.config.events.per_booking_per_hour
-        return self._bookings.take(f"{limited_as(address)} {booking_id}", limit, self.clock.now_ms(), count)
+        limit, now_ms = self.config.events.per_booking_per_hour, self.clock.now_ms()
+        of_address, of_network = _event_counters(address, booking_id)
+        room = self._bookings.take(of_address, limit, now_ms, count)
+        taken = self._booking_networks.take(of_network, NETWORK_FACTOR * limit, now_ms, room) if room else 0
+        if taken < room:
+            self._bookings.give_back(of_address, now_ms, room - taken)
+        return taken
 
     def return_events(self, address: str, booking_id: str, count: int = 1) -> None:
         """Give back what `take_events` counted for events that were not recorded."""
-        self._bookings.give_back(f"{limited_as(address)} {booking_id}", self.clock.now_ms(), count)
+        now_ms = self.clock.now_ms()
+        of_address, of_network = _event_counters(address, booking_id)
+        self._bookings.give_back(of_address, now_ms, count)
+        self._booking_networks.give_back(of_network, now_ms, count)
 
     def _per_hour(self, budget: Budget) -> int:
         match budget:
@@ -153,3 +172,8 @@ class Budgets:
         """
         device = self.config.device
         return device.starts_per_hour * -(-60 // device.interval_seconds)
+
+
+def _event_counters(address: str, booking_id: str) -> tuple[str, str]:
+    """The keys under which events about one booking are counted: of the address, and of its network."""
+    return f"{limited_as(address)} {booking_id}", f"{network_of(address)} {booking_id}"

@@ -68,6 +68,12 @@ def _extra(record: logging.LogRecord) -> Mapping[str, Any]:
     return {name: value for name, value in vars(record).items() if name not in STANDARD}
 
 
+def _field(name: str, value: object) -> str:
+    """`name=value`, in which a value cannot look like further fields."""
+    field = f"{name}={value}"
+    return f"{name}={json.dumps(str(value), ensure_ascii=False)}" if " " in field else field
+
+
 def _flat(text: str) -> str:
     """Escape unprintable characters, so that the text stays on one line."""
     safe = "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
@@ -101,13 +107,14 @@ class Lines(logging.Formatter):
 
 
 class TextLines(Lines):
-    """Time (UTC), level, logger and message, then name=value pairs. A traceback follows on separate lines."""
+    """Time (UTC), level, logger and message, then name=value pairs. Values with a space are quoted. A traceback follows on
+    separate lines."""
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {**self._always, **_extra(record)}
         if request_id.get():
             fields.setdefault("request_id", request_id.get())
-        words = [record.getMessage(), *[f"{name}={value}" for name, value in fields.items()]]
+        words = [record.getMessage(), *[_field(name, value) for name, value in fields.items()]]
         line = " ".join(words)
         if len(line) > LONGEST or not line.isprintable():
             line = " ".join(map(_flat, words))

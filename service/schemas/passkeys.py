@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.fields import Milliseconds, Strict, optional
-from service.schemas.texts import ONE_LINE
+from service.schemas.texts import NAME
 
 _BASE64URL = r"^[A-Za-z0-9_-]+$"
 
-PasskeyName = Annotated[str, Field(min_length=1, max_length=60), ONE_LINE]
+PasskeyName = Annotated[str, Field(min_length=1, max_length=60), NAME]
 CredentialId = Annotated[str, Field(min_length=1, max_length=1_364, pattern=_BASE64URL)]
 Bytes = Annotated[str, Field(min_length=1, max_length=16_384, pattern=_BASE64URL)]
 """A binary value in base64url without padding."""

@@ -24,6 +24,11 @@ _JOINING = r"\u200d\ufe0e\ufe0f"
 _BEYOND = r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 _INVISIBLE = re.compile(f"[{_UNSEEN}{_JOINING}{_BEYOND}]")
 """Format characters (category Cf) and Default_Ignorable_Code_Point of Unicode 15: most fonts show nothing for them."""
+_BLANK = re.compile(r"[\u2800\U00013441\U00013442\U00016fe4\U0001d159]")
+"""What leaves a blank: a braille cell without dots, blank signs of old scripts, a note without a head."""
+_SPACES = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+"""White space on a line other than the plain space."""
+_GAP = re.compile(rf"[{_SPACES}]|  ")
 _SHAPELESS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that Unicode classifies as letters or symbols, but that look blank."""
 
@@ -47,14 +52,20 @@ def one_line(value: str) -> str:
 
 
 def visible(value: str) -> str:
-    """Check the same, and that each character can be seen, so that no two names look the same."""
-    if _INVISIBLE.search(one_line(value)):
+    """Check the same, and that each character can be seen, and that words are separated by one plain space, so that no
+    two names look the same."""
+    if _INVISIBLE.search(one_line(value)) or _BLANK.search(value):
         raise ValueError("must not contain invisible characters")
+    if value != value.strip():
+        raise ValueError("must not begin or end with a space")
+    if _GAP.search(value):
+        raise ValueError("must have single plain spaces between words, and no other spaces")
     return value
 
 
 def pictured(value: str) -> str:
-    """Check the same, but allow what emoji are composed with: a selector after a symbol, and a joiner between two."""
+    """Check that a text is on one line, and that it has no invisible characters but those that emoji are composed with:
+    a selector after a symbol, and a joiner between two."""
     one_line(value)
     if not all(_composes(value, found.start()) for found in _INVISIBLE.finditer(value)):
         raise ValueError("must not contain invisible characters")
@@ -90,8 +101,9 @@ class Written:
 _NEVER = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u180e\u200b\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff"
 READABLE = Written(readable, rf"^[^{_NEVER}]*$")
 ONE_LINE = Written(one_line, rf"^[^{_NEVER}\t\n\u2028\u2029]*$")
-NAME = Written(visible, rf"^[^{_NEVER}\t\n\u2028\u2029{_UNSEEN}{_JOINING}]*$")
-"""For names of sponsors, campaigns, keys and slots, which people tell apart by reading them."""
+_SEEN = rf"[^ {_NEVER}\t\n\u2028\u2029{_UNSEEN}{_JOINING}{_SPACES}\u2800]"
+NAME = Written(visible, rf"^{_SEEN}+(?: {_SEEN}+)*$")
+"""For names of sponsors, campaigns, keys, slots and passkeys, which people tell apart by reading them."""
 SLOGAN = Written(pictured, rf"^[^{_NEVER}\t\n\u2028\u2029{_UNSEEN}]*$")
 """For the words of campaigns, in which phones write emoji."""
 

@@ -28,8 +28,14 @@ _TOP_LEVEL = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]+", re.ASCII)
 RAW = "/:@!$&()*+,;=?%"
 """Characters that are not escaped after the host, besides letters, digits and `-._~`. Single quotes are."""
 
-PRIVATE = ("localhost", "local", "internal", "arpa")
-"""Top-level names that lead to the visitor's own machine or network."""
+PRIVATE = frozenset(
+    {
+        *("localhost", "local", "internal", "arpa"),
+        *("corp", "home", "intranet", "lan", "private"),  # RFC 6762, appendix G
+        *("localdomain", "mail", "svc", "test"),
+    }
+)
+"""Top-level names that lead to the visitor's own machine or network: reserved for that, or used so and in no public DNS."""
 
 EAST_ASIAN = ("CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "BOPOMOFO", "HANGUL", "LATIN")
 """Scripts that may be mixed in one word."""

@@ -30,7 +30,8 @@ ENDING_MS = 30 * DAY_MS
 
 @dataclass(frozen=True, slots=True)
 class EndingLink:
-    """What a link in a mail to `email` ends: its id, and its name for the reader."""
+    """What a link in a mail to `email` ends: its id, for an administratorship the time of its grant in milliseconds; and its
+    name for the reader."""
 
     ending: Ending
     target_id: str
@@ -78,6 +79,8 @@ class Links:
             return None
         if not token.startswith(LINK_PREFIX) or now_ms >= until_ms:
             return None
+        if ending == Ending.ADMIN and not target_id.isdecimal():
+            return None  # of a previous version, and would end every grant
         return EndingLink(Ending(ending), target_id, label, email)
 
     def _url(self, page: Page, booking: Booking) -> str:

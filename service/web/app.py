@@ -78,7 +78,13 @@ def build_app(
     hot = FastPath(cast(App, app), services, operations)
     hsts = Hsts.of(services.config.server)
     return RequestMiddleware(
-        hot, metrics, services.refusal_log, services.entropy, hsts, lambda: services.health.stopping
+        hot,
+        metrics,
+        services.refusal_log,
+        services.entropy,
+        hsts,
+        services.proxies,
+        lambda: services.health.stopping,
     )
 
 

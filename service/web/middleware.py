@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from urllib.parse import quote
 
 import trio
 
@@ -17,9 +18,16 @@ from service.http.addresses import Network, is_in
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
+from service.observability.proxies import Proxies
 from service.observability.refusal_log import LEFT, RefusalLog
+from service.web.requests import headers_of
 
 log = logging.getLogger("service.access")
+
+PATH_CHARACTERS = 200
+"""The longest path in the access log, after percent-encoding."""
+_PLAIN = "/:@!$&'()*+,;=~"
+"""Characters of paths that are not encoded, besides letters, digits and `_.-`."""
 
 _REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 
@@ -76,9 +84,11 @@ class RequestMiddleware:
         refusals: RefusalLog,
         entropy: Entropy,
         hsts: Hsts,
+        proxies: Proxies,
         stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         self._hsts = hsts
+        self._proxies = proxies
         self._app = app
         self._stopping = stopping
         self._metrics = metrics
@@ -143,17 +153,23 @@ class RequestMiddleware:
     def _log(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
         if not log.isEnabledFor(logging.INFO):
             return
-        peer = (scope.get("client") or ("-", 0))[0]
         facts = {
             "status": status,
             "ms": round(seconds * 1000, 2),
             "operation": notes.operation or "-",
             "caller": notes.caller or "-",
             "refusal": notes.refusal or "-",
-            "client": notes.client or peer,
+            "client": notes.client or self._client(scope),
         }
-        # Queries may hold personal data, so only the path is logged.
-        log.handle(Line(log.name, f"{scope['method']} {scope['path'][:200]}", facts))
+        # Queries may hold personal data, so only the path is logged. It is encoded again: a decoded space would separate
+        # fields, and an escape in the client's own spelling could hide a key from `masked`.
+        path = quote(scope["path"][:PATH_CHARACTERS], safe=_PLAIN, errors="replace")[:PATH_CHARACTERS]
+        log.handle(Line(log.name, f"{scope['method']} {path}", facts))
+
+    def _client(self, scope: Scope) -> str:
+        """The client's address of a request that ended before it reached an operation or a page, which note it."""
+        peer = (scope.get("client") or ("-", 0))[0]
+        return self._proxies.client_of(peer, headers_of(scope))
 
 
 def _add_headers(message: Message, name: str) -> None:

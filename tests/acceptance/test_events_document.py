@@ -9,6 +9,7 @@ import httpx
 
 from actors.events.router import EventOutcome
 from service.api.operations.events import BATCH_BYTES, CRAWLERS, EVENT_BYTES
+from service.api.rate_limits import NETWORK_FACTOR
 from service.config.loading import load
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from tests.acceptance.prepared import REPOSITORY
@@ -55,6 +56,7 @@ def test_its_words_and_figures_are_those_of_the_code() -> None:
         f"| `events.per_booking_per_hour` | {events.per_booking_per_hour:,} |",
         f"`events.per_booking_per_hour` ({events.per_booking_per_hour})",
         f"at most {24 * events.per_booking_per_hour:,} events to a booking in a day",
+        f"most {24 * NETWORK_FACTOR * events.per_booking_per_hour:,}. Deduplication",
         f"| `events.mailbox` | {events.mailbox:,} |",
         f"`events.keep_days` ({events.keep_days})",
         ", ".join(f"`{word}`" for word in CRAWLERS[:-1]) + f" or `{CRAWLERS[-1]}`",

@@ -162,6 +162,7 @@ async def test_a_name_is_not_needed(ann: Browser, body: Any) -> None:
     [
         {"name": ""},
         {"name": " "},
+        {"name": " a"},
         {"name": "x" * 65},
         {"name": "a\nb"},
         {"name": "\u202eb"},

@@ -215,6 +215,7 @@ BAD_SLOTS = {
     "an offer that is over": {"offerEndsAt": NOON_MS},
     "another package": {"packageKind": "tiktok"},
     "a blank name": {"name": " "},
+    "a name with two spaces": {"name": "Left  top"},
     "an id with a space": {"id": "left top"},
     "yes for active": {"active": "yes"},
 }

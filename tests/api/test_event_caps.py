@@ -71,6 +71,53 @@ async def test_duplicates_do_not_count(three_an_hour: World) -> None:
     assert await reported(three_an_hour, 1) == ["capped"], "beyond the cap, the deduper is not asked"
 
 
+NETWORKS = {
+    "an IPv6 /48": ("2001:db8:7:{:x}::1", "2001:db8:8::1"),
+    "an IPv4 /24": ("192.0.2.{}", "192.0.3.1"),
+}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+async def test_the_addresses_of_a_network_add_five_times_as_much_as_one(three_an_hour: World, network: str) -> None:
+    address, elsewhere = NETWORKS[network]
+    outcomes = [
+        await reported(three_an_hour, *range(4 * at, 4 * at + 4), address=address.format(at)) for at in range(20)
+    ]
+    assert outcomes == [["recorded"] * 3 + ["capped"]] * 5 + [["capped"] * 4] * 15
+    assert counted(three_an_hour) == (15, 0)
+    answer = await three_an_hour.client.post(EVENTS, json=event(visitorId=uuid(900)), address=address.format(99))
+    assert (answer.words, answer.json, answer.header("x-event-dropped")) == ("200", {"recorded": False}, "capped")
+    assert await reported(three_an_hour, 901, address=address.format(99), booking_id="b") == ["recorded"]
+    assert await reported(three_an_hour, 902, address=elsewhere) == ["recorded"]
+    three_an_hour.clock.at_ms += HOUR_MS
+    assert await reported(three_an_hour, 903, address=address.format(99)) == ["recorded"]
+
+
+async def test_of_a_batch_a_network_records_what_it_has_room_for(three_an_hour: World) -> None:
+    events = [event(visitorId=uuid(number)) for number in range(2, 30)]
+    for at in range(4):
+        assert (await batched(three_an_hour, *events[3 * at :], address=f"192.0.2.{at}")).count("recorded") == 3
+    assert await reported(three_an_hour, 20, address="192.0.2.4") == ["recorded"]
+    assert await batched(three_an_hour, *events[20:], address="192.0.2.5") == ["recorded"] * 2 + ["capped"] * 6
+    assert counted(three_an_hour) == (15, 0)
+    again = [await batched(three_an_hour, *events[20:23], address=f"192.0.2.{at}") for at in (5, 6)]
+    assert again == [["capped"] * 3] * 2, "what the network refused is not counted for the address either"
+    assert await reported(three_an_hour, 26, address="198.18.0.1") == ["recorded"]
+
+
+async def test_duplicates_and_failures_do_not_use_up_a_network(three_an_hour: World) -> None:
+    await reported(three_an_hour, 1, address="192.0.2.1")
+    for at in range(2, 20):
+        assert await reported(three_an_hour, 1, address=f"192.0.2.{at}") == ["duplicate"]
+        assert (
+            await batched(three_an_hour, *[event(visitorId=uuid(1))] * 3, address=f"192.0.2.{at}") == ["duplicate"] * 3
+        )
+    assert [await reported(three_an_hour, at, address=f"192.0.2.{at}") for at in range(20, 36)] == [
+        *[["recorded"]] * 14,
+        *[["capped"]] * 2,
+    ]
+
+
 async def test_what_is_dropped_for_another_reason_does_not_count(three_an_hour: World) -> None:
     for headers in ({"User-Agent": "bot"}, {"Purpose": "prefetch"}):
         for number in range(5):

@@ -241,7 +241,7 @@ async def test_what_is_not_valid_counts_too(three_a_minute: World) -> None:
     assert statuses == [400, 400, 400, 429, 429]
 
 
-async def test_a_batch_counts_its_events_all_or_none() -> None:
+async def test_a_batch_counts_all_of_its_events_or_one() -> None:
     async with open_world(EVENTS__PER_MINUTE=10) as world:
         await stock(world)
 
@@ -249,10 +249,21 @@ async def test_a_batch_counts_its_events_all_or_none() -> None:
             events = [event(visitorId=uuid(number)) for number in range(count)]
             return (await world.client.post(BATCH, json={"events": events})).status
 
-        assert [await batch(count) for count in (7, 4, 11, 4, 3, 1)] == [200, 429, 429, 429, 200, 429]
+        assert [await batch(count) for count in (7, 4, 2, 1)] == [200, 429, 200, 429]
         assert counted(world) == (7, 0)
         world.clock.at_ms += 60_000
-        assert [await batch(count) for count in (11, 10, 1)] == [429, 200, 429]
+        assert [await batch(count) for count in (10, 1)] == [200, 429]
+
+
+async def test_a_batch_that_is_refused_counts_as_one_event() -> None:
+    async with open_world(EVENTS__PER_MINUTE=10) as world:
+        await stock(world)
+        batch = {"events": [event()] * 11}
+        statuses = [(await world.client.post(BATCH, json=batch)).status for _ in range(7)]
+        assert statuses == [429] * 7
+        assert await passed(world, READER, 10) == 3, "seven of ten are used up"
+        assert await passed(world, "203.0.113.8", 11) == 10
+        assert counted(world) == (1, 0)
 
 
 async def test_a_batch_that_is_too_much_is_not_charged_to_a_key() -> None:
@@ -264,7 +275,7 @@ async def test_a_batch_that_is_too_much_is_not_charged_to_a_key() -> None:
         assert refused.header("retry-after") == str(refused.json["retryAfter"]) == "60"
         await world.settled()
         assert world.tenant_of(key).lifetime_used == 0
-        assert (await world.client.post(BATCH, key, json={"events": [event()] * 10})).status == 200
+        assert (await world.client.post(BATCH, key, json={"events": [event()] * 9})).status == 200
         assert world.tenant_of(key).lifetime_used == 1
 
 

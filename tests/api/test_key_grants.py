@@ -244,8 +244,32 @@ async def test_a_new_administrator_is_told_and_can_give_it_up(world: World) -> N
     path = link_in(text)
     await opened(world, path)
     assert BOSS in world.memory.administrators
-    assert "You are no longer an administrator" in (await pressed(world, path)).body.decode()
+    assert "This administration has ended" in (await pressed(world, path)).body.decode()
     assert world.memory.administrators == {}
+
+
+async def test_the_link_of_a_grant_does_not_end_a_later_one(world: World) -> None:
+    keys = world.services.keys
+    await keys.grant_admin(BOSS, world.agent)
+    [first] = await mails(world, BOSS, "new_administrator")
+    await keys.revoke_admin(BOSS, world.agent)
+    world.clock.at_ms += SECOND_MS
+    await keys.grant_admin(BOSS, world.agent)
+    second, _ = await mails(world, BOSS, "new_administrator")
+    before = dict(world.memory.administrators)
+    for _ in range(2):
+        assert "This administration has ended" in (await pressed(world, link_in(first))).body.decode()
+        assert world.memory.administrators == before == {BOSS: world.now_ms}
+    assert (await pressed(world, link_in(second))).status == 200
+    assert world.memory.administrators == {}
+
+
+async def test_a_link_that_names_no_grant_is_not_valid(world: World) -> None:
+    await world.services.keys.grant_admin(BOSS, world.agent)
+    facts = {"ends": Ending.ADMIN.value, "target": BOSS, "label": BOSS}
+    path = world.services.links.ending_url(facts, BOSS, world.now_ms).removeprefix(world.services.base_url)
+    assert (await opened(world, path)).status == (await pressed(world, path)).status == 404
+    assert BOSS in world.memory.administrators
 
 
 async def test_a_link_works_for_thirty_days_and_for_what_it_names_only(world: World) -> None:

@@ -11,7 +11,7 @@ from actors.mailbox import request_id
 from service.observability.logs import JsonLines, Line, TextLines, set_up
 from tests.api.browsers import Browser
 from tests.api.callers import OUR_PAGE, cookie
-from tests.api.world import World
+from tests.api.world import World, open_world
 
 FORMS = {"text": TextLines, "json": JsonLines}
 
@@ -86,6 +86,47 @@ async def test_a_client_cannot_forge_a_line_or_move_the_cursor(world: World, log
     assert len(log.getvalue().split("\n")) == len(lines(log)) + 1 + _others(log)
     [line] = lines(log)
     assert line.isprintable()
+
+
+async def test_a_client_cannot_forge_fields_of_its_line(world: World, log: io.StringIO) -> None:
+    for target in ("/x%20status=200%20client=6.6.6.6", "/x%2520status=200", "/%22x%20status=200%22", "/static/a%20b"):
+        await world.client.get(target)
+    assert "GET /x%20status=200%20client=6.6.6.6" in log.getvalue()
+    for line in lines(log):
+        assert not re.search(r"[\s\"]status=200|[\s\"]client=6", line)
+        assert "404" in line
+
+
+def test_a_value_with_a_space_is_quoted_in_text() -> None:
+    facts = {"status": 404, "client": '6.6.6.6" status=200', "operation": "a b", "caller": "-"}
+    line = TextLines().format(Line("service.access", "GET /", facts))
+    assert line.endswith('GET / status=404 client="6.6.6.6\\" status=200" operation="a b" caller=-')
+
+
+UNROUTED = {
+    "an unknown path": ("GET", "/nowhere", b""),
+    "an unknown API path": ("GET", "/api/v1/nowhere", b""),
+    "another method": ("DELETE", "/api/v1/bots", b""),
+    "a body that is too large": ("POST", "/api/v1/auth/claim", b"x" * 20_000),
+    "a preflight": ("OPTIONS", "/api/v1/bots", b""),
+    "a document": ("GET", "/openapi.json", b""),
+    "a missing static file": ("GET", "/static/nothing.css", b""),
+    "an operation": ("GET", "/api/v1/bots", b""),
+    "a page": ("GET", "/", b""),
+}
+
+
+@pytest.mark.parametrize("what", UNROUTED)
+async def test_every_line_names_the_client_behind_a_trusted_proxy(what: str, caplog: pytest.LogCaptureFixture) -> None:
+    method, target, body = UNROUTED[what]
+    caplog.set_level("INFO", "service.access")
+    async with open_world(SERVER__TRUSTED_PROXIES="10.0.0.0/8") as world:
+        headers = [("X-Forwarded-For", "192.0.2.77"), ("X-Forwarded-For", "198.51.100.1, 10.9.9.9")]
+        await world.client.request(method, target, headers=headers, body=body, address="10.0.0.9")
+        await world.client.request(method, target, headers=headers, body=body, address="192.0.2.9")
+    behind, spoofed = [vars(record)["client"] for record in caplog.records if record.name == "service.access"]
+    assert behind == "198.51.100.1"
+    assert spoofed == "192.0.2.9", "nobody else may name a client"
 
 
 def _others(log: io.StringIO) -> int:

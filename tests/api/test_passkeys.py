@@ -412,7 +412,7 @@ async def test_the_list_has_the_names_and_what_the_session_may_do(world: World) 
     assert "confirmedUntil" not in listed
 
 
-NAMES = [("x", 200), ("x" * 60, 200), ("", 400), ("x" * 61, 400), ("a\nb", 400), (" ", 400)]
+NAMES = [("x", 200), ("x" * 60, 200), ("", 400), ("x" * 61, 400), ("a\nb", 400), (" ", 400), ("x ", 400)]
 
 
 @pytest.mark.parametrize(("name", "status"), NAMES)

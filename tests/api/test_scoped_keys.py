@@ -164,6 +164,7 @@ WRONG = {
     "no name": {"scopes": ["library:read"]},
     "an empty name": {"name": "", "scopes": ["library:read"]},
     "a blank name": {"name": " \u00a0 ", "scopes": ["library:read"]},
+    "a name with a space behind it": {"name": "a\u00a0", "scopes": ["library:read"]},
     "a long name": {"name": "x" * 65, "scopes": ["library:read"]},
     "a name of two lines": {"name": "a\nb", "scopes": ["library:read"]},
     "a name with a separator of lines": {"name": "a\u2028b", "scopes": ["library:read"]},

@@ -71,6 +71,7 @@ BAD_CAMPAIGNS = {
     "null for a text": CAMPAIGN | {"cta": None},
     "an empty name": CAMPAIGN | {"name": ""},
     "a blank name": CAMPAIGN | {"name": "   "},
+    "a name with a space behind it": CAMPAIGN | {"name": "Spring "},
     "a long name": CAMPAIGN | {"name": "n" * 81},
     "a long headline": CAMPAIGN | {"headline": "n" * 56},
     "a long body": CAMPAIGN | {"body": "n" * 141},

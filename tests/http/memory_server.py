@@ -13,6 +13,7 @@ from service.http.engine import Engine
 from service.http.limits import ServingLimits
 from service.http.transports import StreamTransport
 from service.observability.metrics import Metrics
+from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
 from service.web.error_responses import handlers, reject
 from service.web.middleware import NO_HSTS, RequestMiddleware
@@ -201,11 +202,11 @@ async def open_memory_server(
     """Serve `app` behind the request middleware, over streams in memory."""
     metrics, entropy = Metrics(), SeededEntropy()
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
-    refusal_log = RefusalLog(clock, "n1", lambda: IDLE)
+    refusal_log, proxies = RefusalLog(clock, "n1", lambda: IDLE), Proxies((), clock)
     engine = Engine(
         handlers(
-            RequestMiddleware(app, metrics, refusal_log, entropy, NO_HSTS),
-            RequestMiddleware(reject, metrics, refusal_log, entropy, NO_HSTS),
+            RequestMiddleware(app, metrics, refusal_log, entropy, NO_HSTS, proxies),
+            RequestMiddleware(reject, metrics, refusal_log, entropy, NO_HSTS, proxies),
         ),
         limits,
         clock,

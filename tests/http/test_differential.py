@@ -112,7 +112,10 @@ async def under_ours(app: App, stream: Any, world: World) -> None:
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     services = world.services
     engine = Engine(
-        handlers(app, RequestMiddleware(reject, world.metrics, services.refusal_log, services.entropy, NO_HSTS)),
+        handlers(
+            app,
+            RequestMiddleware(reject, world.metrics, services.refusal_log, services.entropy, NO_HSTS, services.proxies),
+        ),
         LIMITS,
         clock,
     )

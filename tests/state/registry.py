@@ -124,8 +124,8 @@ class Registry:
     def grant_admin(self, email: str = ANN) -> GrantAdmin:
         return GrantAdmin(email, self.audit("admin.granted", email))
 
-    def revoke_admin(self, email: str = ANN) -> RevokeAdmin:
-        return RevokeAdmin(email, self.audit("admin.revoked", email))
+    def revoke_admin(self, email: str = ANN, granted_ms: int | None = None) -> RevokeAdmin:
+        return RevokeAdmin(email, self.audit("admin.revoked", email), granted_ms)
 
     def bootstrap(self, *emails: str) -> BootstrapAdmins:
         return BootstrapAdmins(emails, tuple(self.audit("admin.granted", email) for email in emails))

@@ -39,6 +39,19 @@ def test_an_administrator_is_removed_once(registry: Registry) -> None:
     assert actions(registry)[2:] == [("admin.revoked", ANN), ("admin.revoked", BOB)]
 
 
+def test_a_removal_for_one_grant_leaves_others(registry: Registry) -> None:
+    registry.act(registry.grant_admin())
+    registry.pass_ms(SECOND)
+    assert registry.one(registry.revoke_admin(granted_ms=NOON + SECOND)) == Membership((), 1)
+    assert registry.last.audits == []
+    assert registry.one(registry.revoke_admin(granted_ms=NOON)) == Membership((ANN,), 0)
+    answers = registry.act(
+        registry.grant_admin(), registry.revoke_admin(granted_ms=NOON), registry.revoke_admin(granted_ms=NOON + SECOND)
+    )
+    assert answers == [Membership((ANN,), 1), Membership((), 1), Membership((ANN,), 0)]
+    assert registry.administrators == {}
+
+
 def test_who_is_none_is_not_removed(registry: Registry) -> None:
     registry.act(registry.grant_admin())
     assert registry.one(registry.revoke_admin(BOB)) == Membership((), 1)

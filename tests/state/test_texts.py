@@ -1,5 +1,6 @@
 """Texts that people write: which characters names and slogans refuse, and which words mix alphabets."""
 
+import re
 import sys
 import unicodedata
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from service.schemas.campaigns import Copy, Headline, LogoText
+from service.schemas.campaigns import CampaignName, Copy, Headline, LogoText
 from service.schemas.keys import ScopedKeyRequest
 from service.schemas.mixed_scripts import mixed_words
+from service.schemas.passkeys import PasskeyName
 from service.schemas.slots import SlotName
 from service.schemas.sponsors import BrandName
 from service.schemas.texts import pictured, visible
@@ -72,7 +74,8 @@ def test_letters_marks_and_symbols_of_all_scripts_can_be_seen() -> None:
     refused = {
         hex(code) for code in range(0x21, sys.maxunicode) if unicodedata.category(chr(code))[0] in "LNPS" and _bad(code)
     }
-    assert refused == {hex(code) for code in (0x115F, 0x1160, 0x3164, 0xFFA0)}
+    blank = (0x115F, 0x1160, 0x2800, 0x3164, 0xFFA0, 0x13441, 0x13442, 0x1D159)
+    assert refused == {hex(code) for code in blank if unicodedata.category(chr(code))[0] in "LNPS"}
 
 
 def _bad(code: int) -> bool:
@@ -86,7 +89,7 @@ def _bad(code: int) -> bool:
 def test_names_and_slogans_of_all_scripts_are_accepted(type_: Any) -> None:
     adapter: TypeAdapter[str] = TypeAdapter(type_)
     for name in NAMES:
-        assert adapter.validate_python(name[:3]) == name[:3]
+        assert adapter.validate_python(name[:3].strip()) == name[:3].strip()
     for name in NOT_NAMES[:2]:
         with pytest.raises(ValidationError, match="invisible"):
             adapter.validate_python(name)
@@ -96,6 +99,41 @@ def test_names_and_slogans_of_all_scripts_are_accepted(type_: Any) -> None:
 def test_names_of_keys_refuse_what_cannot_be_seen(name: str) -> None:
     with pytest.raises(ValidationError, match="must not contain"):
         ScopedKeyRequest.model_validate({"name": name, "scopes": ["library:read"]})
+
+
+SPACES = [chr(code) for code in range(sys.maxunicode) if chr(code).isspace()]
+SAME_LOOKS = (*(f"Acme{space}" for space in SPACES), *(f"{space}Acme" for space in SPACES))
+GAPS = (*(f"Ac{space}me" for space in SPACES if space != " "), "Ac  me", "Ac\u2800me", "Acme\u2800", "Ac\U00016fe4me")
+
+
+@pytest.mark.parametrize("type_", [BrandName, CampaignName, SlotName, PasskeyName])
+def test_names_have_single_plain_spaces_between_words(type_: Any) -> None:
+    adapter: TypeAdapter[str] = TypeAdapter(type_)
+    pattern = re.compile(adapter.json_schema()["pattern"].removesuffix("$") + r"\Z")
+    for name in ("Acme", "Ac me", "Acme & Sons of Ohio", "東京 コーヒー"):
+        assert adapter.validate_python(name) == name
+        assert pattern.search(name)
+    for name in (*SAME_LOOKS, *GAPS):
+        with pytest.raises(ValidationError):
+            adapter.validate_python(name)
+        astral = max(name) > "\uffff"
+        assert astral or not pattern.search(name), "the document tells clients the rule"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Acme ", "must not begin or end with a space"),
+        ("\u00a0Acme", "must not begin or end with a space"),
+        ("Ac  me", "must have single plain spaces between words"),
+        ("Ac\u00a0me", "must have single plain spaces between words"),
+        ("Ac\u2800me", "must not contain invisible characters"),
+    ],
+    ids=ascii,
+)
+def test_the_refusal_of_a_name_says_which_space_is_wrong(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        visible(name)
 
 
 @pytest.mark.parametrize(

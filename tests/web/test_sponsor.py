@@ -1,6 +1,7 @@
 """The sponsor's pages, used by links and forms without scripts."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -24,7 +25,7 @@ from tests.api.sponsors import (
 from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
 from tests.snapshots.rows import hold, slot, week
-from tests.web.browser import Browser
+from tests.web.browser import FORM, Browser
 
 SPONSOR = "sponsor@example.com"
 BRAND = {name: CAMPAIGN[name] for name in ("headline", "body")} | PROFILE
@@ -59,6 +60,48 @@ async def booked(world: World, at: int = NEXT_WEEK) -> tuple[Browser, str]:
     await person.press("reserve")
     assert person.status == 200, person.text
     return person, person.at.partition("?")[0]
+
+
+async def test_forms_are_paced_per_account_from_all_addresses_and_use_no_quota() -> None:
+    async with open_world(TIERS__CLAIMED__PER_MINUTE=3) as world:
+        people = [browser(world), browser(world)]
+        headers = [{"cookie": f"__Host-session={each.token}", "sec-fetch-site": "same-origin"} for each in people]
+
+        async def save(number: int) -> int:
+            body = urlencode({"do": "save"} | PROFILE | {"name": f"Name {number}"}).encode()
+            address = f"2001:db8:0:{number}::1"
+            sent = {**headers[number % 2], "content-type": FORM}
+            return (await world.client.post("/sponsor/profile", headers=sent, body=body, address=address)).status
+
+        assert [await save(number) for number in range(5)] == [303, 303, 303, 429, 429]
+        [profile] = world.memory.sponsors.values()
+        assert profile.name == "Name 2"
+        limited = await world.client.request(
+            "PATCH", "/api/v1/sponsors/profile", headers=headers[0], json=PROFILE, address="192.0.2.9"
+        )
+        assert limited.words == "429 rate_limited", "the sessions of an account have one limit"
+        for _ in range(5):
+            await people[0].open("/sponsor/profile")
+            assert people[0].status == 200, "what pages show is limited per address"
+        await people[0].press("save", **PROFILE)
+        assert people[0].status == 429
+        assert "Too many requests" in people[0].text
+        assert await Browser(world, world.session("other@example.com")).open("/sponsor/profile")
+        assert all(tenant.month_used == 0 for tenant in world.memory.tenants.values())
+        world.clock.at_ms += MINUTE_MS
+        assert await save(6) == 303
+
+
+async def test_pages_drop_the_space_around_names(world: World) -> None:
+    person = browser(world)
+    await person.open("/sponsor/profile")
+    await person.press("save", name=" Example Tools\u00a0", website=f" {PROFILE['website']} ")
+    assert (person.status, person.at.partition("?")[0]) == (200, "/sponsor")
+    await person.open("/sponsor/campaigns/new")
+    await person.press("create", **CAMPAIGN | {"name": "Spring "})
+    assert person.at.startswith("/sponsor/campaigns/")
+    [campaign] = world.memory.campaigns.values()
+    assert campaign.name == "Spring"
 
 
 async def approve(world: World, campaign_path: str) -> None:

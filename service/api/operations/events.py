@@ -189,8 +189,8 @@ ROWS = (
             "An event counts once per booking, kind, visitor and UTC day. `recorded: true` is returned at most once, "
             "after the event is committed. With `recorded: false`, the header `X-Event-Dropped` gives the reason: "
             "`duplicate` (already counted, even if the first response was lost), `inactive` (the placement is not "
-            "live), `crawler` or `prefetch` (no visitor saw it), or `capped` (this client address has added as many events "
-            "to the booking as it may in an hour). The body is JSON with any content type, so "
+            "live), `crawler` or `prefetch` (no visitor saw it), or `capped` (this client address or its network "
+            "has added as many events to the booking as it may in an hour). The body is JSON with any content type, so "
             "`navigator.sendBeacon(url, text)` needs no preflight. Cookies are ignored."
         ),
         handler=record_event,

@@ -64,7 +64,7 @@ async def start(request: PageRequest) -> SeeOther | FormError:
 
 async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
     form = request.form
-    body: dict[str, Any] = {name: form.get(name, "") for name in (*fields, "slotId", "idempotencyKey")}
+    body: dict[str, Any] = {name: form.get(name, "").strip() for name in (*fields, "slotId", "idempotencyKey")}
     result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
     if result.refused is not None:
         return FormError(result.refused)

@@ -46,8 +46,8 @@ def _moving(move: CampaignMove) -> Act:
 
 
 def _typed(request: PageRequest) -> dict[str, str]:
-    """The fields as typed; the operation validates them."""
-    return {name: request.form.get(name, "") for name in FIELDS}
+    """The fields as typed, without surrounding space; the operation validates them."""
+    return {name: request.form.get(name, "").strip() for name in FIELDS}
 
 
 PAGES = (

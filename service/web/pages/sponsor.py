@@ -51,7 +51,7 @@ async def profile(request: PageRequest) -> Template:
 
 
 async def save_profile(request: PageRequest) -> SeeOther | FormError:
-    body = {name: request.form.get(name, "") for name in ("name", "website")}
+    body = {name: request.form.get(name, "").strip() for name in ("name", "website")}
     result = await request.ask("saveProfile", body=body)
     return result.see_other("/sponsor", "profile_saved")
 
