@@ -16,6 +16,10 @@ from service.http.transports import ConnectionLost, Transport, TransportTimeout,
 BODY_BYTES = 64 * 1024
 """Maximum size of one read of a body."""
 
+JOINED = 32 * 1024
+"""Maximum size of a body that is joined with the head. Joining makes a copy, and many responses to slow readers may share a
+larger body."""
+
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _LINES = {status.value: b"HTTP/1.1 %d %b\r\n" % (status, status.phrase.encode()) for status in HTTPStatus}
 
@@ -82,13 +86,16 @@ class RequestResponseCycle(Exchange):
     async def _write(self, start: Message, content: bytes, more: bool) -> bool:
         if self._started:
             data = self._framed(content, more)
-        else:
-            data = self._first_bytes(start, content, more)
-            self._started = True
-        return not data or await self._try_send(data)
+            return not data or await self._try_send(data)
+        head = self._response_head(start, content, more)
+        body = self._framed(content, more)
+        self._started = True
+        if len(body) <= JOINED:
+            return await self._try_send(head + body)
+        return await self._try_send(head) and await self._try_send(body)
 
-    def _first_bytes(self, start: Message, content: bytes, more: bool) -> bytes:
-        """The response's head and the first part of its body."""
+    def _response_head(self, start: Message, content: bytes, more: bool) -> bytes:
+        """The response's head, for this first part of its body."""
         status: int = start["status"]
         parts = [_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
         length: bytes | None = None
@@ -131,7 +138,7 @@ class RequestResponseCycle(Exchange):
         head = b"".join(parts)
         if head.count(b"\n") != lines or head.count(b"\r") != lines:
             raise ValueError("a header of the response holds a line break, which could start another response")
-        return b"%b\r\n%b" % (head, self._framed(content, more))
+        return head + b"\r\n"
 
     def _framed(self, content: bytes, more: bool) -> bytes:
         """A part of the body with its framing."""

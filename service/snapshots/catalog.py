@@ -14,6 +14,7 @@ from actors.mailbox import answer_due
 from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
 from service.snapshots.shelves import Building, CatalogSnapshot, Item, Page, Position
+from service.snapshots.turns import Searcher
 
 SEARCH_CHARACTERS = 200
 """Maximum length of `q` (ADR 0015)."""
@@ -22,8 +23,8 @@ SEARCH_CHARACTERS = 200
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
     """Limits of the catalog. `searches` run at once, one of each caller; `search_waiters` may wait, `waiters_per_caller` of
-    each caller, and further ones are refused. A search fails after `search_seconds`, which include the wait. At most
-    `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
+    each caller, and further ones are refused. One network has at most half of both. A search fails after `search_seconds`,
+    which include the wait. At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
 
     check_seconds: float = 0.5
     searches: int = 4
@@ -84,16 +85,16 @@ class Catalog(SnapshotFollower):
                 del self._first_pages[next(iter(self._first_pages))]
         return item
 
-    async def search(self, kind: Kind, q: str, limit: int, caller: str, *, seconds: float = inf) -> Page:
+    async def search(self, kind: Kind, q: str, limit: int, searcher: Searcher, *, seconds: float = inf) -> Page:
         """At most `limit` entries that match `q`, best first, or a remembered result. Raises `CallerBusy`, `Overloaded`,
         `StorageUnavailable`, or `trio.TooSlowError` if the search runs longer than `seconds`, after `search_seconds` or at
-        the request's deadline. `caller` names who shares one turn to search."""
+        the request's deadline. The `searcher` names who shares one turn to search, and its network."""
         assert len(q) <= SEARCH_CHARACTERS, "the handler must refuse a longer q"
         remembered, key = self._remembered, (kind, q, limit)
         slugs = remembered.pop(key, None)
         if slugs is None:
             with trio.fail_at(min(trio.current_time() + self._limits.search_seconds, answer_due.get())):
-                slugs = await self._search(kind, q, limit, caller, seconds)
+                slugs = await self._search(kind, q, limit, searcher, seconds)
         else:
             await trio.lowlevel.checkpoint()
         remembered[key] = slugs
@@ -101,9 +102,9 @@ class Catalog(SnapshotFollower):
             del remembered[next(iter(remembered))]
         return self.snapshot.pick(kind, slugs)
 
-    async def _search(self, kind: Kind, q: str, limit: int, caller: str, seconds: float) -> tuple[str, ...]:
+    async def _search(self, kind: Kind, q: str, limit: int, searcher: Searcher, seconds: float) -> tuple[str, ...]:
         seconds = min(seconds, self._limits.search_seconds)
-        found = tuple(await self._store.search(kind, q, limit, room=self._turns.turn(caller), seconds=seconds))
+        found = tuple(await self._store.search(kind, q, limit, room=self._turns.turn(searcher), seconds=seconds))
         self._searches += 1
         return found
 

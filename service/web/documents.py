@@ -1,28 +1,33 @@
 """The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon.
 
-They have no rate limit, because each costs less than a page that is refused: the large ones are rendered once.
+The large ones, OpenAPI and its reference, are rendered once, and all responses share their bytes. They count as pages for
+the limit of an address. The others have no limit, because each costs less than a page that is refused.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from quart import Response, abort, render_template, request
 
 from service.api.context import Services
 from service.api.cookies import cookie_name
+from service.api.errors import too_fast
 from service.api.openapi import Described
+from service.http.asgi import Scope
 from service.observability.metrics import CONTENT_TYPE, Metrics
 from service.web.embed import Embed
 from service.web.page_pipeline import PAGE_HEADERS
-from service.web.page_views import response_of
+from service.web.page_views import refusal_response, response_of
 from service.web.reference import chapters
+from service.web.requests import headers_of, request_of
 
 DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js")
 """The paths of the documents. All are public."""
 
+View = Callable[[], Awaitable[Response]]
 
-def document_views(
-    services: Services, described: Described, metrics: Metrics
-) -> dict[str, Callable[[], Awaitable[Response]]]:
+
+def document_views(services: Services, described: Described, metrics: Metrics) -> dict[str, View]:
     """The view of each document by its path."""
 
     async def openapi() -> Response:
@@ -57,5 +62,18 @@ def document_views(
     async def embed() -> Response:
         return response_of(script.answer(request.headers.get("if-none-match")))
 
-    views = (openapi, scrape, docs, favicon, embed)
+    views = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed)
     return dict(zip(DOCUMENTS, views, strict=True))
+
+
+def _counted(services: Services, view: View) -> View:
+    """The view of a large document, which counts as a page."""
+
+    async def counted() -> Response:
+        scope = cast(Scope, request.scope)
+        headers = headers_of(scope)
+        client = request_of(scope, headers, {}, b"", services.proxies).client
+        refused = too_fast(services.budgets.page(client))
+        return await view() if refused is None else await refusal_response(services, refused, headers)
+
+    return counted

@@ -100,6 +100,8 @@ def watched(data_dir: Path, certificate: Certificate, settings: Mapping[str, obj
         "database.connections": DATABASE_CONNECTIONS,
         # Attacks hold more connections than one address may, and the probe reports more events.
         "events.exempt_networks": "127.0.0.0/8",
+        # Slow readers hold many responses of a large document.
+        "pages.per_minute": 1_000_000,
         **tls,
         **settings,
     }

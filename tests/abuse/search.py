@@ -1,9 +1,10 @@
-"""An attack on search: one address with many anonymous keys asks for what costs the database most."""
+"""An attack on search: many addresses of one network, with many anonymous keys, ask for what costs the database most."""
 
 import json
 import random
 import subprocess
 import sys
+from itertools import cycle
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -16,10 +17,13 @@ from tests.abuse.probe import VISITOR, Errand
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import Settings, command
 
-KEYS, CONNECTIONS = 10, 20
+KEYS, CONNECTIONS = 10, 40
+ADDRESSES = [f"127.0.1.{number}" for number in range(1, 21)]
+"""The attacker's addresses, in another network (/24) than the probe's."""
 SEARCHED: Settings = {
     "database.connections": 8,
     # The probe searches without a key, from one address and several connections; the attacker is held by fairness alone.
+    # It has more connections than its network has places, and each of its addresses has fewer than it may.
     "keyless.per_minute": 1_000_000,
     "catalog.waiters_per_caller": 8,
     "mint.per_hour": 1_000,
@@ -48,11 +52,12 @@ def import_large_catalog(node: Watched, entries: int, place: Path) -> None:
 
 
 async def search_hog(ground: Ground) -> None:
-    """20 connections with 10 anonymous keys of one address, which search for excluded phrases without a pause."""
+    """40 connections from 20 addresses of one network, with 10 keys, search for excluded phrases without a pause."""
+    addresses = cycle(ADDRESSES)
     keys = [await _minted(ground) for _ in range(KEYS)]
 
     async def one(ground: Ground) -> None:
-        async with ground.connection() as stream:
+        async with ground.connection(source=next(addresses)) as stream:
             while True:
                 query = urlencode({"q": _excluded_phrases(), "limit": 100})
                 key = f"authorization: Bearer {random.choice(keys)}\r\n".encode()

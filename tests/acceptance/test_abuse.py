@@ -71,7 +71,7 @@ def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched
 
 
 @repeats("tests/api/test_quota.py")
-def test_one_address_with_many_keys_does_not_keep_search_from_others(
+def test_one_network_with_many_addresses_and_keys_does_not_keep_search_from_others(
     new_data_dir: Callable[[str], Path], certificate: Certificate, tmp_path: Path
 ) -> None:
     with watched(new_data_dir("searched"), certificate, {**IMPATIENT, **SEARCHED}) as node:

@@ -1,8 +1,9 @@
 """Every wait for a client has a time limit, over streams and over real sockets. Virtual time."""
 
 import socket
+import tracemalloc
 from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from ipaddress import ip_network
 
@@ -163,6 +164,23 @@ async def test_a_reader_that_does_not_read_is_dropped(kind: str) -> None:
         await trio.sleep(10 + TICK_SECONDS)
         await wait_all_tasks_blocked()
         assert gone == ["http.disconnect"]
+
+
+async def test_readers_that_do_not_read_share_the_bytes_of_a_large_body() -> None:
+    size, readers = 1_000_000, 8
+    app = page(size)
+    tracemalloc.start()
+    try:
+        async with AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(connected(app, "socket", small=True)) for _ in range(readers)]
+            before, _ = tracemalloc.get_traced_memory()
+            for client in clients:
+                await client.send(GET)
+            await wait_all_tasks_blocked()
+            after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < size
 
 
 async def test_a_reader_that_reads_too_slowly_is_dropped_too() -> None:

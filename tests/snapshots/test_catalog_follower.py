@@ -13,13 +13,14 @@ from actors.supervision import running
 from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits
 from service.snapshots.shelves import Position
+from service.snapshots.turns import Searcher
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from tests.fakes import Script
 from tests.snapshots.entries import bot, of_bots
 
 AWAY = StorageUnavailable("nobody is there")
-ANN = "203.0.113.7"
+ANN = Searcher("203.0.113.7", "203.0.113.0/24")
 
 
 class World:

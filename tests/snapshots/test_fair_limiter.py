@@ -8,7 +8,13 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.values import Overloaded
-from service.snapshots.fair_limiter import CallerBusy, FairLimiter
+from service.snapshots.fair_limiter import FairLimiter
+from service.snapshots.turns import CallerBusy, Searcher
+
+
+def alone(caller: str) -> Searcher:
+    """A caller with a network of its own."""
+    return Searcher(caller, f"network of {caller}")
 
 
 class World:
@@ -21,7 +27,7 @@ class World:
         self.most_running = 0
 
     async def work(self, caller: str, seconds: float = 1.0) -> None:
-        async with self.limiter.turn(caller):
+        async with self.limiter.turn(alone(caller)):
             self.begun.append(caller)
             self.running[caller] += 1
             self.most_running = max(self.most_running, self.running.total())
@@ -60,16 +66,16 @@ async def test_a_caller_who_has_just_had_a_turn_waits_for_one_who_came_later(aut
 
 
 async def test_each_caller_and_all_together_wait_in_bounded_number(autojump_clock: MockClock) -> None:
-    world = World(waiters=3, waiters_per_caller=2)
+    world = World(waiters=4, waiters_per_caller=2)
     async with trio.open_nursery() as nursery:
-        for caller in "aaab":
+        for caller in "aaabb":
             nursery.start_soon(world.work, caller)
             await wait_all_tasks_blocked()
         with pytest.raises(CallerBusy):
             await world.work("a")
         with pytest.raises(Overloaded):
             await world.work("c")
-        assert repr(world.limiter) == "<FairLimiter 1 of 1 running, 3 waiting>"
+        assert repr(world.limiter) == "<FairLimiter 1 of 1 running, 4 waiting>"
     assert world.limiter.waiting == 0
     await world.work("c")
 
@@ -95,7 +101,7 @@ async def test_a_turn_that_is_given_to_a_cancelled_wait_goes_on_to_the_next(auto
         with scope:
             await world.work("b")
 
-    async with trio.open_nursery() as nursery, world.limiter.turn("a"):
+    async with trio.open_nursery() as nursery, world.limiter.turn(alone("a")):
         nursery.start_soon(cancelled)
         await wait_all_tasks_blocked()
         nursery.start_soon(world.work, "c")
@@ -109,7 +115,8 @@ async def test_a_turn_that_is_given_to_a_cancelled_wait_goes_on_to_the_next(auto
 @pytest.mark.parametrize("seed", range(20))
 async def test_under_any_load_turns_are_bounded_and_all_are_given_back(autojump_clock: MockClock, seed: int) -> None:
     random_ = random.Random(seed)
-    world = World(most=random_.randint(1, 3), waiters=8, waiters_per_caller=3)
+    most = random_.randint(1, 3)
+    world = World(most, waiters=8, waiters_per_caller=3)
 
     async def request(caller: str, seconds: float, patience: float) -> None:
         try:
@@ -124,6 +131,5 @@ async def test_under_any_load_turns_are_bounded_and_all_are_given_back(autojump_
             nursery.start_soon(request, caller, random_.choice((0, 0.5, 1)), random_.choice((0, 0.5, 1, 5)))
             await trio.sleep(random_.choice((0, 0, 0.1, 0.5)))
     assert world.most_running <= 3
-    assert repr(world.limiter).endswith("0 waiting>")
-    assert world.limiter._running == set()
-    assert world.limiter._waiting == {}
+    assert repr(world.limiter) == f"<FairLimiter 0 of {most} running, 0 waiting>"
+    assert world.limiter._begun == {}

@@ -12,11 +12,11 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.responses import cached, invalid_cursor
 from service.api.policy import Access
-from service.http.addresses import limited_as
+from service.http.addresses import limited_as, network_of
 from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
-from service.snapshots.fair_limiter import CallerBusy
 from service.snapshots.shelves import Position
+from service.snapshots.turns import CallerBusy, Searcher
 from service.tokens.cursors import BadCursor
 
 MAX_AGE_SECONDS = 60
@@ -58,16 +58,19 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
 
 async def _search(services: Services, call: Call, kind: Kind, q: str, limit: int) -> Answer | Refused:
     """Search in the turn of the caller's account. Callers without one share the turn of their address, because anyone can
-    mint any number of anonymous keys, and their searches end sooner."""
+    mint any number of anonymous keys, and their searches end sooner. Both also count for their network, where one
+    client may have many accounts or addresses."""
     caller = call.caller
+    network = network_of(caller.address)
     try:
         if caller.has_account:
-            page = await services.catalog.search(kind, q, limit, caller.tenant_id)
+            page = await services.catalog.search(kind, q, limit, Searcher(caller.tenant_id, network))
         else:
             seconds = services.config.catalog.keyless_search_seconds
-            page = await services.catalog.search(kind, q, limit, limited_as(caller.address), seconds=seconds)
+            searcher = Searcher(limited_as(caller.address), network)
+            page = await services.catalog.search(kind, q, limit, searcher, seconds=seconds)
     except CallerBusy:
-        words = "Other searches of yours are still running. Wait for them before you send the next one."
+        words = "Other searches of yours, or of your network, are still running. Wait for them before you send the next one."
         return Refused(Code.RATE_LIMITED, words, RETRY_SECONDS)
     except trio.TooSlowError:
         return unavailable("The search took too long. Leave out common or excluded words, or try again in a moment.")
