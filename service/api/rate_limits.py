@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from actors.clock import HOUR_MS, SECOND_MS, Clock
+from actors.letters import Origin
 from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
 from actors.quota.state import Caps
 from actors.values import Tenant, Tier
@@ -33,6 +34,11 @@ def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mappin
             policies.append(f'"{name}";q={most}')
             limits.append(f'"{name}";r={max(0, most - used)}')
     return [("ratelimit-policy", ", ".join(policies)), ("ratelimit", ", ".join(limits))]
+
+
+def origin_of(address: str) -> Origin:
+    """Where the letters of a client are counted."""
+    return Origin(limited_as(address), network_of(address))
 
 
 @dataclass(slots=True)

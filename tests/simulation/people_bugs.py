@@ -17,7 +17,7 @@ from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
-from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import BatchId, Contended, OutboxMessage, OutcomeUnknown, StorageUnavailable
 from tests.simulation import device_bugs
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
@@ -26,7 +26,7 @@ from tests.simulation.rules import NETWORKS, SESSIONS, Scene
 
 _Batch: Any = state._Batch
 _guess, _renew, _send = codes.guess, codes.renew, codes.send
-_count_id = letters.count_id
+_count_id, _draft = letters.count_id, letters.Draft.of
 _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 
@@ -84,6 +84,10 @@ def _ruled(**wrong: Callable[[int], int]) -> Callable[..., Any]:
 
 def _of_all_networks(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
     return _count_id(secret, kind, email, network and NETWORKS[0])
+
+
+def _of_networks_alone(secret: bytes, subject: bytes, message: OutboxMessage, origin: letters.Origin) -> letters.Draft:
+    return _draft(secret, subject, message, replace(origin, block=f"alone {origin.network}"))
 
 
 def _no_first_letter(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
@@ -300,6 +304,9 @@ _BUGS: Mapping[str, Bug] = {
     ),
     "letters-not-by-network": _bug(
         "A stranger's letters delay and use up the owner's.", replaced(letters, "count_id", _of_all_networks)
+    ),
+    "first-letters-by-network": _bug(
+        "Beyond the total, each network of a block gets a letter.", replaced(letters.Draft, "of", _of_networks_alone)
     ),
     "first-letters-refused": _bug(
         "Beyond the total, a new network gets no letter.", replaced(letters, "send", _no_first_letter)

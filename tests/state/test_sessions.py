@@ -104,7 +104,7 @@ class Book:
 
     def start(self, email: str = ANN, browser: bytes = HERS, network: str = "home") -> StartSignIn:
         message = OutboxMessage("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
-        return StartSignIn(email, browser, Draft(message, RIGHT, LONG, place(email, network), place(email)))
+        return StartSignIn(email, browser, Draft(message, RIGHT, LONG, *places(email, network)))
 
     def complete(
         self, name: str, email: str = ANN, proof: bytes = RIGHT, browser: bytes = HERS, network: str = "home"
@@ -134,6 +134,11 @@ class Book:
         return answers[1].session
 
 
+def places(email: str, network: str = "home") -> tuple[bytes, bytes, bytes]:
+    """The rows that count a letter: those of its network, of its block, and of all."""
+    return place(email, network), place(email, f"block of {network.partition('/')[0]}"), place(email)
+
+
 def place(email: str, network: str = "") -> bytes:
     """The id of the row that counts letters to an email, from one network or from all."""
     return f"{email} {network}".encode()
@@ -143,10 +148,10 @@ def code_of(answer: Answer) -> Code | None:
     return answer.code if isinstance(answer, Refused) else None
 
 
-def test_a_first_code_makes_a_row_for_the_browser_and_two_counts() -> None:
+def test_a_first_code_makes_a_row_for_the_browser_and_three_counts() -> None:
     book = Book()
     assert book.one(book.start()) == CodeSent()
-    ids = (place(ANN, "home"), place(ANN))
+    ids = places(ANN)
     assert book.rows == Snapshot(
         {(ANN, HERS): SignIn(ANN, HERS, proof=RIGHT, code_expires_ms=NOON + 10 * MINUTE_MS)},
         {each: LetterCount(each, sent_ms=NOON, sent_day=20_000, sent_today=1) for each in ids},

@@ -16,7 +16,7 @@ from actors.sessions import messages as sessions
 from actors.values import AuditRecord, OutboxMessage, Refused
 from storage.memory.tables import Memory
 from tests.simulation.register import Kept
-from tests.simulation.rules import SECRET, SESSIONS
+from tests.simulation.rules import BLOCKS, SECRET, SESSIONS
 
 SUBJECT = digest("sign-in")
 
@@ -52,21 +52,26 @@ class Codes:
 
 @dataclass(slots=True, eq=False)
 class Letters:
-    """The letters to one email: time, day and network of each. `known` has the networks that used a code, until when."""
+    """The letters to one email: time, day and network of each. `known` has the networks that used a code, until when.
+    `strange` has the same of letters to networks that were not known, with the block of each."""
 
     sent: list[tuple[int, int, str]] = field(default_factory=list)
+    strange: list[tuple[int, int, str]] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
 
     def send(self, network: str, now_ms: int) -> str:
         rules, mine = SESSIONS.letters, [each for each in self.sent if each[2] == network]
         if mine and now_ms < mine[-1][0] + rules.pause_ms:
             return waiting(mine[-1][0] + rules.pause_ms - now_ms)
-        first = self._on_day(mine, now_ms) == 0
+        ours = [each for each in self.strange if each[2] == BLOCKS[network]]
+        first = self._on_day(ours, now_ms) == 0
         if self._on_day(mine, now_ms) >= rules.per_network:
             return waiting(DAY_MS - now_ms % DAY_MS)
         known = now_ms < self.known.get(network, 0)
         if not known and self._on_day(self.sent, now_ms) >= (rules.last_resort if first else rules.per_mailbox):
             return waiting(DAY_MS - now_ms % DAY_MS) + ", as a new network"
+        if not known:
+            self.strange.append((now_ms, self._day(ours, now_ms), BLOCKS[network]))
         self.sent.append((now_ms, self._day(self.sent, now_ms), network))
         return "sent"
 
