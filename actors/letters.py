@@ -27,7 +27,9 @@ UNLIMITED = 1 << 30
 class LetterRules:
     """Letters to one mailbox in a UTC day: at most `per_network` of one network, `pause_ms` apart. After `per_mailbox` of
     all networks, unknown ones get one for each block; after `last_resort`, none. A network is known for `known_ms` after it
-    used a code. Letters after the first `short_codes` have long codes, so that more letters allow no more useful guesses."""
+    used a code. `per_network` does not refuse it, because strangers may share its address; beyond that, it gets letters with
+    long codes until `last_resort`. Letters after the first `short_codes` have long codes, so that more letters allow no more
+    useful guesses."""
 
     per_network: int = 5
     pause_ms: int = 0
@@ -104,22 +106,25 @@ class LetterBook:
     def post(self, draft: Draft, now_ms: int, rules: LetterRules, to: str) -> Draft | Refused:
         """Count a letter. Returns it as it has to be sent."""
         network = self._row(draft.network_id)
-        counted = send(network, now_ms, f"{to} from your network", pause_ms=rules.pause_ms, per_day=rules.per_network)
+        known = now_ms < network.known_until_ms
+        per_day = UNLIMITED if known else rules.per_network
+        counted = send(network, now_ms, f"{to} from your network", pause_ms=rules.pause_ms, per_day=per_day)
         if isinstance(counted, Refused):
             return counted
         block = send(self._row(draft.block_id), now_ms, to, pause_ms=0, per_day=UNLIMITED)
         assert not isinstance(block, Refused)
-        most = rules.last_resort if block.sent_today == 1 else rules.per_mailbox
-        known = now_ms < network.known_until_ms
+        within = counted.sent_today <= rules.per_network
         if known:
-            most = UNLIMITED
-        whence = f"{to} from a network that is new to it"
+            most, whence = UNLIMITED if within else rules.last_resort, to
+        else:
+            most = rules.last_resort if block.sent_today == 1 else rules.per_mailbox
+            whence = f"{to} from a network that is new to it"
         total = send(self._row(draft.mailbox_id), now_ms, whence, pause_ms=0, per_day=most)
         if isinstance(total, Refused):
             return total
         for row in (counted, total) if known else (block, counted, total):
             self._keep(row)
-        return draft if total.sent_today <= rules.short_codes else draft.lengthened()
+        return draft if within and total.sent_today <= rules.short_codes else draft.lengthened()
 
     def recognise(self, network_id: bytes, now_ms: int, rules: LetterRules) -> None:
         """Remember a network that used a code."""

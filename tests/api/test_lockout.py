@@ -76,6 +76,21 @@ async def test_starts_by_strangers_neither_replace_nor_delay_nor_use_up_the_owne
     assert await signs_in(world, again) == "200"
 
 
+async def test_strangers_behind_the_owners_address_do_not_use_up_the_owners_day(world: World) -> None:
+    ann = Browser(world.client)
+    await ann.start(ANN)
+    assert await signs_in(world, ann) == "200"
+    for _ in range(6):
+        await world.pass_seconds(61)
+        assert (await Browser(world.client).start(ANN)).words == "200"
+    await world.pass_seconds(61)
+    again = Browser(world.client)
+    assert (await again.start(ANN)).words == "200"
+    code = await world.emailed_code(ANN)
+    assert len(code) == 12
+    assert (await again.complete(ANN, code)).words == "200"
+
+
 async def test_the_addresses_of_one_ipv6_network_share_its_letters(world: World) -> None:
     asked = [(await Browser(world.client, f"2001:db8::{at:x}").start(ANN)).status for at in range(1, 8)]
     assert asked == [200] + [429] * 6

@@ -97,6 +97,16 @@ def _no_first_letter(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: 
     )
 
 
+def _counted_though_known(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    most = SESSIONS.letters.per_network if to.endswith("your network") else per_day
+    return _send(row, now_ms, to, pause_ms=pause_ms, per_day=most)
+
+
+def _without_end(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    most = letters.UNLIMITED if to.endswith("this email") else per_day
+    return _send(row, now_ms, to, pause_ms=pause_ms, per_day=most)
+
+
 def _never_known(book: Any, network_id: bytes, now_ms: int, rules: Any) -> None:
     """Remembers no network."""
 
@@ -313,6 +323,12 @@ _BUGS: Mapping[str, Bug] = {
     ),
     "network-never-known": _bug(
         "A network that used a code is forgotten.", replaced(letters.LetterBook, "recognise", _never_known)
+    ),
+    "known-network-counted": _bug(
+        "The daily count refuses a known network.", replaced(letters, "send", _counted_though_known)
+    ),
+    "known-network-without-end": _bug(
+        "A known network gets letters without end.", replaced(letters, "send", _without_end)
     ),
     "code-never-long": _bug(
         "Codes stay short, however many are sent.", replaced(letters.Draft, "lengthened", _never_long)

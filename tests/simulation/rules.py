@@ -116,7 +116,7 @@ SESSIONS = SessionRules(
     per_account=3,
     codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3),
     letters=LetterRules(
-        per_network=7, pause_ms=500, per_mailbox=9, last_resort=11, short_codes=5, known_ms=6 * SECOND_MS
+        per_network=7, pause_ms=500, per_mailbox=9, last_resort=11, short_codes=5, known_ms=9 * SECOND_MS
     ),
 )
 BLOCKS = {

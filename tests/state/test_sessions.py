@@ -356,6 +356,23 @@ def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_i
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED, "a known network has its own limit, too"
 
 
+def test_the_daily_count_does_not_refuse_a_known_network_and_makes_its_codes_long() -> None:
+    book = Book(SessionRules(letters=LetterRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=4, last_resort=6)))
+    book.act(book.start(), book.complete("1"))
+    templates = []
+    for _ in range(5):
+        assert code_of(book.one(book.start(browser=THEIRS))) is Code.RATE_LIMITED, "the pause holds"
+        book.now_ms += MINUTE_MS
+        assert book.one(book.start()) == CodeSent()
+        templates.append(book.last.outbox[0].template)
+    assert templates == ["sign_in_code"] * 2 + ["sign_in_code_long"] * 3
+    assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
+    book.now_ms += MINUTE_MS
+    refused = book.one(book.start())
+    assert isinstance(refused, Refused), "the daily limit of the mailbox holds"
+    assert refused.message.startswith("No more codes can be sent to this email today.")
+
+
 def test_a_network_is_known_for_a_while() -> None:
     book = Book(SessionRules(letters=LetterRules(per_mailbox=0, known_ms=DAY_MS)))
     book.act(book.start(network="home"))
