@@ -56,6 +56,7 @@ class Budgets:
     _hours: WindowLimiter = field(init=False)
     _minted: SharedTotal = field(init=False)
     _mailed: SharedTotal = field(init=False)
+    _devices: SharedTotal = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
 
@@ -63,7 +64,8 @@ class Budgets:
         minutes = (WindowLimiter(60, nodes=self.nodes) for _ in range(4))
         self._minutes, self._events, self._pages, self._unknown = minutes
         self._hours, self._bookings = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
-        self._minted, self._mailed = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
+        totals = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(3))
+        self._minted, self._mailed, self._devices = totals
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
         self._unlimited = Allowance(True, limit, limit, 60)
@@ -88,6 +90,9 @@ class Budgets:
         if allowance.allowed and budget is Budget.MINT:
             mint = self.config.mint
             return self._minted.hit(network_of(address), mint.per_hour_total, mint.total_factor, now_ms)
+        if allowance.allowed and budget is Budget.DEVICE_START:
+            device = self.config.device
+            return self._devices.hit(network_of(address), device.per_hour_total, device.total_factor, now_ms)
         return allowance
 
     def mail(self, address: str) -> Allowance:
