@@ -1,8 +1,9 @@
 """The rules of how many codes are mailed to one mailbox. Pure; source: ADR 0056.
 
 Letters are counted by the network that asked for them, so that strangers use up their own allowance and not the owner's.
-Beyond a daily total, the networks that used a code of this mailbox before keep their allowance, and others get their first
-letter of the day. A letter counts in two rows. Their ids are keyed hashes: the database names neither mailbox nor network.
+Beyond a daily total, the networks that used a code of this mailbox before keep their allowance, and others get the first
+letter of the day of their block. A letter counts in a row for each of network, block and mailbox; one for a known network
+does not count for its block. Row ids are keyed hashes: the database names neither mailbox nor network.
 """
 
 import hmac
@@ -25,8 +26,10 @@ UNLIMITED = 1 << 30
 @dataclass(frozen=True, slots=True)
 class LetterRules:
     """Letters to one mailbox in a UTC day: at most `per_network` of one network, `pause_ms` apart. After `per_mailbox` of
-    all networks, unknown ones get one each; after `last_resort`, none. A network is known for `known_ms` after it used a
-    code. Letters after the first `short_codes` have long codes, so that more letters allow no more useful guesses."""
+    all networks, unknown ones get one for each block; after `last_resort`, none. A network is known for `known_ms` after it
+    used a code. `per_network` does not refuse it, because strangers may share its address; beyond that, it gets letters with
+    long codes until `last_resort`. Letters after the first `short_codes` have long codes, so that more letters allow no more
+    useful guesses."""
 
     per_network: int = 5
     pause_ms: int = 0
@@ -37,8 +40,18 @@ class LetterRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request comes from. `network` is the address that its client is limited as; `block` is the larger network
+    that one owner most likely has, such as an IPv6 /48, whose addresses are as good as one."""
+
+    network: str
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
 class LetterCount(Sendings):
-    """Letters to one mailbox, from one network or from all. `known_until_ms`: until when the network is known."""
+    """Letters to one mailbox, from one network, from one block, or from all. `known_until_ms`: until when the network
+    is known."""
 
     id: bytes
     known_until_ms: int = 0
@@ -52,23 +65,25 @@ class Draft:
     proof: bytes
     long_proof: bytes
     network_id: bytes
+    block_id: bytes
     mailbox_id: bytes
 
     @classmethod
-    def of(cls, secret: bytes, subject: bytes, message: OutboxMessage, network: str) -> "Draft":
-        """`network` is the address that the client is limited as; `subject` is what the proofs are bound to."""
+    def of(cls, secret: bytes, subject: bytes, message: OutboxMessage, origin: Origin) -> "Draft":
+        """`subject` is what the proofs are bound to."""
         email, kind, short = message.recipient, message.template, partial(code_from, secret)
         return cls(
             message,
             proof=code_proof(secret, subject, email, short(message.nonce)),
             long_proof=code_proof(secret, subject, email, long_code(short, message.nonce)),
-            network_id=count_id(secret, kind, email, network),
+            network_id=count_id(secret, kind, email, origin.network),
+            block_id=count_id(secret, kind, email, origin.block),
             mailbox_id=count_id(secret, kind, email),
         )
 
     @property
-    def count_ids(self) -> tuple[bytes, bytes]:
-        return self.network_id, self.mailbox_id
+    def count_ids(self) -> tuple[bytes, bytes, bytes]:
+        return self.network_id, self.block_id, self.mailbox_id
 
     def lengthened(self) -> "Draft":
         """The same letter with its long code."""
@@ -77,7 +92,7 @@ class Draft:
 
 
 def count_id(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
-    """The id of the row that counts letters of a kind to the mailbox of an email, from one network or from all."""
+    """The id of the row that counts letters of a kind to the mailbox of an email, from one network or block, or from all."""
     return hmac.digest(secret, "\0".join(("letters", kind, mailbox_of(email), network)).encode(), "sha256")
 
 
@@ -91,19 +106,25 @@ class LetterBook:
     def post(self, draft: Draft, now_ms: int, rules: LetterRules, to: str) -> Draft | Refused:
         """Count a letter. Returns it as it has to be sent."""
         network = self._row(draft.network_id)
-        counted = send(network, now_ms, f"{to} from your network", pause_ms=rules.pause_ms, per_day=rules.per_network)
+        known = now_ms < network.known_until_ms
+        per_day = UNLIMITED if known else rules.per_network
+        counted = send(network, now_ms, f"{to} from your network", pause_ms=rules.pause_ms, per_day=per_day)
         if isinstance(counted, Refused):
             return counted
-        most = rules.last_resort if counted.sent_today == 1 else rules.per_mailbox
-        if now_ms < network.known_until_ms:
-            most = UNLIMITED
-        whence = f"{to} from a network that is new to it"
+        block = send(self._row(draft.block_id), now_ms, to, pause_ms=0, per_day=UNLIMITED)
+        assert not isinstance(block, Refused)
+        within = counted.sent_today <= rules.per_network
+        if known:
+            most, whence = UNLIMITED if within else rules.last_resort, to
+        else:
+            most = rules.last_resort if block.sent_today == 1 else rules.per_mailbox
+            whence = f"{to} from a network that is new to it"
         total = send(self._row(draft.mailbox_id), now_ms, whence, pause_ms=0, per_day=most)
         if isinstance(total, Refused):
             return total
-        self._keep(counted)
-        self._keep(total)
-        return draft if total.sent_today <= rules.short_codes else draft.lengthened()
+        for row in (counted, total) if known else (block, counted, total):
+            self._keep(row)
+        return draft if within and total.sent_today <= rules.short_codes else draft.lengthened()
 
     def recognise(self, network_id: bytes, now_ms: int, rules: LetterRules) -> None:
         """Remember a network that used a code."""

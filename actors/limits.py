@@ -106,30 +106,42 @@ class WindowLimiter:
         return f"<WindowLimiter {self.window_seconds} s, {len(self)} keys>"
 
 
+PORTIONS = 10
+"""One network may use one of so many equal parts of a shared total."""
+
+
 class SharedTotal:
     """A limit of all clients together that does not let a few of them shut out the others.
 
-    Up to `limit` hits in a window pass. Beyond it, a network passes once if it had no hit in its window yet, up to `factor`
-    times `limit` hits in all. Many networks can therefore use everything up, but a network of its own is needed for each
-    hit. Remembers at most `capacity` networks, and forgets the oldest first.
+    Up to `limit` hits in a window pass, at most a tenth of them for one network, but at least one. Beyond `limit`, a network
+    passes once if it had no hit in its window yet, up to `factor` times `limit` hits in all. Many networks can therefore use
+    everything up, but a network of its own is needed for each hit beyond it. Remembers at most `capacity` networks, and
+    forgets the oldest first.
     """
 
     def __init__(self, window_seconds: int, capacity: int = 100_000, *, nodes: Callable[[], int] = single_node) -> None:
         self._totals = WindowLimiter(window_seconds, nodes=nodes)
         self._networks = WindowLimiter(window_seconds, capacity, nodes=nodes)
+        self._portions = WindowLimiter(window_seconds, capacity, nodes=nodes)
 
     def hit(self, network: str, limit: int, factor: int, now_ms: int) -> Allowance:
         """Count one hit of `network`, unless it is refused."""
+        portion = self._portions.hit(network, max(1, limit // PORTIONS), now_ms)
+        if not portion.allowed:
+            return portion
         first = self._networks.take(network, 1, now_ms)
         allowance = self._totals.hit("all", limit, now_ms)
-        if allowance.allowed or not first:
+        if allowance.allowed:
             return allowance
-        if not self._totals.take("first ones", (factor - 1) * limit, now_ms):
+        if first and self._totals.take("first ones", (factor - 1) * limit, now_ms):
+            return replace(allowance, allowed=True)
+        self._portions.give_back(network, now_ms)
+        if first:
             self._networks.give_back(network, now_ms)
-            return allowance
-        return replace(allowance, allowed=True)
+        return allowance
 
     def give_back(self, network: str, now_ms: int) -> None:
         """Subtract a hit of `network` that came to nothing."""
+        self._portions.give_back(network, now_ms)
         self._networks.give_back(network, now_ms)
         self._totals.give_back("all", now_ms)

@@ -44,7 +44,7 @@ from actors.keys.messages import (
 from actors.keys.standing import ADMIN_SCOPES
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
-from actors.letters import Draft, count_id
+from actors.letters import Draft, Origin, count_id
 from actors.mailbox import request_id
 from actors.notices import NoticeLimiter, notice
 from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
@@ -109,9 +109,8 @@ class KeyKeeper(Actor[Message, Answer]):
         assert isinstance(answer, Kept)
         return Minted(text, token, answer.key)
 
-    async def start_claim(self, claim_token: str, email: str, network: str) -> CodeSent | Refused:
-        """Send a code to `email` (normalised) for `claim_token`. The mail is in the outbox when this returns. `network`
-        is the address that the client is limited as."""
+    async def start_claim(self, claim_token: str, email: str, origin: Origin) -> CodeSent | Refused:
+        """Send a code to `email` (normalised) for `claim_token`. The mail is in the outbox when this returns."""
         now_ms = self._clock.now_ms()
         token_hash = digest(claim_token)
         message = OutboxMessage(
@@ -122,14 +121,14 @@ class KeyKeeper(Actor[Message, Answer]):
             created_ms=now_ms,
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
-        draft = Draft.of(self._secret, token_hash, message, network)
+        draft = Draft.of(self._secret, token_hash, message, origin)
         return await self.ask_for(StartClaim(token_hash, email, draft), CodeSent, Refused)
 
-    async def complete_claim(self, claim_token: str, email: str, code: str, network: str) -> Claimed | Refused:
+    async def complete_claim(self, claim_token: str, email: str, code: str, origin: Origin) -> Claimed | Refused:
         """Claim the key of `claim_token` for the account of `email`, using the emailed code."""
         token_hash = digest(claim_token)
         proof = code_proof(self._secret, token_hash, email, code)
-        network_id = count_id(self._secret, TEMPLATE, email, network)
+        network_id = count_id(self._secret, TEMPLATE, email, origin.network)
         told = self._notice("new_key", email)
         message = CompleteClaim(token_hash, email, proof, network_id, self._id("aud"), request_id.get(), told)
         return await self.ask_for(message, Claimed, Refused)

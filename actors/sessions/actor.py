@@ -16,7 +16,7 @@ from actors.credentials import (
     new_sign_in_link_token,
 )
 from actors.ids import ID_BYTES, new_id
-from actors.letters import Draft, count_id
+from actors.letters import Draft, Origin, count_id
 from actors.mailbox import request_id
 from actors.notices import NoticeLimiter, notice
 from actors.sessions.messages import (
@@ -106,12 +106,11 @@ class SessionKeeper(Actor[Message, Answer]):
 
     # Intents.
 
-    async def start_sign_in(self, email: str, browser: str | None, network: str) -> StartedSignIn | Refused:
+    async def start_sign_in(self, email: str, browser: str | None, origin: Origin) -> StartedSignIn | Refused:
         """Send a code to `email` (normalised), whether or not it has an account. The mail is in the outbox when this
         returns.
 
         `browser` is the token that the browser has from an earlier start; without a valid one, it gets a new one.
-        `network` is the address that the client is limited as.
         """
         now_ms = self._clock.now_ms()
         if browser is None or not is_browser_token(browser):
@@ -124,12 +123,12 @@ class SessionKeeper(Actor[Message, Answer]):
             created_ms=now_ms,
             expires_ms=now_ms + self.rules.codes.life_ms,
         )
-        draft = Draft.of(self._secret, SUBJECT, message, network)
+        draft = Draft.of(self._secret, SUBJECT, message, origin)
         answer = await self.ask_for(StartSignIn(email, digest(browser), draft), CodeSent, Refused)
         return answer if isinstance(answer, Refused) else StartedSignIn(browser)
 
     async def complete_sign_in(
-        self, email: str, code: str, browser: str | None, network: str, agent_words: str
+        self, email: str, code: str, browser: str | None, origin: Origin, agent_words: str
     ) -> StartedSession | AwaitedSession | Refused:
         """Start a session for the account of `email` with the code that `browser` asked for, or a sign-in that waits for
         a passkey if the account has one. The account is created if it does not exist.
@@ -141,7 +140,7 @@ class SessionKeeper(Actor[Message, Answer]):
             return _no_browser()
         token, session, audit = self._session(email, agent_words, "session.started")
         proof = code_proof(self._secret, SUBJECT, email, code)
-        network_id = count_id(self._secret, TEMPLATE, email, network)
+        network_id = count_id(self._secret, TEMPLATE, email, origin.network)
         told = self._notice(email)
         message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit, told)
         return _started(token, await self.ask(message))

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from actors.clock import HOUR_MS, SECOND_MS, Clock
+from actors.letters import Origin
 from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
 from actors.quota.state import Caps
 from actors.values import Tenant, Tier
@@ -40,6 +41,11 @@ NETWORK_FACTOR = 5
 Whoever has an IPv6 /48 has 65,536 addresses by their /64."""
 
 
+def origin_of(address: str) -> Origin:
+    """Where the letters of a client are counted."""
+    return Origin(limited_as(address), network_of(address))
+
+
 @dataclass(slots=True)
 class Budgets:
     """Limits per client address, in memory. Each is divided by `nodes()`, the number of live nodes (ADR 0002)."""
@@ -56,6 +62,7 @@ class Budgets:
     _hours: WindowLimiter = field(init=False)
     _minted: SharedTotal = field(init=False)
     _mailed: SharedTotal = field(init=False)
+    _devices: SharedTotal = field(init=False)
     _exempt: tuple[Network, ...] = field(init=False)
     _unlimited: Allowance = field(init=False)
 
@@ -64,7 +71,8 @@ class Budgets:
         self._minutes, self._events, self._pages, self._unknown = minutes
         hours = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(3))
         self._hours, self._bookings, self._booking_networks = hours
-        self._minted, self._mailed = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(2))
+        totals = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(3))
+        self._minted, self._mailed, self._devices = totals
         limit = self.config.events.per_minute
         self._exempt = tuple(self.config.events.exempt_networks)
         self._unlimited = Allowance(True, limit, limit, 60)
@@ -89,6 +97,9 @@ class Budgets:
         if allowance.allowed and budget is Budget.MINT:
             mint = self.config.mint
             return self._minted.hit(network_of(address), mint.per_hour_total, mint.total_factor, now_ms)
+        if allowance.allowed and budget is Budget.DEVICE_START:
+            device = self.config.device
+            return self._devices.hit(network_of(address), device.per_hour_total, device.total_factor, now_ms)
         return allowance
 
     def mail(self, address: str) -> Allowance:

@@ -89,6 +89,8 @@ class Device(Section):
     expires_seconds: Annotated[int, Field(ge=60, le=24 * 3_600)]
     interval_seconds: Annotated[int, Field(ge=1, le=60)]
     starts_per_hour: Count
+    per_hour_total: Count
+    total_factor: Factor
     wrong_codes: Annotated[int, Field(ge=1, le=100)]
     lock_minutes: Annotated[int, Field(ge=1, le=24 * 60)]
 

@@ -31,6 +31,7 @@ ROOMY: Settings = {
     "claim.starts_per_hour": 10_000,
     "claim.completions_per_hour": 10_000,
     "mail.per_hour_total": 100_000,
+    "device.per_hour_total": 100_000,
     "events.exempt_networks": "127.0.0.0/8",
 }
 """Limits per address that no test reaches, because all tests share the loopback address."""

@@ -119,6 +119,8 @@ SETTINGS: dict[str, Refusal] = {
     ),
     "no unknown key at all": ({"keys.unknown_per_minute": 0}, "keys.unknown_per_minute: "),
     "less than a total": ({"mint.total_factor": 0}, "mint.total_factor: "),
+    "no device login at all": ({"device.per_hour_total": 0}, "device.per_hour_total: "),
+    "less than all device logins": ({"device.total_factor": 0}, "device.total_factor: "),
     "no mail at all": ({"mail.per_hour_total": 0}, "mail.per_hour_total: "),
     "less than all mail": ({"mail.total_factor": 0}, "mail.total_factor: "),
     "nobody waits": ({"catalog.waiters_per_caller": 0}, "catalog.waiters_per_caller: "),

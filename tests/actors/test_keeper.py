@@ -14,6 +14,7 @@ from actors.credentials import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Membership, TierSet
 from actors.keys.state import KeyRules
+from actors.letters import Origin
 from actors.mailbox import request_id
 from actors.supervision import running
 from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
@@ -24,7 +25,7 @@ from tests.fakes import Script, SeededEntropy, after, now, together
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 SECRET = b"server secret"
 ANN, BOB = "ann@example.org", "bob@example.org"
-NETWORK = "203.0.113.7"
+ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 CLI = Agent("cli", "root")
 
 
@@ -51,8 +52,8 @@ def other(code: str) -> str:
 
 async def claimed(keys: KeyKeeper, memory: Memory, email: str = ANN) -> Minted:
     minted = await keys.mint()
-    assert await keys.start_claim(minted.claim_token, email, NETWORK) == CodeSent()
-    assert isinstance(await keys.complete_claim(minted.claim_token, email, last_code(memory), NETWORK), Claimed)
+    assert await keys.start_claim(minted.claim_token, email, ORIGIN) == CodeSent()
+    assert isinstance(await keys.complete_claim(minted.claim_token, email, last_code(memory), ORIGIN), Claimed)
     return minted
 
 
@@ -107,7 +108,7 @@ async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: Mo
     memory = Memory()
     keys = keeper(memory)
     async with running([keys]):
-        await keys.start_claim((await keys.mint()).claim_token, ANN, NETWORK)
+        await keys.start_claim((await keys.mint()).claim_token, ANN, ORIGIN)
     [message] = memory.messages.values()
     assert (message.recipient, message.template) == (ANN, "claim_code")
     assert message.expires_ms - message.created_ms == 600_000
@@ -118,8 +119,8 @@ async def test_a_wrong_code_claims_nothing(autojump_clock: MockClock) -> None:
     keys = keeper(memory)
     async with running([keys]):
         minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, NETWORK)
-        answer = await keys.complete_claim(minted.claim_token, ANN, other(last_code(memory)), NETWORK)
+        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
+        answer = await keys.complete_claim(minted.claim_token, ANN, other(last_code(memory)), ORIGIN)
     assert isinstance(answer, Refused)
     assert answer.code is Code.INVALID_CODE
     assert memory.accounts == {}
@@ -130,10 +131,10 @@ async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockC
     keys = keeper(memory)
     async with running([keys]):
         one, another = await keys.mint(), await keys.mint()
-        await keys.start_claim(one.claim_token, ANN, NETWORK)
+        await keys.start_claim(one.claim_token, ANN, ORIGIN)
         code = last_code(memory)
-        await keys.start_claim(another.claim_token, ANN, NETWORK)
-        answer = await keys.complete_claim(another.claim_token, ANN, code, NETWORK)
+        await keys.start_claim(another.claim_token, ANN, ORIGIN)
+        answer = await keys.complete_claim(another.claim_token, ANN, code, ORIGIN)
     assert isinstance(answer, Refused)
     assert answer.code is Code.INVALID_CODE
 
@@ -145,12 +146,12 @@ async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_
     nodes = [keeper(memory, 1), keeper(memory, 2)]
     async with running(nodes):
         minted = await nodes[0].mint()
-        await nodes[0].start_claim(minted.claim_token, ANN, NETWORK)
+        await nodes[0].start_claim(minted.claim_token, ANN, ORIGIN)
         code = last_code(memory)
         wrong = other(code)
         answers = await together(
-            *[now(nodes[place % 2].complete_claim, minted.claim_token, ANN, wrong, NETWORK) for place in range(100)],
-            after(1, nodes[0].complete_claim, minted.claim_token, ANN, code, NETWORK),
+            *[now(nodes[place % 2].complete_claim, minted.claim_token, ANN, wrong, ORIGIN) for place in range(100)],
+            after(1, nodes[0].complete_claim, minted.claim_token, ANN, code, ORIGIN),
         )
     assert {answer.code for answer in answers} == {Code.INVALID_CODE}
     assert memory.claims[digest(minted.claim_token)].attempts == 5
@@ -163,9 +164,9 @@ async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_
     nodes = [keeper(memory, 1), keeper(memory, 2)]
     async with running(nodes):
         minted = await nodes[0].mint()
-        await nodes[0].start_claim(minted.claim_token, ANN, NETWORK)
+        await nodes[0].start_claim(minted.claim_token, ANN, ORIGIN)
         one, another = await together(
-            *[now(node.complete_claim, minted.claim_token, ANN, last_code(memory), NETWORK) for node in nodes]
+            *[now(node.complete_claim, minted.claim_token, ANN, last_code(memory), ORIGIN) for node in nodes]
         )
     assert isinstance(one, Claimed)
     assert one == another
@@ -179,11 +180,11 @@ async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account(aut
         minted = [await node.mint() for node in nodes]
         codes = []
         for node, each in zip(nodes, minted, strict=True):
-            await node.start_claim(each.claim_token, ANN, NETWORK)
+            await node.start_claim(each.claim_token, ANN, ORIGIN)
             codes.append(last_code(memory))
         answers = await together(
             *[
-                now(node.complete_claim, each.claim_token, ANN, code, NETWORK)
+                now(node.complete_claim, each.claim_token, ANN, code, ORIGIN)
                 for node, each, code in zip(nodes, minted, codes, strict=True)
             ]
         )
@@ -196,9 +197,9 @@ async def test_a_claim_whose_outcome_was_unknown_is_claimed_once(autojump_clock:
     keys = keeper(memory)
     async with running([keys]):
         minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, NETWORK)
+        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
         memory.after = Script([OutcomeUnknown("broken")])
-        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), NETWORK)
+        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), ORIGIN)
     assert isinstance(answer, Claimed)
     assert len(memory.audits) == 1
 
@@ -218,9 +219,9 @@ async def test_a_code_dies_after_ten_minutes(autojump_clock: MockClock) -> None:
     keys = keeper(memory)
     async with running([keys]):
         minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, NETWORK)
+        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
         await trio.sleep(600)
-        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), NETWORK)
+        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), ORIGIN)
     assert isinstance(answer, Refused)
 
 
@@ -297,8 +298,8 @@ async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
         first = await claimed(keys, memory)
         second = await keys.mint()
         memory.usage_days = {(first.key.tenant_id, 1): 5, (second.key.tenant_id, 1): 3, (second.key.tenant_id, 2): 4}
-        await keys.start_claim(second.claim_token, ANN, NETWORK)
-        await keys.complete_claim(second.claim_token, ANN, last_code(memory), NETWORK)
+        await keys.start_claim(second.claim_token, ANN, ORIGIN)
+        await keys.complete_claim(second.claim_token, ANN, last_code(memory), ORIGIN)
     assert memory.usage_days == {(first.key.tenant_id, 1): 8, (first.key.tenant_id, 2): 4}
 
 

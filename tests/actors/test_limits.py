@@ -1,8 +1,10 @@
 """The rate limiter in memory: windows that open with the first request, bounded memory, clocks that go back."""
 
+from collections.abc import Callable
+
 import pytest
 
-from actors.limits import Allowance, SharedTotal, WindowLimiter
+from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
 
 NOW = 1_000_000_000
 
@@ -227,55 +229,85 @@ def test_a_share_can_have_a_least_size() -> None:
 
 
 def passing(
-    total: SharedTotal, network: str, tries: int, now_ms: int = NOW, *, limit: int = 10, factor: int = 3
+    total: SharedTotal, network: str, tries: int, now_ms: int = NOW, *, limit: int = 100, factor: int = 3
 ) -> int:
     return sum(total.hit(network, limit, factor, now_ms).allowed for _ in range(tries))
 
 
-def test_below_a_total_a_network_may_use_all_of_it() -> None:
-    assert passing(SharedTotal(3_600), "a", 20) == 10
+def used_up(nodes: Callable[[], int] = single_node, capacity: int = 100_000) -> SharedTotal:
+    """A total of 100 that ten networks have used up, each a tenth."""
+    total = SharedTotal(3_600, capacity, nodes=nodes)
+    for name in "abcdefghij":
+        passing(total, name, 20)
+    return total
+
+
+@pytest.mark.parametrize(("limit", "passed"), [(100, 10), (500, 50), (109, 10), (10, 1), (5, 1), (1, 1)])
+def test_a_network_uses_at_most_a_tenth_of_a_total_and_at_least_one(limit: int, passed: int) -> None:
+    total = SharedTotal(3_600)
+    assert passing(total, "a", 60, limit=limit) == passed
+    assert passing(total, "a", 60, NOW + 3_599_999, limit=limit) == 0
+    assert passing(total, "a", 60, NOW + 3_600_000, limit=limit) == passed
+
+
+def test_a_network_that_used_its_tenth_is_told_when_it_may_go_on() -> None:
+    total = SharedTotal(3_600)
+    passing(total, "a", 10)
+    assert total.hit("a", 100, 3, NOW + 600_000) == Allowance(False, 10, 0, 3_000)
+
+
+def test_refusals_do_not_use_up_the_tenth_of_a_network() -> None:
+    total = used_up()
+    assert passing(total, "k", 20) == 1
+    assert passing(total, "k", 20, limit=200) == 19
 
 
 def test_beyond_a_total_each_network_that_had_nothing_passes_once() -> None:
-    total = SharedTotal(3_600)
-    assert passing(total, "a", 5) == passing(total, "b", 5) == 5
-    for network, passed in (("a", 0), ("b", 0), ("c", 1), ("d", 1), ("c", 0)):
+    total = used_up()
+    for network, passed in (("a", 0), ("b", 0), ("x", 1), ("y", 1), ("x", 0)):
         assert passing(total, network, 3) == passed, network
 
 
 def test_a_total_ends_at_its_factor_however_many_networks_there_are() -> None:
     total = SharedTotal(3_600)
-    assert sum(passing(total, str(number), 2) for number in range(100)) == 30
-    assert sum(passing(SharedTotal(3_600), str(number), 2, factor=1) for number in range(1)) == 2
+    assert sum(passing(total, str(number), 2) for number in range(1_000)) == 300
     alone = SharedTotal(3_600)
-    assert sum(passing(alone, str(number), 2, factor=1) for number in range(100)) == 10
+    assert sum(passing(alone, str(number), 2, factor=1) for number in range(1_000)) == 100
 
 
 def test_a_total_tells_when_its_window_ends_and_starts_anew() -> None:
-    total = SharedTotal(3_600)
-    passing(total, "a", 10)
-    assert total.hit("a", 10, 3, NOW + 600_000) == Allowance(False, 10, 0, 3_000)
+    total = used_up()
+    passing(total, "k", 1)
+    assert total.hit("k", 100, 3, NOW + 600_000) == Allowance(False, 100, 0, 3_000)
     assert passing(total, "a", 20, NOW + 3_600_000) == 10
 
 
 def test_what_is_given_back_to_a_total_can_be_used_by_others() -> None:
-    total = SharedTotal(3_600)
-    passing(total, "a", 10)
+    total = used_up()
+    assert passing(total, "x", 5) == 1
     total.give_back("a", NOW)
-    assert passing(total, "b", 5) == 1
+    assert passing(total, "x", 5) == 1
     for _ in range(5):
-        assert passing(total, "c", 1) == 1
-        total.give_back("c", NOW)
+        assert passing(total, "c", 1) == 0
+        assert passing(total, "y", 1) == 1
+        total.give_back("y", NOW)
+
+
+def test_what_a_network_gives_back_it_can_use_again() -> None:
+    total = SharedTotal(3_600)
+    assert passing(total, "a", 20) == 10
+    total.give_back("a", NOW)
+    assert passing(total, "a", 20) == 1
 
 
 def test_live_nodes_share_a_total() -> None:
     total = SharedTotal(3_600, nodes=Nodes(2))
     assert passing(total, "a", 20) == 5
-    assert sum(passing(total, str(number), 2) for number in range(100)) == 10
+    assert sum(passing(total, str(number), 2) for number in range(1_000)) == 145
 
 
 def test_the_memory_of_a_total_is_bounded() -> None:
     total = SharedTotal(3_600, capacity=100)
     for number in range(10_000):
         total.hit(str(number), 10, 3, NOW)
-    assert len(total._networks) <= 100
+    assert max(len(total._networks), len(total._portions)) <= 100

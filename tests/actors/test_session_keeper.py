@@ -6,6 +6,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS
 from actors.credentials import code_from, digest, is_session_token
+from actors.letters import Origin
 from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
 from actors.sessions.messages import Kept
 from actors.sessions.reader import SessionReader
@@ -19,7 +20,7 @@ from tests.fakes import HandClock, Script, SeededEntropy, now, together
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 SECRET = b"server secret"
 ANN = "ann@example.com"
-NETWORK = "203.0.113.7"
+ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 
 
 def keeper(
@@ -42,14 +43,14 @@ def last_code(memory: Memory) -> str:
 
 async def asked(sessions: SessionKeeper) -> str:
     """Ask for a code; returns the browser's token."""
-    started = await sessions.start_sign_in(ANN, None, NETWORK)
+    started = await sessions.start_sign_in(ANN, None, ORIGIN)
     assert isinstance(started, StartedSignIn)
     return started.browser
 
 
 async def signed_in(sessions: SessionKeeper, memory: Memory) -> StartedSession:
     browser = await asked(sessions)
-    begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, NETWORK, "A browser")
+    begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, ORIGIN, "A browser")
     assert isinstance(begun, StartedSession)
     return begun
 
@@ -63,7 +64,7 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
     assert memory.sessions[begun.session.id].token_hash == digest(begun.token)
     [(_, browser_hash)] = memory.sign_ins
     assert len(browser_hash) == 32
-    for secret in (begun.token, begun.token[4:], last_code(memory), "brw_", NETWORK):
+    for secret in (begun.token, begun.token[4:], last_code(memory), "brw_", ORIGIN.network):
         assert secret not in repr(memory) + repr(begun)
     code, notice = memory.messages.values()
     assert (code.recipient, code.template, code.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
@@ -77,7 +78,7 @@ async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock
         browser = await asked(nodes[0])
         code = last_code(memory)
         answers = await together(
-            *(now(node.complete_sign_in, ANN, code, browser, NETWORK, "A browser") for node in nodes)
+            *(now(node.complete_sign_in, ANN, code, browser, ORIGIN, "A browser") for node in nodes)
         )
     assert sorted(type(answer).__name__ for answer in answers) == ["Refused", "StartedSession"]
     assert len(memory.sessions) == 1
@@ -89,7 +90,7 @@ async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice(autojump_
     async with running([sessions]):
         browser = await asked(sessions)
         memory.after = Script([OutcomeUnknown()])
-        begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, NETWORK, "A browser")
+        begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, ORIGIN, "A browser")
     assert isinstance(begun, StartedSession)
     assert list(memory.sessions) == [begun.session.id]
     assert len(memory.audits) == 1
@@ -149,9 +150,9 @@ async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockC
     async with running([sessions]):
         browser = await asked(sessions)
         memory.before = Script([StorageUnavailable("away")])
-        [answer] = await together(now(sessions.complete_sign_in, ANN, last_code(memory), browser, NETWORK, ""))
+        [answer] = await together(now(sessions.complete_sign_in, ANN, last_code(memory), browser, ORIGIN, ""))
         assert isinstance(answer, StorageUnavailable)
         with trio.fail_after(1):
             assert isinstance(
-                await sessions.complete_sign_in(ANN, last_code(memory), browser, NETWORK, ""), StartedSession
+                await sessions.complete_sign_in(ANN, last_code(memory), browser, ORIGIN, ""), StartedSession
             )

@@ -20,7 +20,8 @@ AN_HOUR = 60
 
 
 def address(number: int) -> str:
-    return f"198.51.{number // 200}.{number % 200}"
+    """An address in a /24 of its own."""
+    return f"198.{51 + number // 200}.{number % 200}.1"
 
 
 async def guess(world: World, number: int, count: int = AN_HOUR) -> Counter[str]:
@@ -75,6 +76,21 @@ async def test_starts_by_strangers_neither_replace_nor_delay_nor_use_up_the_owne
     assert await signs_in(world, again) == "200"
 
 
+async def test_strangers_behind_the_owners_address_do_not_use_up_the_owners_day(world: World) -> None:
+    ann = Browser(world.client)
+    await ann.start(ANN)
+    assert await signs_in(world, ann) == "200"
+    for _ in range(6):
+        await world.pass_seconds(61)
+        assert (await Browser(world.client).start(ANN)).words == "200"
+    await world.pass_seconds(61)
+    again = Browser(world.client)
+    assert (await again.start(ANN)).words == "200"
+    code = await world.emailed_code(ANN)
+    assert len(code) == 12
+    assert (await again.complete(ANN, code)).words == "200"
+
+
 async def test_the_addresses_of_one_ipv6_network_share_its_letters(world: World) -> None:
     asked = [(await Browser(world.client, f"2001:db8::{at:x}").start(ANN)).status for at in range(1, 8)]
     assert asked == [200] + [429] * 6
@@ -91,8 +107,31 @@ async def test_the_owner_in_a_new_network_gets_a_letter_after_the_total_of_the_d
     assert (await elsewhere.complete(ANN, code)).words == "200"
 
 
+@pytest.mark.parametrize(
+    "network",
+    ["2001:db8:7:{:x}::1", "203.0.113.{}", "::ffff:203.0.113.{}"],
+    ids=["an IPv6 /48", "an IPv4 /24", "mapped"],
+)
+async def test_one_large_network_does_not_use_up_the_letters_of_the_others(network: str) -> None:
+    async with open_world() as world:
+        for number in range(230):
+            await Browser(world.client, network.format(number)).start(ANN)
+        assert len(world.memory.messages) == 20
+        for elsewhere in ("2001:db8:8::7", "192.0.2.7"):
+            browser = Browser(world.client, elsewhere)
+            assert (await browser.start(ANN)).words == "200"
+            assert (await browser.start(ANN)).words == "429 rate_limited"
+
+
+async def test_a_large_network_whose_letters_began_beyond_the_limit_gets_one(world: World) -> None:
+    for number in range(20):
+        await Browser(world.client, f"198.51.{number}.1").start(ANN)
+    asked = [(await Browser(world.client, f"2001:db8:7:{at:x}::1").start(ANN)).status for at in range(1, 8)]
+    assert asked == [200] + [429] * 6
+
+
 async def test_letters_to_one_mailbox_are_bounded(world: World) -> None:
-    """200 networks can fill the day of a mailbox for networks that are new to it, but not for known ones."""
+    """200 large networks can fill the day of a mailbox for networks that are new to it, but not for known ones."""
     ann = Browser(world.client)
     await ann.start(ANN)
     assert await signs_in(world, ann) == "200"

@@ -13,9 +13,9 @@ HOGS = [f"198.51.{number // 10}.{number % 10}" for number in range(100)]
 
 
 @pytest.fixture
-async def ten_an_hour() -> AsyncIterator[World]:
+async def a_hundred_an_hour() -> AsyncIterator[World]:
     async with open_world(
-        MAIL__PER_HOUR_TOTAL=10, MAIL__TOTAL_FACTOR=3, MINT__PER_HOUR=100, SESSIONS__STARTS_PER_HOUR=100
+        MAIL__PER_HOUR_TOTAL=100, MAIL__TOTAL_FACTOR=3, MINT__PER_HOUR=100, SESSIONS__STARTS_PER_HOUR=100
     ) as opened:
         yield opened
 
@@ -41,8 +41,8 @@ async def test_500_codes_are_mailed_an_hour_unless_configured(world: World) -> N
     assert (world.config.mail.per_hour_total, world.config.mail.total_factor) == (500, 5)
 
 
-async def test_claims_and_sign_ins_share_the_total(ten_an_hour: World) -> None:
-    world = ten_an_hour
+async def test_claims_and_sign_ins_share_the_total(a_hundred_an_hour: World) -> None:
+    world = a_hundred_an_hour
     for number in range(5):
         assert (await sign_in(world, f"ann{number}@example.com", HOGS[0])).words == "200"
         assert (await claim(world, await minted(world), f"bob{number}@example.com", HOGS[1])).words == "200"
@@ -52,26 +52,38 @@ async def test_claims_and_sign_ins_share_the_total(ten_an_hour: World) -> None:
     assert mails(world) == 10
 
 
-async def test_who_uses_up_all_codes_does_not_keep_other_networks_from_signing_in(ten_an_hour: World) -> None:
-    world = ten_an_hour
-    answers = [await sign_in(world, f"ann{number}@example.com", address) for number, address in enumerate(HOGS[:10])]
+async def test_one_network_uses_at_most_a_tenth_of_all_codes(a_hundred_an_hour: World) -> None:
+    world = a_hundred_an_hour
+    for block in ("2001:db8:1:{:x}::1", "192.0.2.{}"):
+        words = [(await sign_in(world, f"ann{at}@example.com", block.format(at))).words for at in range(30)]
+        assert words == ["200"] * 10 + ["429 rate_limited"] * 20
+    others = [(await sign_in(world, f"bob{at}@example.com", address)).words for at, address in enumerate(HOGS[:80:8])]
+    assert others == ["200"] * 10
+
+
+async def test_who_uses_up_all_codes_does_not_keep_other_networks_from_signing_in(a_hundred_an_hour: World) -> None:
+    world = a_hundred_an_hour
+    answers = [await sign_in(world, f"ann{number}@example.com", address) for number, address in enumerate(HOGS)]
     assert {answer.words for answer in answers} == {"200"}
     refused = await sign_in(world, "eve@example.com", HOGS[0])
     assert (refused.words, refused.header("retry-after")) == ("429 rate_limited", "3600")
     assert (await sign_in(world, "bob@example.com")).words == "200"
     assert (await sign_in(world, "bob2@example.com", "203.0.113.99")).words == "429 rate_limited"
-    assert mails(world) == 11
+    assert mails(world) == 101
     await world.pass_seconds(3_600)
     assert (await sign_in(world, "eve@example.com", HOGS[0])).words == "200"
 
 
-async def test_however_many_networks_there_are_mail_ends_at_the_factor(ten_an_hour: World) -> None:
-    words = [(await sign_in(ten_an_hour, f"ann{number}@example.com", f"10.0.{number}.1")).words for number in range(40)]
-    assert words == ["200"] * 30 + ["429 rate_limited"] * 10
+async def test_however_many_networks_there_are_mail_ends_at_the_factor(a_hundred_an_hour: World) -> None:
+    words = [
+        (await sign_in(a_hundred_an_hour, f"ann{number}@example.com", f"10.{number // 200}.{number % 200}.1")).words
+        for number in range(310)
+    ]
+    assert words == ["200"] * 300 + ["429 rate_limited"] * 10
 
 
-async def test_codes_that_are_not_mailed_do_not_count(ten_an_hour: World) -> None:
-    world = ten_an_hour
+async def test_codes_that_are_not_mailed_do_not_count(a_hundred_an_hour: World) -> None:
+    world = a_hundred_an_hour
     assert (await sign_in(world, "ann@example.com", HOGS[0])).words == "200"
     for address in HOGS[:20]:
         assert (await sign_in(world, "ann@example.com", HOGS[0])).words == "429 rate_limited", "a code was just sent"

@@ -66,13 +66,19 @@ async def test_a_refusal_says_when_the_next_key_may_be_had(world: World) -> None
     assert refused.json["retryAfter"] == 3_000
 
 
-async def test_a_thousand_keys_an_hour_are_minted_in_all() -> None:
-    async with open_world(MINT__PER_HOUR=4, MINT__PER_HOUR_TOTAL=10) as world:
-        assert world.config.mint.per_hour_total == 10
-        statuses = [(await _minted(world, f"198.51.100.{number // 4}")).status for number in range(12)]
-        assert statuses == [200] * 10 + [429] * 2
+async def test_no_more_keys_than_the_total_are_minted_in_an_hour() -> None:
+    async with open_world(MINT__PER_HOUR=4, MINT__PER_HOUR_TOTAL=100, MINT__TOTAL_FACTOR=1) as world:
+        statuses = [(await _minted(world, f"198.51.{number // 4}.7")).status for number in range(102)]
+        assert statuses == [200] * 100 + [429] * 2
         await world.pass_seconds(3_600)
         assert (await _minted(world)).status == 200
+
+
+async def test_one_network_uses_at_most_a_tenth_of_all_keys() -> None:
+    async with open_world(MINT__PER_HOUR_TOTAL=100) as world:
+        statuses = [(await _minted(world, f"2001:db8:1:{number:x}::1")).status for number in range(30)]
+        assert statuses == [200] * 10 + [429] * 20
+        assert [(await _minted(world, "2001:db8:2::1")).status for _ in range(10)] == [200] * 10
 
 
 async def test_who_uses_up_all_keys_does_not_keep_other_networks_from_minting() -> None:

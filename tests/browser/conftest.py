@@ -29,6 +29,8 @@ SETTINGS = {
     "claim.codes_per_day": 100,
     "device.interval_seconds": 1,
     "device.starts_per_hour": 1_000,
+    "device.per_hour_total": 100_000,
+    "mail.per_hour_total": 100_000,
     "pages.per_minute": 100_000,
     "sessions.completions_per_hour": 1_000,
     "sessions.starts_per_hour": 1_000,

@@ -21,6 +21,7 @@ from actors.devices.actor import StartedLogin
 from actors.events.messages import Event, Kind
 from actors.events.state import EventRules
 from actors.keys.messages import Claimed
+from actors.letters import Origin
 from actors.mail.messages import Sent
 from actors.pruner import Pruner, PrunerLimits, Pruning
 from actors.retention.state import RetentionRules
@@ -87,7 +88,7 @@ GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days"})
 KNOWN_MS = 5 * DAY_MS
 """How long networks are remembered for a mailbox."""
 
-NETWORK = "203.0.113.7"
+ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 OPERATOR = Agent("cli", "uid 0")
 CAREFUL = "careful@example.com"
 """Somebody with a passkey, who enters codes and never shows it."""
@@ -232,9 +233,9 @@ class Year:
 
     async def _enter_code(self, email: str) -> object:
         sessions = self.node.services.sessions
-        started = await sessions.start_sign_in(email, None, NETWORK)
+        started = await sessions.start_sign_in(email, None, ORIGIN)
         assert isinstance(started, StartedSignIn), started
-        return await sessions.complete_sign_in(email, await self.code_to(email), started.browser, NETWORK, "A browser")
+        return await sessions.complete_sign_in(email, await self.code_to(email), started.browser, ORIGIN, "A browser")
 
     async def _register(self, email: str, session_id: str) -> None:
         """Add a passkey to an account."""
@@ -251,13 +252,13 @@ class Year:
         tried = await keys.mint()
         await quota.charge(tried.key.tenant_id, usecase=False)
         await self.stores.keys.keep_uses({tried.key.id: self.clock.at_ms})
-        await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com", NETWORK)
+        await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com", ORIGIN)
         email = PEOPLE[self.day % 5]
         self.clock.at_ms += 2 * MINUTE_MS
         claimed = await keys.mint()
         await quota.charge(claimed.key.tenant_id, usecase=False)
-        await keys.start_claim(claimed.claim_token, email, NETWORK)
-        done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email), NETWORK)
+        await keys.start_claim(claimed.claim_token, email, ORIGIN)
+        done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email), ORIGIN)
         assert isinstance(done, Claimed)
         self._claimed.append((done.key.id, email))
         await self.stores.keys.keep_uses({done.key.id: self.clock.at_ms})
@@ -269,7 +270,7 @@ class Year:
         """People sign in, approve a device and read; others ask for a code and never come."""
         services, email = self.node.services, PEOPLE[self.day % 5]
         session_id = await self.sign_in(email)
-        await services.sessions.start_sign_in(f"shy{self.day}@example.com", None, NETWORK)
+        await services.sessions.start_sign_in(f"shy{self.day}@example.com", None, ORIGIN)
         await services.quota.charge(self._tenants[email], usecase=True)
         login = await services.devices.start("A program", "203.0.113.7")
         assert isinstance(login, StartedLogin)

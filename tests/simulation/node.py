@@ -19,6 +19,7 @@ from actors.events.windows import WindowReader
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.cache import KeyCache
 from actors.keys.messages import Claimed, CodeSent, Kept, Resolved, TierSet
+from actors.letters import Origin
 from actors.mailbox import request_id
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
@@ -57,10 +58,14 @@ from tests.simulation.office import CountedSweeper, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
-from tests.simulation.rules import DRAIN_SECONDS, NETWORKS
+from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
+
+HOME = Origin(NETWORKS[0], BLOCKS[NETWORKS[0]])
+"""Where all claims come from."""
+
 
 R = TypeVar("R")
 
@@ -361,16 +366,14 @@ class Node:
         return await self.intent("mint", None, self.keeper.mint)
 
     async def start_claim(self, token: str, email: str) -> CodeSent | Refused:
-        answer = await self.intent(
-            "start", Start(token, email), lambda: self.keeper.start_claim(token, email, NETWORKS[0])
-        )
+        answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email, HOME))
         if isinstance(answer, CodeSent):
             self.mailroom.sender.wake()
         return answer
 
     async def complete_claim(self, about: Complete, code: str) -> Claimed | Refused:
         answer = await self.intent(
-            "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code, NETWORKS[0])
+            "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code, HOME)
         )
         if isinstance(answer, Claimed):
             self.key_cache.forget([answer.key.hash], [answer.tenant.id])

@@ -216,10 +216,11 @@ async def hoarder(me: Client) -> None:
 
 
 async def flooder(me: Client) -> None:
-    """Asks for more codes than allowed per day, some too soon."""
+    """Asks for more codes than allowed per day, some too soon, and at times from a network that used a code before."""
     email = f"{me.name}-{me.random.randint(0, 9)}@example.org"
     networks = [me.network] if me.chance(0.5) else NETWORKS
-    for _ in range(SESSIONS.letters.per_network + 2):
+    known = me.chance(0.5) and await sign_in(me, email) is not None
+    for _ in range(SESSIONS.letters.per_network + (6 if known else 2)):
         me.network = me.random.choice(networks)
         await me.at_once(*[partial(ask_code, me, email)] * me.random.choice((1, 1, 2)))
         await trio.sleep(PAUSE_SECONDS)

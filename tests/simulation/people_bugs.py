@@ -17,7 +17,7 @@ from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
-from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
+from actors.values import BatchId, Contended, OutboxMessage, OutcomeUnknown, StorageUnavailable
 from tests.simulation import device_bugs
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
@@ -26,7 +26,7 @@ from tests.simulation.rules import NETWORKS, SESSIONS, Scene
 
 _Batch: Any = state._Batch
 _guess, _renew, _send = codes.guess, codes.renew, codes.send
-_count_id = letters.count_id
+_count_id, _draft = letters.count_id, letters.Draft.of
 _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 
@@ -86,11 +86,25 @@ def _of_all_networks(secret: bytes, kind: str, email: str, network: str = "") ->
     return _count_id(secret, kind, email, network and NETWORKS[0])
 
 
+def _of_networks_alone(secret: bytes, subject: bytes, message: OutboxMessage, origin: letters.Origin) -> letters.Draft:
+    return _draft(secret, subject, message, replace(origin, block=f"alone {origin.network}"))
+
+
 def _no_first_letter(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
     right = SESSIONS.letters
     return _send(
         row, now_ms, to, pause_ms=pause_ms, per_day=right.per_mailbox if per_day == right.last_resort else per_day
     )
+
+
+def _counted_though_known(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    most = SESSIONS.letters.per_network if to.endswith("your network") else per_day
+    return _send(row, now_ms, to, pause_ms=pause_ms, per_day=most)
+
+
+def _without_end(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    most = letters.UNLIMITED if to.endswith("this email") else per_day
+    return _send(row, now_ms, to, pause_ms=pause_ms, per_day=most)
 
 
 def _never_known(book: Any, network_id: bytes, now_ms: int, rules: Any) -> None:
@@ -301,11 +315,20 @@ _BUGS: Mapping[str, Bug] = {
     "letters-not-by-network": _bug(
         "A stranger's letters delay and use up the owner's.", replaced(letters, "count_id", _of_all_networks)
     ),
+    "first-letters-by-network": _bug(
+        "Beyond the total, each network of a block gets a letter.", replaced(letters.Draft, "of", _of_networks_alone)
+    ),
     "first-letters-refused": _bug(
         "Beyond the total, a new network gets no letter.", replaced(letters, "send", _no_first_letter)
     ),
     "network-never-known": _bug(
         "A network that used a code is forgotten.", replaced(letters.LetterBook, "recognise", _never_known)
+    ),
+    "known-network-counted": _bug(
+        "The daily count refuses a known network.", replaced(letters, "send", _counted_though_known)
+    ),
+    "known-network-without-end": _bug(
+        "A known network gets letters without end.", replaced(letters, "send", _without_end)
     ),
     "code-never-long": _bug(
         "Codes stay short, however many are sent.", replaced(letters.Draft, "lengthened", _never_long)

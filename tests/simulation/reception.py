@@ -15,6 +15,7 @@ from actors.devices.store import Decide as DecideDevices
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
 from actors.keys.messages import Kept as KeptKey
+from actors.letters import Origin
 from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
 from actors.sessions.messages import Kept, Session, SignedIn
 from actors.sessions.state import Decision as SessionDecision
@@ -31,6 +32,7 @@ from tests.simulation.faults import Link, SimulatedBug, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
 from tests.simulation.limits import BASE_URL
 from tests.simulation.register import Registered, asking_from
+from tests.simulation.rules import BLOCKS
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -109,7 +111,8 @@ class Reception:
     async def ask_code(self, email: str, browser: str | None, network: str) -> StartedSignIn | Refused:
         """Ask for a code; `browser` is the token of the browser, if it has one."""
         asking_from.set(network)
-        answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email, browser, network))
+        origin = Origin(network, BLOCKS[network])
+        answer = await self.node.intent("ask code", email, lambda: self.sessions.start_sign_in(email, browser, origin))
         if isinstance(answer, StartedSignIn):
             self.node.mailroom.sender.wake()
         return answer
@@ -123,7 +126,7 @@ class Reception:
         )
 
     async def _sign_in(self, email: str, code: str, browser: str | None, network: str) -> StartedSession | Refused:
-        begun = await self.sessions.complete_sign_in(email, code, browser, network, "Browser")
+        begun = await self.sessions.complete_sign_in(email, code, browser, Origin(network, BLOCKS[network]), "Browser")
         assert isinstance(begun, StartedSession | Refused), "nobody here has a passkey"
         return begun
 

@@ -116,11 +116,18 @@ SESSIONS = SessionRules(
     per_account=3,
     codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3),
     letters=LetterRules(
-        per_network=7, pause_ms=500, per_mailbox=9, last_resort=11, short_codes=5, known_ms=6 * SECOND_MS
+        per_network=7, pause_ms=500, per_mailbox=9, last_resort=11, short_codes=5, known_ms=9 * SECOND_MS
     ),
 )
-NETWORKS = ("203.0.113.1", "203.0.113.2", "2001:db8::/64", "2001:db8:0:1::/64")
-"""The networks that people ask for codes from."""
+BLOCKS = {
+    "203.0.113.1": "203.0.113.0/24",
+    "203.0.113.2": "203.0.113.0/24",
+    "198.51.100.1": "198.51.100.0/24",
+    "2001:db8::/64": "2001:db8::/48",
+    "2001:db8:0:1::/64": "2001:db8::/48",
+}
+"""The networks that people ask for codes from, each with its block."""
+NETWORKS = tuple(BLOCKS)
 DEVICES = DeviceRules(
     life_ms=6 * SECOND_MS,
     interval_seconds=1,

@@ -163,9 +163,9 @@ class Registry:
         )
 
 
-def count_ids(email: str, network: str = "home") -> tuple[bytes, bytes]:
-    """The rows that count letters to an email: those of one network, and all."""
-    return f"{email} {network}".encode(), email.encode()
+def count_ids(email: str, network: str = "home") -> tuple[bytes, bytes, bytes]:
+    """The rows that count letters to an email: those of one network, those of its block, and all."""
+    return f"{email} {network}".encode(), f"{email} block of {network}".encode(), email.encode()
 
 
 def token(name: str) -> bytes:

@@ -104,7 +104,7 @@ class Book:
 
     def start(self, email: str = ANN, browser: bytes = HERS, network: str = "home") -> StartSignIn:
         message = OutboxMessage("let_1", email, "sign_in_code", b"nonce", self.now_ms, self.now_ms + 10 * MINUTE_MS)
-        return StartSignIn(email, browser, Draft(message, RIGHT, LONG, place(email, network), place(email)))
+        return StartSignIn(email, browser, Draft(message, RIGHT, LONG, *places(email, network)))
 
     def complete(
         self, name: str, email: str = ANN, proof: bytes = RIGHT, browser: bytes = HERS, network: str = "home"
@@ -134,6 +134,11 @@ class Book:
         return answers[1].session
 
 
+def places(email: str, network: str = "home") -> tuple[bytes, bytes, bytes]:
+    """The rows that count a letter: those of its network, of its block, and of all."""
+    return place(email, network), place(email, f"block of {network.partition('/')[0]}"), place(email)
+
+
 def place(email: str, network: str = "") -> bytes:
     """The id of the row that counts letters to an email, from one network or from all."""
     return f"{email} {network}".encode()
@@ -143,10 +148,10 @@ def code_of(answer: Answer) -> Code | None:
     return answer.code if isinstance(answer, Refused) else None
 
 
-def test_a_first_code_makes_a_row_for_the_browser_and_two_counts() -> None:
+def test_a_first_code_makes_a_row_for_the_browser_and_three_counts() -> None:
     book = Book()
     assert book.one(book.start()) == CodeSent()
-    ids = (place(ANN, "home"), place(ANN))
+    ids = places(ANN)
     assert book.rows == Snapshot(
         {(ANN, HERS): SignIn(ANN, HERS, proof=RIGHT, code_expires_ms=NOON + 10 * MINUTE_MS)},
         {each: LetterCount(each, sent_ms=NOON, sent_day=20_000, sent_today=1) for each in ids},
@@ -349,6 +354,23 @@ def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_i
     assert answer.message.startswith("No more codes can be sent to this email from a network that is new to it today.")
     assert [book.one(book.start()) for _ in range(3)] == [CodeSent()] * 3
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED, "a known network has its own limit, too"
+
+
+def test_the_daily_count_does_not_refuse_a_known_network_and_makes_its_codes_long() -> None:
+    book = Book(SessionRules(letters=LetterRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=4, last_resort=6)))
+    book.act(book.start(), book.complete("1"))
+    templates = []
+    for _ in range(5):
+        assert code_of(book.one(book.start(browser=THEIRS))) is Code.RATE_LIMITED, "the pause holds"
+        book.now_ms += MINUTE_MS
+        assert book.one(book.start()) == CodeSent()
+        templates.append(book.last.outbox[0].template)
+    assert templates == ["sign_in_code"] * 2 + ["sign_in_code_long"] * 3
+    assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
+    book.now_ms += MINUTE_MS
+    refused = book.one(book.start())
+    assert isinstance(refused, Refused), "the daily limit of the mailbox holds"
+    assert refused.message.startswith("No more codes can be sent to this email today.")
 
 
 def test_a_network_is_known_for_a_while() -> None:

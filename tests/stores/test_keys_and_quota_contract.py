@@ -75,9 +75,9 @@ def mint(number: int) -> Mint:
     return Mint(key(number), hash_of(1_000 + number))
 
 
-def counts(number: int) -> tuple[bytes, bytes]:
-    """The rows that count the letters for one token, as if each came from a network of its own."""
-    return hash_of(10_000 + number), hash_of(20_000 + number)
+def counts(number: int) -> tuple[bytes, bytes, bytes]:
+    """The rows that count the letters for one token, as if each came from a block of its own."""
+    return hash_of(10_000 + number), hash_of(15_000 + number), hash_of(20_000 + number)
 
 
 def start(number: int, email: str = EMAIL) -> StartClaim:
@@ -155,11 +155,13 @@ async def test_letters_of_claims_are_counted_over_batches(desk: Desk) -> None:
         await desk.keys(mint(number))
     several = [start(number) for number in range(25)]
     shared = [
-        replace(each, draft=replace(each.draft, network_id=hash_of(1), mailbox_id=hash_of(2))) for each in several
+        replace(each, draft=replace(each.draft, network_id=hash_of(1), block_id=hash_of(4), mailbox_id=hash_of(2)))
+        for each in several
     ]
     sent = [answer for each in shared for answer in await desk.keys(each)]
     assert [isinstance(answer, CodeSent) for answer in sent] == [True] * 20 + [False] * 5
-    assert await desk.keys(replace(shared[20], draft=replace(shared[20].draft, network_id=hash_of(3)))) == [CodeSent()]
+    elsewhere = replace(shared[20].draft, network_id=hash_of(3), block_id=hash_of(5))
+    assert await desk.keys(replace(shared[20], draft=elsewhere)) == [CodeSent()]
 
 
 async def test_a_second_claim_by_the_same_email_adds_its_counts_to_the_account(desk: Desk) -> None:

@@ -60,7 +60,8 @@ def count_id(*parts: str) -> bytes:
 
 def start(number: int, email: str = ANN, browser: bytes = HERS, network: str = "home") -> StartSignIn:
     message = OutboxMessage(f"let_{number}", email, "sign_in_code", b"n" * 16, NOW, NOW + 600_000)
-    return StartSignIn(email, browser, Draft(message, RIGHT, b"long", count_id(email, network), count_id(email)))
+    ids = count_id(email, network), count_id(email, network, "block"), count_id(email)
+    return StartSignIn(email, browser, Draft(message, RIGHT, b"long", *ids))
 
 
 def complete(

@@ -9,7 +9,7 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.usage import usage_of
 from service.api.policy import Access, Budget
-from service.http.addresses import limited_as
+from service.api.rate_limits import origin_of
 from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart, MintedKey, Usage
 
 
@@ -34,7 +34,7 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
         return _unknown_token()
     if refused := too_fast(services.budgets.mail(call.request.client)):
         return refused
-    outcome = await services.keys.start_claim(body.claimToken, body.email, limited_as(call.request.client))
+    outcome = await services.keys.start_claim(body.claimToken, body.email, origin_of(call.request.client))
     if isinstance(outcome, Refused):
         services.budgets.not_mailed(call.request.client)
         return outcome
@@ -47,8 +47,8 @@ async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimComplete = call.body
     if not is_claim_token(body.claimToken):
         return _unknown_token()
-    network = limited_as(call.request.client)
-    outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip(), network)
+    origin = origin_of(call.request.client)
+    outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip(), origin)
     if isinstance(outcome, Refused):
         return outcome
     assert isinstance(outcome, Claimed)

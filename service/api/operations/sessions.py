@@ -12,7 +12,7 @@ from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
 from service.api.policy import Access, Budget
-from service.http.addresses import limited_as
+from service.api.rate_limits import origin_of
 from service.schemas.sessions import (
     SessionBegun,
     SessionEnded,
@@ -30,7 +30,7 @@ async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
         return refused
     request, base_url = call.request, services.base_url
     browser = browser_token(request.headers, base_url)
-    outcome = await services.sessions.start_sign_in(body.email, browser, limited_as(request.client))
+    outcome = await services.sessions.start_sign_in(body.email, browser, origin_of(request.client))
     if isinstance(outcome, Refused):
         services.budgets.not_mailed(call.request.client)
         return outcome
@@ -41,10 +41,10 @@ async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
 
 async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInComplete = call.body
-    headers, network = call.request.headers, limited_as(call.request.client)
+    headers, origin = call.request.headers, origin_of(call.request.client)
     browser = browser_token(headers, services.base_url)
     begun = await services.sessions.complete_sign_in(
-        body.email, body.code.strip(), browser, network, headers.get("user-agent", "")
+        body.email, body.code.strip(), browser, origin, headers.get("user-agent", "")
     )
     return begun if isinstance(begun, Refused) else session_begun(services, begun)
 

@@ -71,6 +71,8 @@ PEOPLE = (
     *(f"a right code was {why}" for why in ("used", "older than another", "spent by guesses", "too late")),
     "a right code was of another browser",
     "a letter was refused to a new network",
+    "a letter was refused to a known network",
+    "a known network got more letters than its count",
     "a code was long",
     "a session worked",
     "a session slid",

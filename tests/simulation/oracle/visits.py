@@ -16,7 +16,7 @@ from actors.sessions import messages as sessions
 from actors.values import AuditRecord, OutboxMessage, Refused
 from storage.memory.tables import Memory
 from tests.simulation.register import Kept
-from tests.simulation.rules import SECRET, SESSIONS
+from tests.simulation.rules import BLOCKS, SECRET, SESSIONS
 
 SUBJECT = digest("sign-in")
 
@@ -52,27 +52,37 @@ class Codes:
 
 @dataclass(slots=True, eq=False)
 class Letters:
-    """The letters to one email: time, day and network of each. `known` has the networks that used a code, until when."""
+    """The letters to one email: time, day and network of each. `known` has the networks that used a code, until when.
+    `strange` has the same of letters to networks that were not known, with the block of each."""
 
     sent: list[tuple[int, int, str]] = field(default_factory=list)
+    strange: list[tuple[int, int, str]] = field(default_factory=list)
     known: dict[str, int] = field(default_factory=dict)
 
     def send(self, network: str, now_ms: int) -> str:
         rules, mine = SESSIONS.letters, [each for each in self.sent if each[2] == network]
         if mine and now_ms < mine[-1][0] + rules.pause_ms:
             return waiting(mine[-1][0] + rules.pause_ms - now_ms)
-        first = self._on_day(mine, now_ms) == 0
-        if self._on_day(mine, now_ms) >= rules.per_network:
+        ours = [each for each in self.strange if each[2] == BLOCKS[network]]
+        first = self._on_day(ours, now_ms) == 0
+        known, beyond = now_ms < self.known.get(network, 0), self._on_day(mine, now_ms) >= rules.per_network
+        if beyond and not known:
             return waiting(DAY_MS - now_ms % DAY_MS)
-        known = now_ms < self.known.get(network, 0)
+        if beyond and self._on_day(self.sent, now_ms) >= rules.last_resort:
+            return waiting(DAY_MS - now_ms % DAY_MS) + ", as a known network"
         if not known and self._on_day(self.sent, now_ms) >= (rules.last_resort if first else rules.per_mailbox):
             return waiting(DAY_MS - now_ms % DAY_MS) + ", as a new network"
+        if not known:
+            self.strange.append((now_ms, self._day(ours, now_ms), BLOCKS[network]))
         self.sent.append((now_ms, self._day(self.sent, now_ms), network))
-        return "sent"
+        return "sent, as a known network beyond its count" if beyond else "sent"
 
     def is_long(self) -> bool:
         """Whether the last letter has a long code."""
-        return sum(day == self.sent[-1][1] for _, day, _ in self.sent) > SESSIONS.letters.short_codes
+        _, today, network = self.sent[-1]
+        of_day = [each[2] for each in self.sent if each[1] == today]
+        rules = SESSIONS.letters
+        return len(of_day) > rules.short_codes or of_day.count(network) > rules.per_network
 
     def _day(self, sent: list[tuple[int, int, str]], now_ms: int) -> int:
         """The day that counts now. It never goes back, whatever the clock of a node says."""
@@ -144,8 +154,10 @@ class Visits:
     def _start(self, start: sessions.StartSignIn, network: str) -> str:
         message, now_ms = start.draft.message, self._kept.now_ms
         letters = self.letters.setdefault(start.email, Letters())
-        answer, new, _ = letters.send(network, now_ms).partition(", as")
-        self.met["a letter was refused to a new network"] += bool(new)
+        answer, _, place = letters.send(network, now_ms).partition(", as ")
+        self.met["a letter was refused to a new network"] += place == "a new network"
+        self.met["a letter was refused to a known network"] += place == "a known network"
+        self.met["a known network got more letters than its count"] += place == "a known network beyond its count"
         if answer == "sent":
             code = code_from(SECRET, message.nonce)
             if letters.is_long():
