@@ -420,7 +420,7 @@ async def world_with_many_starts() -> AsyncIterator[World]:
         *("MINT__PER_HOUR", "DEVICE__STARTS_PER_HOUR", "SESSIONS__STARTS_PER_HOUR"),
         *("CLAIM__STARTS_PER_HOUR", "CLAIM__COMPLETIONS_PER_HOUR"),
     )
-    async with open_world(**dict.fromkeys(starts, 100), MAIL__PER_HOUR_TOTAL=1_000) as world:
+    async with open_world(**dict.fromkeys(starts, 100), MAIL__PER_HOUR_TOTAL=10_000) as world:
         yield world
 
 
