@@ -176,7 +176,7 @@ async def test_a_search_that_finds_too_many_waiting_is_refused_at_once_and_does_
 
 
 async def test_all_anonymous_keys_of_an_address_share_one_search_at_a_time_and_others_do_not_wait_for_them() -> None:
-    """Ten keys of one address that search without a pause, beside one reader elsewhere and one account."""
+    """Ten keys of one address that search without a pause, beside a reader and an account elsewhere."""
     async with open_world(CATALOG__SEARCHES=2) as world:
         seconds: dict[str, list[float]] = {"hog": [], "reader": [], "account": []}
         statuses: Counter[int] = Counter()
@@ -198,8 +198,8 @@ async def test_all_anonymous_keys_of_an_address_share_one_search_at_a_time_and_o
         async def others() -> None:
             key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
             for number in range(10):
-                await search("reader", number, None, "203.0.113.7")
-                await search("account", number, key, "203.0.113.66")
+                await search("reader", number, None, "198.51.100.7")
+                await search("account", number, key, "198.51.100.8")
                 await trio.sleep(0.5)
 
         world.catalog_memory.before = partial(trio.sleep, 0.25)

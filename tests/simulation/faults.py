@@ -151,7 +151,7 @@ class Link(Memory):
 
     async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
         late = self.node.world.late
-        if batch_id.owner in late:
+        while batch_id.owner in late:
             await late[batch_id.owner].wait()
         if self._faults.strikes("commits_late"):
             late[batch_id.owner] = trio.Event()
