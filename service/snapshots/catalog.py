@@ -23,8 +23,9 @@ SEARCH_CHARACTERS = 200
 @dataclass(frozen=True, slots=True)
 class CatalogLimits:
     """Limits of the catalog. `searches` run at once, one of each caller; `search_waiters` may wait, `waiters_per_caller` of
-    each caller, and further ones are refused. One network has at most half of both. A search fails after `search_seconds`,
-    which include the wait. At most `remembered_pages` first pages of up to `remembered_page_bytes` are cached."""
+    each caller, and further ones are refused. One network has at most a quarter of the searches and half of the places. A
+    search fails after `search_seconds`, which include the wait. At most `remembered_pages` first pages of up to
+    `remembered_page_bytes` are cached."""
 
     check_seconds: float = 0.5
     searches: int = 4

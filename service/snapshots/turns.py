@@ -26,17 +26,17 @@ class Ticket:
 
 
 class Turns:
-    """At most `most` turns at a time, one of each caller, and half of them of one network.
+    """At most `most` turns at a time, one of each caller, and a quarter of them of one network.
 
     Waiting networks get the free turns in rotation, and so do the callers of a network. All together have at most
-    `waiters` requests waiting, one network half of them, and one caller `waiters_per_caller`, which keep their order. Half
-    is rounded down, but at least one.
+    `waiters` requests waiting, one network half of them, and one caller `waiters_per_caller`, which keep their order. Parts
+    are rounded down, but at least one.
     """
 
     def __init__(self, most: int, waiters: int, waiters_per_caller: int) -> None:
         assert most > 0
         self._most = most
-        self._most_of_network = max(1, most // 2)
+        self._most_of_network = max(1, most // 4)
         self._waiters = waiters
         self._waiters_of_network = max(1, waiters // 2)
         self._waiters_per_caller = waiters_per_caller
