@@ -41,8 +41,8 @@ class LetterRules:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request comes from. `network` is the address that its client is limited as; `block` is the larger network
-    that one owner most likely has, such as an IPv6 /48, whose addresses are as good as one."""
+    """The network and the block of a client. `network` is the address that the client is limited as; `block` is the larger
+    network that one owner most likely has, such as an IPv6 /48, whose addresses are as good as one."""
 
     network: str
     block: str

@@ -17,6 +17,7 @@ DELIVERY_MS = 3 * DAY_MS
 
 
 TEMPLATES = frozenset({"new_key", "new_session", "new_administrator"})
+"""The templates of notices, which are limited by the hour. Codes have limits of their own (`actors.letters`)."""
 
 
 class Ending(StrEnum):

@@ -20,7 +20,7 @@ def refused_grant(
     now_ms: int,
 ) -> Refused | None:
     """Why the granter cannot issue this key, or None: its key or session has ended, or it lacks a scope. `giver` is the
-    granting key, if a key grants; `sessions` are the ids of live ones; `admin` says whether the account is an
+    granting key, if a key grants; `sessions` are ids of live sessions; `admin` says whether the account is an
     administrator."""
     scopes, granter = issue.key.scopes, issue.granted_by
     if granter is not None and not granter.administers and admin and _administers(issue.key):
@@ -29,7 +29,7 @@ def refused_grant(
         case None:
             return _not_an_administrator(issue, admin=admin)
         case ByAccount(session_id=session_id):
-            if account is None or (session_id is not None and session_id not in sessions):
+            if account is None or session_id not in sessions:
                 return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
             lacking = _lacking("This account", scopes or (), account_scopes(admin=admin))
             return lacking or _not_an_administrator(issue, admin=admin)

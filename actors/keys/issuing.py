@@ -60,8 +60,9 @@ class KeyIssuing(UnitOfWork):
 
     def _end_keys(self, order: EndKeys) -> Answer:
         account = self._account(order.email)
-        # None if it was deleted meanwhile.
-        keys = (key for key in self._keys().values() if account is not None and key.tenant_id == account.tenant_id)
+        if account is None:  # It was deleted meanwhile, with its keys.
+            return KeysEnded(())
+        keys = (key for key in self._keys().values() if key.tenant_id == account.tenant_id)
         return KeysEnded(self._end(keys, order.audit))
 
     def _end(self, keys: Iterable[Key], audit: AuditRecord) -> tuple[Key, ...]:

@@ -101,9 +101,9 @@ class ByKey:
 class ByAccount:
     """A signed-in person grants: any scopes that a full key of the account holds at commit time, or a full key. Only one who
     `administers` grants administrator scopes, or an administrator's full key. A session that has ended by then grants
-    nothing; None is a person without a session, such as a test's."""
+    nothing."""
 
-    session_id: str | None = None
+    session_id: str
     administers: bool = True
 
 

@@ -90,7 +90,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                     admin_emails.add(email)
                 if isinstance(granter, ByKey):
                     key_ids.add(granter.key_id)
-                if isinstance(granter, ByAccount) and granter.session_id is not None:
+                if isinstance(granter, ByAccount):
                     session_ids.add(granter.session_id)
             case SetTier(email=email):
                 emails.add(email)
@@ -181,7 +181,7 @@ class _Batch(KeyIssuing):
         if isinstance(sent, Refused):
             return sent
         self._keep_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
-        # Only its prefix tells the reader which key it is: whoever sent the link may have named any.
+        # The prefix alone tells the reader which key it is: the sender of the link may have named another one.
         self.decision.outbox.append(replace(sent.message, facts=json.dumps({"label": key.prefix})))
         return CodeSent()
 

@@ -38,11 +38,11 @@ def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mappin
 
 NETWORK_FACTOR = 5
 """A network (IPv4 /24, IPv6 /48) adds at most so many times the events to a booking that one of its addresses may add.
-Whoever has an IPv6 /48 has 65,536 addresses by their /64."""
+The owner of an IPv6 /48 has 65,536 addresses by their /64."""
 
 
 def origin_of(address: str) -> Origin:
-    """Where the letters of a client are counted."""
+    """The network and the block under which letters that a client asks for are counted."""
     return Origin(limited_as(address), network_of(address))
 
 

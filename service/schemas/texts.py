@@ -25,7 +25,7 @@ _BEYOND = r"\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001
 _INVISIBLE = re.compile(f"[{_UNSEEN}{_JOINING}{_BEYOND}]")
 """Format characters (category Cf) and Default_Ignorable_Code_Point of Unicode 15: most fonts show nothing for them."""
 _BLANK = re.compile(r"[\u2800\U00013441\U00013442\U00016fe4\U0001d159]")
-"""What leaves a blank: a braille cell without dots, blank signs of old scripts, a note without a head."""
+"""Blank symbols: a braille cell without dots, blank signs of old scripts, a note without a head."""
 _SPACES = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 """White space on a line other than the plain space."""
 _GAP = re.compile(rf"[{_SPACES}]|  ")

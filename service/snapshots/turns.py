@@ -1,4 +1,4 @@
-"""Who may search next: turns that rotate by network, then by caller within the network. Pure."""
+"""Turns to search, which rotate by network, then by caller within the network. Pure."""
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ class CallerBusy(CallFailed):
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """Who asks for a turn: an account or an address, and the network from which it asks."""
+    """One who asks for a turn: an account or an address, and the network from which it asks."""
 
     caller: str
     network: str

@@ -176,6 +176,13 @@ def _lossy_merge(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
     return target
 
 
+REFUSED_GRANT = key_granting.refused_grant
+
+
+def _whatever_the_session(issue: Any, account: Any, giver: Any, sessions: Any, **rest: Any) -> Any:
+    return REFUSED_GRANT(issue, account, giver, {getattr(issue.granted_by, "session_id", "")}, **rest)
+
+
 def _live_before_the_batch(unit: Any, tenant_id: str, *, scoped: bool) -> int:
     live: int = unit._snapshot.live_keys.get((tenant_id, scoped), 0)
     return live
@@ -246,6 +253,11 @@ BUGS: Mapping[str, Bug] = {
     "limit-per-batch": Bug(
         "Keys of the same batch do not count towards the limit.",
         replaced(key_state._Batch, "_live_keys", _live_before_the_batch),
+    ),
+    "ended-session-grants": Bug(
+        "A session that ended after its request was let in still grants a key.",
+        replaced(key_issuing, "refused_grant", _whatever_the_session),
+        Scene.PEOPLE,
     ),
     "granted-keys-live-on": Bug(
         "A key that another one granted outlives it.",

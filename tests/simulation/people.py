@@ -250,6 +250,11 @@ async def clerk(me: Client) -> None:
     for other in me.world.board.holdings[-3:]:
         if mine and other.tenant_id != mine[0].tenant_id:
             await me.ask("revoke another's", partial(_revoke_another, browser.token, other.key_id))
+    late = [(f"{me.random.getrandbits(128):032x}", f"key-{me.world.board.numbered()}") for _ in range(4)]
+    await me.at_once(
+        partial(me.ask, "end session", lambda node: node.reception.end_session(browser.token)),
+        *[partial(_create, me, browser, key, name, mine) for key, name in late],
+    )
 
 
 async def _create(me: Client, browser: Browser, key: str, name: str, mine: list[Holding]) -> None:

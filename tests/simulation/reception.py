@@ -193,7 +193,7 @@ class Reception:
             "issue",
             lambda caller: IssueFor(caller.email, False, (), name, key=key),
             lambda caller: keeper.issue(
-                caller.email, caller.agent, name=name, granted_by=ByAccount(), idempotency_key=key
+                caller.email, caller.agent, name=name, granted_by=ByAccount(caller.agent.id), idempotency_key=key
             ),
         )
 

@@ -32,6 +32,8 @@ from tests.state.manners import well_said
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
 ANN, BOB = "ann@example.org", "bob@example.org"
+SESSION = "ses_1"
+"""The session of a person who grants, which has not ended."""
 RIGHT, LONG, WRONG = b"right", b"long", b"wrong"
 
 
@@ -92,7 +94,8 @@ class Registry:
         admins = {each: members[each] for each in rows.admin_emails if each in members}
         count = len(members) if rows.membership else 0
         letters = {each: self.letters[each] for each in rows.letter_ids if each in self.letters}
-        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, count, letters)
+        sessions = frozenset(rows.session_ids) & {SESSION}
+        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, count, letters, sessions)
 
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms
@@ -114,7 +117,7 @@ class Registry:
     ) -> Issue:
         """Granted by an operator, by the key `by`, or by "account"."""
         kind = Kind.USER if scopes is None else Kind.SCOPED
-        granted_by = None if by is None else ByAccount() if by == "account" else ByKey(f"k{by}")
+        granted_by = None if by is None else ByAccount(SESSION) if by == "account" else ByKey(f"k{by}")
         key = replace(self.key(name, kind), scopes=scopes)
         return Issue(key, email, self.audit("key.issued", f"k{name}"), granted_by)
 

@@ -9,7 +9,7 @@ from actors.keys.messages import Kept
 from actors.keys.standing import held_scopes
 from actors.keys.state import LockSet, rows_to_lock
 from actors.values import Code, Refused, Scope
-from tests.state.registry import ANN, BOB, HOUR, NOON, Registry
+from tests.state.registry import ANN, BOB, HOUR, NOON, SESSION, Registry
 from tests.state.test_keys import codes
 
 READ, MANAGE = (Scope.LIBRARY_READ,), (Scope.KEYS_MANAGE, Scope.LIBRARY_READ)
@@ -159,7 +159,7 @@ def test_the_limit_of_full_keys_holds_for_a_person(registry: Registry) -> None:
 
 def test_a_grant_of_a_person_locks_the_membership_of_the_account() -> None:
     rows = rows_to_lock([Registry().issue("4", by="account")])
-    assert rows == LockSet((), ("k4",), (ANN,), (ANN,), membership=False)
+    assert rows == LockSet((), ("k4",), (ANN,), (ANN,), membership=False, session_ids=(SESSION,))
 
 
 def test_a_grant_locks_the_key_that_grants_and_the_membership_of_its_account() -> None:

@@ -365,13 +365,18 @@ async def test_an_account_with_a_passkey_takes_no_key_by_email(desk: Desk) -> No
 
 async def test_a_person_grants_what_his_account_holds_at_the_commit(desk: Desk) -> None:
     await desk.keys(Issue(key(1, kind=Kind.USER, expires_ms=None), EMAIL, audit(1)))
-    full = Issue(key(2, kind=Kind.USER, expires_ms=None), EMAIL, audit(2), ByAccount())
+    await Logins(desk.stores).session(1, EMAIL)
+    full = Issue(key(2, kind=Kind.USER, expires_ms=None), EMAIL, audit(2), ByAccount("ses_1"))
     admin = scoped(3, scopes=(Scope.ADMIN_READ, Scope.LIBRARY_READ))
-    grants = [full, Issue(admin, EMAIL, audit(3), ByAccount()), Issue(scoped(4), EMAIL, audit(4), ByAccount())]
+    grants = [
+        full,
+        Issue(admin, EMAIL, audit(3), ByAccount("ses_1")),
+        Issue(scoped(4), EMAIL, audit(4), ByAccount("ses_1")),
+    ]
     refused = [getattr(answer, "code", None) for answer in await desk.keys(*grants)]
     assert refused == [None, Code.INSUFFICIENT_SCOPE, None]
     await desk.keys(GrantAdmin(EMAIL, membership_audit(5, EMAIL)))
-    (kept,) = await desk.keys(Issue(admin, EMAIL, audit(6), ByAccount()))
+    (kept,) = await desk.keys(Issue(admin, EMAIL, audit(6), ByAccount("ses_1")))
     assert isinstance(kept, Kept)
     assert {each.id for each in await desk.stores.keys.live_keys("ten_1")} == {f"key_{n}" for n in (1, 2, 3, 4)}
 
@@ -518,11 +523,14 @@ async def test_nodes_that_remove_the_last_two_at_once_do_not_both_leave_one(stor
 async def test_nodes_that_create_the_same_key_at_once_create_one(stores: Stores) -> None:
     """Keys of one idempotency key have one id and different texts."""
     await Desk(stores).keys(Issue(key(1), EMAIL, audit(1)))
+    await Logins(stores).session(1, EMAIL)
     answers = []
 
     async def issue(number: int) -> None:
         same = replace(scoped(number), id="key_same")
-        answers.extend(await settled(Desk(stores, f"n{number}/keys"), Issue(same, EMAIL, audit(number), ByAccount())))
+        answers.extend(
+            await settled(Desk(stores, f"n{number}/keys"), Issue(same, EMAIL, audit(number), ByAccount("ses_1")))
+        )
 
     async with trio.open_nursery() as nursery:
         for number in range(30, 34):

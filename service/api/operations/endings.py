@@ -32,7 +32,7 @@ async def end_by_link(services: Services, call: Call) -> Answer | Refused:
             await services.sessions.end_session(link.target_id, link.email, agent)
         case Ending.ADMIN:
             await services.keys.revoke_admin(link.email, agent, granted_ms=int(link.target_id))
-    # What no longer exists, or was granted anew since, has ended, too.
+    # A key or a session that no longer exists has ended, too, and so has a grant that was followed by another one.
     return _answer(link, ended=True)
 
 

@@ -1,7 +1,7 @@
 """The promises of keys, claims and accounts."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from actors.credentials import Kind, digest
 from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, CodeSent, TierSet
-from actors.values import BatchId, Code, OutboxMessage, Refused, Tier
+from actors.values import AuditRecord, BatchId, Code, OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete, Nothing, Operation
 from tests.simulation.oracle.case import Case, maybe_before, surely, surely_before
 from tests.simulation.rules import RULES
@@ -249,6 +249,8 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                 continue  # `no_key_gives_what_it_lacks` tells
             if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
                 continue  # `no_key_gives_what_it_lacks` reports it
+            if operation.result.code is Code.UNAUTHORIZED and _a_session_ended(case, about.email):
+                continue  # `keys_of_ended_sessions` tells if it was granted instead
             if about.scoped:
                 most = RULES.scoped_keys_per_account
                 live = sum(
@@ -262,6 +264,11 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
     for operation in case.of("revoke"):
         if isinstance(operation.result, Refused) and operation.about in case.memory.keys:
             yield f"{operation.about} exists, but got {operation.result}"
+
+
+def _a_session_ended(case: Case, email: str) -> bool:
+    """Whether a session of the account was ended by the end of the run."""
+    return any(each.revoked_ms is not None for each in case.memory.sessions.values() if each.email == email)
 
 
 def one_key_for_each_idempotency_key(case: Case) -> Iterator[str]:
@@ -321,6 +328,15 @@ def tiers_follow_their_audit(case: Case) -> Iterator[str]:
             if each.about.email == operation.about.email
         ):
             yield f"{operation.about.email} has an account, but got {operation.result}"
+
+
+def keys_of_ended_sessions(world: "World", audits: Sequence[AuditRecord]) -> Iterator[str]:
+    """A session grants a key only if it has not ended when the key is stored. `audits` are those of the transaction."""
+    for audit in audits:
+        if audit.action == "key.issued" and audit.actor_type == "session":
+            session = world.memory.sessions.get(audit.actor_id)
+            if session is None or session.revoked_ms is not None:
+                yield f"keys_of_ended_sessions: {audit.actor_id} had ended and granted {audit.target_id}"
 
 
 def too_many_keys(world: "World", batch_id: BatchId) -> Iterator[str]:
