@@ -8,7 +8,6 @@ from actors.accounts.store import AccountStore
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.devices.store import DeviceStore
-from actors.events.shards import ShardMap
 from actors.events.store import EventStore
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
@@ -48,7 +47,7 @@ class Announcements(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
-    """Nodes of one service have stores over the same database. `shards` is None on one Postgres."""
+    """Nodes of one service have stores over the same database."""
 
     database: Database
     announcements: Announcements
@@ -64,4 +63,3 @@ class Stores:
     nodes: NodeStore
     accounts: AccountStore
     retention: RetentionStore
-    shards: ShardMap | None = None

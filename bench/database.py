@@ -1,6 +1,6 @@
 """The database's ceiling: batches of events written without a service: `python -m bench.database`.
 
-`insert` is only `INSERT ... SELECT FROM unnest(...)`. `record` is the service's own statement, which also journals its
+`insert` is only `INSERT ... SELECT FROM unnest(...)`. `record` is the service's own function, which also journals its
 batch id, counts, and fails on a duplicate. Each statement is one transaction. PGHOST, PGUSER and PGDATABASE name the
 database.
 """
@@ -11,30 +11,32 @@ import json
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import asyncpg
 
 from actors.events.messages import Kind, Row
-from storage.postgres.events import SQL, packed
+from storage.postgres.events import SQL, home_of
+from storage.postgres.packing import packed
 
 DAY_SECONDS = 86_400
 KEY_BYTES = 16
 
 INSERT = """
-    insert into events (booking_id, day, key, kind)
-    select booking_id, $1, key, kind from unnest($2::text[], $3::bytea[], $4::smallint[]) as offered (booking_id, key, kind)
+    insert into event_keys (booking, day, key, click, place)
+    select booking, $1, key, click, get_byte(key, 0)
+    from unnest($2::int[], $3::bytea[], $4::bool[]) as offered (booking, key, click)
 """
 
 
 class Writers:
     """Several connections, so that one builds its batch while another writes."""
 
-    def __init__(self, statement: str, size: int, bookings: Sequence[str], seed: int) -> None:
+    def __init__(self, statement: str, size: int, numbers: Mapping[str, int], seed: int) -> None:
         self._statement = statement
         self._size = size
-        self._bookings = bookings
+        self._numbers = numbers
         self._seed = seed
         self._chance = random.Random(seed)
         self.seconds: list[float] = []
@@ -52,20 +54,32 @@ class Writers:
             await connection.close()
 
     async def _batch(self, connection: Any, number: int, seq: int) -> None:
-        made = [(self._chance.choice(self._bookings), self._chance.randbytes(KEY_BYTES)) for _ in range(self._size)]
+        bookings = sorted(self._numbers)
+        made = [(self._chance.choice(bookings), self._chance.randbytes(KEY_BYTES)) for _ in range(self._size)]
         made.sort()
         day = int(time.time() // DAY_SECONDS)
         if self._statement == "insert":
-            columns = [booking for booking, _ in made], [key for _, key in made], [0] * self._size
+            columns = [self._numbers[booking] for booking, _ in made], [key for _, key in made], [False] * self._size
             await connection.execute(INSERT, day, *columns)
         else:
-            batch = packed([Row(booking, key, Kind.IMPRESSION) for booking, key in made])
-            await connection.fetchval(SQL.record_new, f"bench-{self._seed}-{number}/events", seq, day, *batch)
+            batch = packed([Row(booking, key, Kind.IMPRESSION) for booking, key in made], self._numbers)
+            owner = f"bench-{self._seed}-{number}/events"
+            await connection.fetchval(SQL.record_new, home_of(owner), owner, seq, day, *batch)
+
+
+async def numbers(bookings: Sequence[str]) -> Mapping[str, int]:
+    """The numbers of bookings, which are given here if they have none."""
+    connection = await asyncpg.connect(ssl=False)
+    try:
+        await connection.execute(SQL.number, bookings)
+        return {row["id"]: row["number"] for row in await connection.fetch(SQL.numbers, bookings)}
+    finally:
+        await connection.close()
 
 
 async def run(given: argparse.Namespace) -> dict[str, float]:
     """Write for `seconds`. Returns the fields of `load.Measured`; each answer is a batch."""
-    writers = Writers(given.statement, given.size, given.bookings.split(","), given.seed)
+    writers = Writers(given.statement, given.size, await numbers(sorted(given.bookings.split(","))), given.seed)
     started = time.perf_counter()
     async with asyncio.TaskGroup() as tasks:
         for number in range(given.writers):

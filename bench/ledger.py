@@ -95,9 +95,9 @@ class Ledger:
 
     async def _recorded(self) -> Recorded:
         row = await self._connection.fetchrow(
-            "select (select count(*) from events) as rows,"
-            " (select coalesce(sum(impressions + clicks), 0) from delivery_days)::bigint as counted,"
-            " (select coalesce(sum(seq), 0) from journal where owner like '%/events%')::bigint as transactions"
+            "select (select count(*) from event_keys) as rows,"
+            " (select coalesce(sum(impressions + clicks), 0) from deliveries)::bigint as counted,"
+            " (select coalesce(sum(seq), 0) from event_journal)::bigint as transactions"
         )
         return Recorded(row["rows"], row["counted"], row["transactions"])
 

@@ -18,32 +18,30 @@ GB, TB = 10**9, 10**12
 class Measured:
     """Bytes of an event, with its log in batches of ten. `of_a_core`: single events per second of one core of a node."""
 
-    row: float = 84.5
-    index: float = 101.2
-    log: float = 425.0
-    log_of_a_page: float = 5_850.0
+    row: float = 60.3
+    index: float = 52.0
+    log: float = 339.0
+    log_of_a_page: float = 5_900.0
     of_a_core: float = 15_200.0
 
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
     """Assumptions: a worker's bytes of memory for the index of the day; seconds between checkpoints and per transaction; the
-    planned share of a core; concurrent event transactions of a node, half of `database.connections`; shards, at least two
-    per worker; the most days that keys are kept."""
+    planned share of a core; concurrent transactions of a node on each worker; the most days that keys are kept."""
 
     memory: float = 64 * GB
     checkpoint_seconds: float = 900.0
     transaction_seconds: float = 0.005
     share: float = 0.6
-    at_once: int = 4
-    shards: int = 32
+    at_once: int = 1
     days: int = 42
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Needs of a steady rate of events, for all workers together. Bytes of log and of pages are per second. `wait_seconds`
-    is how long a node's next batch for a shard waits for the transactions of the other shards."""
+    """Needs of a steady rate of events, for all workers together. Bytes of log and of pages are per second. `commits` are
+    transactions per second on each worker, `connections` those of all nodes to each."""
 
     events_a_day: float
     index_of_a_day: float
@@ -54,11 +52,15 @@ class Needs:
     nodes: int
     transactions: float
     batch: float
-    wait_seconds: float
+    commits: float
+    connections: int
 
+
+CONNECTIONS_FOR_EVENTS = 4
+"""Half of `database.connections`, which a node opens to each worker at most."""
 
 MEASURED, ASSUMED = Measured(), Assumed()
-RATES = (1_000, 7_000, 30_000, 100_000, 300_000, 1_000_000)
+RATES = (1_000, 14_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
 def whole_pages(leaves: float, events: float) -> float:
@@ -72,10 +74,8 @@ def needs(rate: float, measured: Measured = MEASURED, assumed: Assumed = ASSUMED
     index = events_a_day * measured.index
     pages = whole_pages(index / PAGE_BYTES, rate * assumed.checkpoint_seconds)
     workers = math.ceil(index / assumed.memory)
-    shards = 1 if workers == 1 else max(assumed.shards, 2 * workers)
-    at_once = min(shards, assumed.at_once)
     nodes = math.ceil(rate / (measured.of_a_core * assumed.share))
-    transactions = min(rate, nodes * at_once / assumed.transaction_seconds)
+    transactions = min(rate, nodes * workers * assumed.at_once / assumed.transaction_seconds)
     return Needs(
         events_a_day=events_a_day,
         index_of_a_day=index,
@@ -86,7 +86,8 @@ def needs(rate: float, measured: Measured = MEASURED, assumed: Assumed = ASSUMED
         nodes=nodes,
         transactions=transactions,
         batch=rate / transactions,
-        wait_seconds=shards * assumed.transaction_seconds / at_once,
+        commits=transactions / workers,
+        connections=nodes * CONNECTIONS_FOR_EVENTS,
     )
 
 
@@ -101,7 +102,8 @@ COLUMNS = (
     "Nodes",
     "Transactions/s",
     "Events in one",
-    "Waits for its turn",
+    "Commits at a worker/s",
+    "Connections at a worker",
 )
 
 
@@ -127,7 +129,8 @@ def _line(rate: int, need: Needs) -> str:
             f"{need.nodes}",
             f"{need.transactions:,.0f}",
             f"{need.batch:,.0f}",
-            f"{need.wait_seconds * 1e3:,.0f} ms",
+            f"{need.commits:,.0f}",
+            f"{need.connections:,}",
         )
     )
 

@@ -21,16 +21,20 @@ from bench.scaling import PAGE_BYTES, whole_pages
 from bench.stage import tell
 from storage.embedded import running_postgres
 from storage.pool import Connection, Database, Target, open_database
-from storage.postgres.events import SQL, packed
+from storage.postgres.events import SQL, home_of
+from storage.postgres.packing import packed
 from storage.schema import migrate
 
 DAY = 20_000
 BOOKINGS = 200
 KEY_BYTES = 16
+OWNER = "0123456789ab/events"
 FILLING = 2_000
 """Batch size while the table is filled."""
 SETTINGS = {"max_wal_size": "64GB", "checkpoint_timeout": "1d", "autovacuum": "off", "shared_buffers": "512MB"}
 """Settings that leave only explicit checkpoints."""
+PARTITION = f"event_keys_{DAY}"
+SIZES = f"select count(*), pg_relation_size('{PARTITION}'), pg_indexes_size('{PARTITION}') from {PARTITION}"
 LOG = "select wal_bytes::bigint as all, wal_fpi::bigint as pages from pg_stat_wal"
 
 
@@ -41,13 +45,14 @@ class Writer:
         self._database = database
         self._chance = random.Random(seed)
         self._bookings = [new_id("bok", self._chance.randbytes(ID_BYTES)) for _ in range(BOOKINGS)]
+        self._numbers = {booking: number for number, booking in enumerate(self._bookings, 1)}
         self._seq = 0
 
     async def write(self, events: int, size: int) -> None:
         for _ in range(math.ceil(events / size)):
             self._seq += 1
             rows = sorted(self._row() for _ in range(size))
-            batch = "0123456789ab/events", self._seq, DAY, *packed(rows)
+            batch = home_of(OWNER), OWNER, self._seq, DAY, *packed(rows, self._numbers)
 
             async def work(connection: Connection, batch: tuple[object, ...] = batch) -> None:
                 await connection.fetchval(SQL.record_new, *batch)
@@ -94,7 +99,7 @@ async def main(most: int, after: int, data_dir: Path) -> None:
         target = Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
         async with open_database(target) as database:
             await migrate(database)
-            create = f"create table events_{DAY} partition of events for values in ({DAY})"
+            create = f"create table {PARTITION} partition of event_keys for values in ({DAY})"
             await database.read(lambda connection: connection.execute(create))
             writer = Writer(database)
             tell("log bytes per event by batch size, with no full-page writes")
@@ -115,9 +120,6 @@ async def main(most: int, after: int, data_dir: Path) -> None:
                     f" {whole.bytes:6.0f}, with {whole.pages:.3f} whole pages (expected {expected:.3f})"
                 )
                 kept += after
-
-
-SIZES = f"""select count(*), pg_relation_size('events_{DAY}'), pg_indexes_size('events_{DAY}') from events_{DAY}"""
 
 
 if __name__ == "__main__":

@@ -207,9 +207,7 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
 
 
 def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
-    """One deduper for each shard of the store, or as many as configured on one Postgres."""
-    shards, hasher = stores.shards, ports.classes.hasher(ports.secrets.visitors)
-    count = len(shards) if shards else limits.event_shards
+    hasher, count = ports.classes.hasher(ports.secrets.visitors), limits.event_shards
     dedupers = [
         ports.classes.deduper(
             stores.events,
@@ -223,7 +221,7 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
         )
         for shard in range(count)
     ]
-    return EventRouter(dedupers, shards.place_of if shards else None)
+    return EventRouter(dedupers)
 
 
 def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:

@@ -1,27 +1,52 @@
-"""A distributed database: checks its engine, and reads how it has sharded the event tables.
+"""A distributed database: checks its engine, and reads which worker holds which places of the events.
 
 `docs/scaling.md` says what is distributed and why.
 """
 
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from actors.events.shards import Shard, ShardMap
-from storage.pool import Connection, Database
+from storage.pool import Database
+from storage.postgres.events import PLACES
 from storage.statements import statements
 
-SQL = statements("sharded")
+SQL = statements("distribution")
 
 OLDEST_ENGINE = 12
 """The oldest supported major version of Citus: the first that accepts all our statements and partitions."""
 
-PROBES = ["", "bok_1", "twelve bytes", "more than twelve bytes", "zażółć gęślą jaźń", *(f"bok_{n}" for n in range(60))]
-"""Texts whose shard is compared with the engine's, to check that it hashes as this program does."""
+COORDINATOR = 0
+"""The number of the coordinator among the servers. It may hold shards, like a worker."""
 
 _VERSION = re.compile(r"Citus (\d+)\.", re.ASCII)
 
 
 class DistributionError(Exception):
     """The database cannot be distributed as this program needs. The text completes a line that begins with its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A server that holds places, and where the service reaches it. `number` is the engine's."""
+
+    number: int
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceMap:
+    """The worker of each place, by its number, at the time when this was read."""
+
+    of: Sequence[int]
+    workers: Mapping[int, Worker]
+
+    def places_of(self, worker: int) -> Sequence[int]:
+        return [place for place, holder in enumerate(self.of) if holder == worker]
+
+    def __repr__(self) -> str:
+        return f"<PlaceMap of {len(self.workers)} workers>"
 
 
 async def check_engine(database: Database) -> None:
@@ -37,23 +62,16 @@ async def check_engine(database: Database) -> None:
         raise DistributionError(f"has {' '.join(version.split()[:2])}; Citus {OLDEST_ENGINE} or newer is needed")
 
 
-async def read_shards(database: Database) -> ShardMap:
-    """The current shards of the events. Raises `DistributionError` if the engine hashes differently from this program."""
-
-    async def work(connection: Connection) -> tuple[list[Shard], list[int]]:
-        shards = [Shard(**row) for row in await connection.fetch(SQL.shards)]
-        return shards, [row["id"] for row in await connection.fetch(SQL.shards_of, PROBES)]
-
-    shards, homes = await database.read(work)
-    try:
-        found = ShardMap(shards)
-    except ValueError as error:
-        raise DistributionError(f"cannot be used: {error}") from None
-    if [found.shard_of(probe).id for probe in PROBES] != homes:
-        raise DistributionError("hashes texts differently from this program: its servers have another byte order")
-    return found
-
-
-async def prune_journal(database: Database) -> None:
-    """Delete the batch ids of nodes that ended long ago. Runs at each start."""
-    await database.read(lambda connection: connection.execute(SQL.prune))
+async def read_places(database: Database) -> PlaceMap:
+    """Where the places are now. Raises `DistributionError` if the events are not distributed, or their shards are kept
+    several times by Citus itself."""
+    if not await database.fetchval(SQL.is_distributed):
+        raise DistributionError(
+            "has migrations that distribute events, but its event tables are not distributed: "
+            "it was restored from a dump, which does not hold the distribution"
+        )
+    rows = await database.fetch(SQL.places)
+    if [row["place"] for row in rows] != list(range(PLACES)):
+        raise DistributionError("has shards without a server or with several: citus.shard_replication_factor must be 1")
+    workers = {row["worker"]: Worker(row["worker"], row["host"], row["port"]) for row in rows}
+    return PlaceMap([row["worker"] for row in rows], workers)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import trio
 
-from actors.events.shards import ShardMap
 from actors.stores import Stores
 from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
-from storage.distribution import DistributionError
+from storage.distribution import DistributionError, PlaceMap
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.identity import Identity
 from storage.listener import Listener
@@ -21,6 +20,7 @@ from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.devices import PostgresDevices
+from storage.postgres.distributed_events import DistributedEvents
 from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
@@ -29,7 +29,6 @@ from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
-from storage.postgres.sharded import ShardedEvents
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
@@ -89,7 +88,7 @@ async def open_storage(
             open_database(target, options.limits) as database,
         ):
             patient = prepared or (beside and options.url is None)
-            shards = await _prepare(database, options, patient=patient, prepared=prepared)
+            places = await _prepare(database, options, patient=patient, prepared=prepared)
             yield Opened(
                 database=database,
                 accounts=PostgresAccounts(database),
@@ -101,13 +100,12 @@ async def open_storage(
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
                 devices=PostgresDevices(database),
-                events=PostgresEvents(database) if shards is None else ShardedEvents(database, shards),
+                events=PostgresEvents(database) if places is None else DistributedEvents(database, places),
                 ledger=PostgresLedger(database),
                 nodes=PostgresNodes(database),
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
-                shards=shards,
             )
     except EmbeddedError as error:
         raise StorageError(str(error)) from error
@@ -141,8 +139,9 @@ def _room(options: StorageOptions) -> dict[str, str]:
     return {"max_connections": str(needed)} if needed > int(DEFAULTS["max_connections"]) else {}
 
 
-async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> ShardMap | None:
-    """Check the server and migrate, or, if `prepared`, check that it is migrated. Returns the shards if distributed."""
+async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> PlaceMap | None:
+    """Check the server and migrate, or, if `prepared`, check that it is migrated. Returns where the places
+    of events are, if distributed."""
     where = _where(options)
     applied: Sequence[str] = ()
     try:
@@ -152,9 +151,7 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         else:
             await _check_server(database, options, version)
             applied = await migrate(database, distributed=options.distributed)
-            if options.distributed:
-                await _prune_shards(database)
-        shards = await distribution.read_shards(database) if options.distributed else None
+        places = await distribution.read_places(database) if options.distributed else None
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
     except DistributionError as error:
@@ -163,7 +160,7 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
         raise StorageError(f"{where} cannot be used: {error}") from error
     if applied:
         log.info("migrated: %s", ", ".join(applied))
-    return shards
+    return places
 
 
 async def _check_server(database: Database, options: StorageOptions, version: int) -> None:
@@ -181,14 +178,6 @@ async def _check_server(database: Database, options: StorageOptions, version: in
         log.warning("%s runs with %s: a crash can lose confirmed writes", where, ", ".join(unsafe))
     if options.distributed:
         await distribution.check_engine(database)
-
-
-async def _prune_shards(database: Database) -> None:
-    """Delete the batch ids of nodes that ended long ago. Skipped if a worker is down or holds locks."""
-    try:
-        await distribution.prune_journal(database)
-    except TransientStorageError as error:
-        log.warning("cannot delete old batch ids in the shards, the next start will: %s", error)
 
 
 async def _first_answer(database: Database, *, patient: bool) -> int:

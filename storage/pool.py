@@ -62,17 +62,22 @@ def connections_of(limits: PoolLimits) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The address of Postgres: a URL, or the socket directory, role and database of the embedded one."""
+    """The address of Postgres: a URL, or the socket directory, role and database of the embedded one. With a URL, `host` and
+    `port` lead to another server of the same cluster."""
 
     url: str | None = None
     host: str | None = None
     user: str | None = None
     database: str | None = None
+    port: int | None = None
+    application: str = "catalog"
+    """The name by which the server lists the connections."""
 
     def arguments(self) -> dict[str, Any]:
+        address = {"host": self.host, "port": self.port}
         if self.url is not None:
-            return {"dsn": self.url}
-        return {"host": self.host, "user": self.user, "database": self.database, "ssl": False}
+            return {"dsn": self.url, **{name: value for name, value in address.items() if value is not None}}
+        return {**address, "user": self.user, "database": self.database, "ssl": False}
 
 
 @dataclass(eq=False, slots=True)
@@ -82,6 +87,7 @@ class Database:
     target: Target
     limits: PoolLimits
     _reads: DetachedReads
+    _closing: ExitStack = field(default_factory=ExitStack)
     _counts: PoolStatistics = field(default_factory=PoolStatistics)
     _idle: list[Any] = field(default_factory=list)
     _slots: trio.CapacityLimiter = field(init=False)
@@ -145,6 +151,12 @@ class Database:
                 raise StorageUnavailable("the database is read-only")
 
         await self.read(work)
+
+    def beside(self, target: Target, limits: PoolLimits) -> "Database":
+        """Another bounded set of connections, for the life of this one."""
+        one = Database(target, limits, self._reads, self._closing)
+        self._closing.callback(one._terminate_all)
+        return one
 
     def statistics(self) -> PoolStatistics:
         slots = self._slots.statistics()
@@ -254,7 +266,7 @@ class Store:
 async def connect(target: Target, limits: PoolLimits) -> Any:
     """Open a connection (asyncio side) with this service's time limits. Raises `StorageUnavailable` on any failure."""
     settings = {
-        "application_name": "catalog",
+        "application_name": target.application,
         "timezone": "UTC",
         "jit": "off",
         "statement_timeout": _milliseconds(limits.statement_seconds),
@@ -274,11 +286,11 @@ async def connect(target: Target, limits: PoolLimits) -> Any:
 async def open_database(target: Target, limits: PoolLimits | None = None) -> AsyncIterator[Database]:
     """A database for the life of the block. It connects on first use; only tasks started inside the block may use it."""
     async with asyncio_border.open_loop() as loop:
-        with ExitStack() as last:
+        with ExitStack() as closing:
             async with open_detached_reads() as reads:
-                database = Database(target, limits or PoolLimits(), reads)
+                database = Database(target, limits or PoolLimits(), reads, closing)
                 loop.set_exception_handler(database.on_loop_error)
-                last.callback(database._terminate_all)
+                closing.callback(database._terminate_all)
                 yield database
 
 

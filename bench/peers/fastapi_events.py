@@ -19,28 +19,32 @@ DAY_SECONDS = 86_400
 SECRET = b"the secret of the peer, which hashes visitors as the service does"
 
 WINDOWS = """
-    select bookings.id, week_start_ms as start_ms, week_start_ms + weeks * 604800000::bigint as end_ms
-    from bookings join campaigns on campaigns.id = bookings.campaign_id
+    select bookings.id, number, week_start_ms as start_ms, week_start_ms + weeks * 604800000::bigint as end_ms
+    from bookings join campaigns on campaigns.id = bookings.campaign_id join event_bookings on event_bookings.id = bookings.id
     where bookings.status = 'paid' and campaigns.status = 'approved'
 """
 
+NUMBERS = "insert into event_bookings (id) select id from bookings order by id on conflict do nothing"
+
 INSERT = """
-    insert into events (booking_id, day, key, kind) values ($1, $2, $3, $4) on conflict do nothing returning true
+    insert into event_keys (booking, day, key, click, place) values ($1, $2, $3, $4, get_byte($3, 0))
+    on conflict do nothing returning true
 """
 
 COUNT = """
-    insert into delivery_days as counts (booking_id, day, impressions, clicks) values ($1, $2, $3, $4)
-    on conflict (booking_id, day) do update
+    insert into event_counts as counts (place, booking, day, impressions, clicks) values (0, $1, $2, $3, $4)
+    on conflict (place, booking, day) do update
         set impressions = counts.impressions + excluded.impressions, clicks = counts.clicks + excluded.clicks
 """
 
 INSERT_AND_COUNT = """
     with added as (
-        insert into events (booking_id, day, key, kind) values ($1, $2, $3, $4) on conflict do nothing returning kind
+        insert into event_keys (booking, day, key, click, place) values ($1, $2, $3, $4, get_byte($3, 0))
+        on conflict do nothing returning click::int
     ), counted as (
-        insert into delivery_days as counts (booking_id, day, impressions, clicks)
-        select $1, $2, 1 - kind, kind from added
-        on conflict (booking_id, day) do update
+        insert into event_counts as counts (place, booking, day, impressions, clicks)
+        select 0, $1, $2, 1 - click, click from added
+        on conflict (place, booking, day) do update
             set impressions = counts.impressions + excluded.impressions, clicks = counts.clicks + excluded.clicks
     )
     select exists (select from added)
@@ -61,12 +65,14 @@ class Result(BaseModel):
     recorded: bool
 
 
-Windows = Mapping[str, tuple[int, int]]
+Windows = Mapping[str, tuple[int, int, int]]
+"""The number of each booking, and the times between which its placement is shown."""
 
 
 async def load_windows(pool: Any) -> Windows:
-    """The times at which each booking's placement is shown."""
-    return {row["id"]: (row["start_ms"], row["end_ms"]) for row in await pool.fetch(WINDOWS)}
+    """All live bookings."""
+    await pool.execute(NUMBERS)
+    return {row["id"]: (row["number"], row["start_ms"], row["end_ms"]) for row in await pool.fetch(WINDOWS)}
 
 
 def windows_of(request: Request) -> Windows:
@@ -81,14 +87,14 @@ def is_live(windows: Windows, booking_id: str, now: float) -> bool:
     window = windows.get(booking_id)
     if window is None:
         raise HTTPException(404, "There is no booking with this id.")
-    return window[0] <= now * 1000 < window[1]
+    return window[1] <= now * 1000 < window[2]
 
 
-def row_of(event: Event, now: float) -> tuple[str, int, bytes, int]:
-    """The stored event: booking, day, key and kind."""
-    day, kind = int(now // DAY_SECONDS), int(event.kind == "click")
-    text = b"%d:%d:%b%b" % (day, kind, event.bookingId.encode(), event.visitorId.bytes)
-    return event.bookingId, day, blake2b(text, digest_size=16, key=SECRET[:64]).digest(), kind
+def row_of(windows: Windows, event: Event, now: float) -> tuple[int, int, bytes, bool]:
+    """The stored event: booking, day, key, and whether it is a click."""
+    day, click = int(now // DAY_SECONDS), event.kind == "click"
+    text = b"%d:%d:%b%b" % (day, click, event.bookingId.encode(), event.visitorId.bytes)
+    return windows[event.bookingId][0], day, blake2b(text, digest_size=16, key=SECRET[:64]).digest(), click
 
 
 def add_models(app: FastAPI) -> None:
@@ -97,12 +103,12 @@ def add_models(app: FastAPI) -> None:
         now = time.time()
         if not is_live(windows, event.bookingId, now):
             return Result(recorded=False)
-        booking_id, day, key, kind = row_of(event, now)
+        booking, day, key, click = row_of(windows, event, now)
         async with pool.acquire() as connection, connection.transaction():
-            added = await connection.fetchval(INSERT, booking_id, day, key, kind)
+            added = await connection.fetchval(INSERT, booking, day, key, click)
             if added:
                 # Last, because the row of the counts stays locked until the commit.
-                await connection.execute(COUNT, booking_id, day, 1 - kind, kind)
+                await connection.execute(COUNT, booking, day, int(not click), int(click))
         return Result(recorded=added is not None)
 
 
@@ -114,5 +120,6 @@ def add_raw(app: FastAPI) -> None:
         except ValidationError as error:
             raise HTTPException(400, str(error)) from None
         now = time.time()
-        added = is_live(windows, event.bookingId, now) and await pool.fetchval(INSERT_AND_COUNT, *row_of(event, now))
+        live = is_live(windows, event.bookingId, now)
+        added = live and await pool.fetchval(INSERT_AND_COUNT, *row_of(windows, event, now))
         return Response(RECORDED if added else DROPPED, media_type="application/json")

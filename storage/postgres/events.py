@@ -1,30 +1,24 @@
 """The event store over Postgres."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import groupby
-from operator import itemgetter
+from collections.abc import Collection, Mapping, Sequence
+from zlib import crc32
 
-from actors.events.messages import NEVER, Kind, Row, Window
-from actors.events.state import KEY_BYTES
-from actors.values import BatchId, Contended
+from actors.events.messages import NEVER, Row, Window
+from actors.values import BatchId
 from actors.weeks import WEEK_MS
 from storage.pool import Connection, Database
+from storage.postgres.booking_numbers import BookingNumbers
+from storage.postgres.event_partitions import EventPartitions
+from storage.postgres.events_before_switch import EventsBeforeSwitch
+from storage.postgres.packing import keys_in, packed
 from storage.statements import statements
 
 SQL = statements("events")
 
-LOCK = 7_206_341_120
-"""The advisory lock that serializes the making and dropping of partitions. An arbitrary number, next to the others."""
-
-DROP_LOCK = "100ms"
-"""How long a drop waits for transactions that use the table."""
-
-CHECK_VIOLATION = "23514"
-
 UNIQUE_VIOLATION = "23505"
 
-KINDS = {Kind.IMPRESSION: 0, Kind.CLICK: 1}
+PLACES = 256
+"""Places of keys: the values of their first byte."""
 
 CAREFUL_BATCHES = 64
 """How many batches use the careful statement after one that contained a known key.
@@ -33,45 +27,60 @@ Normally all keys are new, because a node remembers those it has committed. Othe
 visitor's events reach several nodes."""
 
 
+def home_of(owner: str) -> int:
+    """The place of an owner's journal and counts. Owners have different ones, so their batches do not wait for each other."""
+    return crc32(owner.encode()) % PLACES
+
+
 class PostgresEvents:
-    """The `events` table, partitioned by day, and `delivery_days`."""
+    """`event_keys`, partitioned by day, `event_counts` and `event_journal`; `events` and `delivery_days` before them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        # Days whose partition this node has made or found.
-        self._days: set[int] = set()
+        self._partitions = EventPartitions(database, "event_keys")
+        self._numbers = BookingNumbers(database)
+        self._before = EventsBeforeSwitch(database)
+        self._since: int | None = None
         self._careful = 0
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        if day not in self._days:
-            await self.prepare([day])
-        offered = batch_id.owner, batch_id.seq, day, *packed(rows)
+        if day < await self._switch():
+            return await self._before.record(batch_id, day, rows)
+        await self._partitions.prepare([day])
+        return await self._record_at(self._database, home_of(batch_id.owner), batch_id, day, rows)
+
+    async def _record_at(
+        self, database: Database, place: int, batch_id: BatchId, day: int, rows: Sequence[Row]
+    ) -> Collection[bytes]:
+        """Record rows on one server, with journal and counts in this place."""
+        numbers = await self._numbers.of({row.booking_id for row in rows})
+        offered = place, batch_id.owner, batch_id.seq, day, *packed(rows, numbers)
         if batch_id.decided is None and not self._careful:
             # This statement adds all keys or fails, so it can be its own transaction: if its result is lost, the next
             # attempt reads in the journal whether it committed.
             batch_id.decided = [row.key for row in rows]
-            if await self._record_new(day, offered):
+            if await self._record_new(database, day, offered):
                 return [row.key for row in rows]
             self._careful = CAREFUL_BATCHES
         self._careful = max(0, self._careful - 1)
 
         async def work(connection: Connection) -> Collection[bytes]:
-            with self._partition(day):
-                row = await connection.fetchrow(SQL.record, *offered)
-            if row["recorded"]:
+            with self._partitions.expected(day):
+                recorded = await connection.fetchval(SQL.record, *offered)
+            if recorded is not None:
                 # Set before the commit, whose outcome may stay unknown.
-                batch_id.decided = _keys_in(row["added"] or b"")
+                batch_id.decided = keys_in(recorded)
             added: Collection[bytes] = batch_id.decided
             return added
 
-        return await self._database.transact(work)
+        return await database.transact(work)
 
-    async def _record_new(self, day: int, offered: Sequence[object]) -> bool:
+    async def _record_new(self, database: Database, day: int, offered: Sequence[object]) -> bool:
         """Write the first attempt of a batch. Returns False, and writes nothing, if the day already has one of its keys."""
 
         async def work(connection: Connection) -> bool:
             try:
-                with self._partition(day):
+                with self._partitions.expected(day):
                     recorded: bool = await connection.fetchval(SQL.record_new, *offered)
             except Exception as error:
                 if getattr(error, "sqlstate", "") == UNIQUE_VIOLATION:
@@ -80,83 +89,26 @@ class PostgresEvents:
             assert recorded, "the batch id was in the journal before the first attempt"
             return True
 
-        return await self._database.commit(work)
+        return await database.commit(work)
 
-    @contextmanager
-    def _partition(self, day: int) -> Iterator[None]:
-        """Turn a missing partition into `Contended`, and forget that it was there."""
-        try:
-            yield
-        except Exception as error:
-            if _has_no_partition(error):
-                self._days.discard(day)
-                raise Contended(f"another node has dropped the partition of day {day}") from error
-            raise
+    async def _switch(self) -> int:
+        """The first day of `event_keys`, which never changes."""
+        if self._since is None:
+            self._since = await self._database.fetchval(SQL.since)
+        return self._since
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         rows = await self._database.fetch(SQL.windows, sorted(booking_ids))
         return {row["id"]: _window(row["start_ms"], row["weeks"]) for row in rows}
 
     async def prepare(self, days: Sequence[int]) -> None:
-        # One transaction per day: over many shards each is slow, and finished ones must stay.
-        for day in sorted(set(days) - self._days):
-            await self._make(day)
-            self._days.add(day)
-
-    async def _make(self, day: int) -> None:
-        """Make one day's partition, unless it exists."""
-
-        async def work(connection: Connection) -> None:
-            await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            if not await connection.fetchval(SQL.has_partition, f"events_{day:d}"):
-                # Attach instead of creating in place, which would wait for all writers of other days.
-                await connection.execute(f"create table events_{day:d} (like events including all)")
-                await connection.execute(f"alter table events attach partition events_{day:d} for values in ({day:d})")
-
-        await self._database.transact(work)
+        since = await self._switch()
+        await self._before.partitions.prepare([day for day in days if day < since])
+        await self._partitions.prepare([day for day in days if day >= since])
 
     async def drop_before(self, day: int) -> Sequence[int]:
-        present = await self._database.fetch(SQL.partitions)
-        return [row["day"] for row in present if row["day"] < day and await self._drop(row["day"])]
-
-    async def _drop(self, day: int) -> bool:
-        """Drop one day. Returns False if another node has done so meanwhile."""
-
-        async def work(connection: Connection) -> bool:
-            await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            if not await connection.fetchval(SQL.has_partition, f"events_{day:d}"):
-                return False
-            # Writers queue behind a drop that itself waits, for example for a backup, so it gives up soon.
-            await connection.execute(f"set local lock_timeout = '{DROP_LOCK}'; drop table events_{day:d}")
-            return True
-
-        dropped = await self._database.transact(work)
-        self._days.discard(day)
-        return dropped
-
-
-def packed(rows: Sequence[Row]) -> tuple[list[str], list[bytes], list[bytes]]:
-    """Sorted rows as parameters: bookings, and for each its concatenated keys and its concatenated kinds.
-
-    Arrays with an element per event would cost the driver more than everything else.
-    """
-    bookings, keys, kinds = [], [], []
-    for booking_id, some in groupby(rows, itemgetter(0)):
-        of_booking = list(some)
-        bookings.append(booking_id)
-        keys.append(b"".join([row.key for row in of_booking]))
-        kinds.append(bytes([KINDS[row.kind] for row in of_booking]))
-    return bookings, keys, kinds
-
-
-def _keys_in(piece: bytes) -> list[bytes]:
-    return [piece[at : at + KEY_BYTES] for at in range(0, len(piece), KEY_BYTES)]
+        return [*await self._before.partitions.drop_before(day), *await self._partitions.drop_before(day)]
 
 
 def _window(start_ms: int | None, weeks: int) -> Window:
     return NEVER if start_ms is None else Window(start_ms, start_ms + weeks * WEEK_MS)
-
-
-def _has_no_partition(error: Exception) -> bool:
-    """Whether a row had no partition. Postgres reports this as a check violation without a constraint name."""
-    return getattr(error, "sqlstate", "") == CHECK_VIOLATION and getattr(error, "constraint_name", None) is None

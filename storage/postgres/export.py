@@ -14,22 +14,28 @@ SESSIONS = "select id from sessions where email = (select email from person)"
 BOOKINGS = "select id from bookings where tenant_id = (select tenant_id from person)"
 CAMPAIGNS = "select id from campaigns where tenant_id = (select tenant_id from person)"
 SPONSORS = "select id from sponsors where tenant_id = (select tenant_id from person)"
+DELIVERED = (
+    "(select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks from deliveries "
+    f"where booking_id in ({BOOKINGS}) group by booking_id, day)"
+)
 PERSON = "select email from person union all select tenant_id from person"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The condition on an account's rows of a table, and the text that orders them."""
+    """The condition on an account's rows of a table, and the text that orders them. `rows` stands in for a table whose rows
+    are put together from others."""
 
     condition: str
     place: str = "id"
+    rows: str = ""
 
     def statement(self, table: str) -> str:
         """Takes the tenant, the email, the last place and the number of rows."""
         return (
             f"with person as materialized (select $1::text as tenant_id, $2::text as email) "
             f"select {self.place} as place, to_jsonb(each) - '{{{','.join(sorted(SECRET))}}}'::text[] as row "
-            f'from {table} as each where {self.condition} and {self.place} collate "C" > $3 '
+            f'from {self.rows or table} as each where {self.condition} and {self.place} collate "C" > $3 '
             f'order by {self.place} collate "C" limit $4'
         )
 
@@ -61,7 +67,7 @@ SOURCES: Mapping[str, Source] = {
     "booking_keys": Source(_OF_TENANT, "(operation || ' ' || key)"),
     "slot_weeks": Source(f"booking_id in ({BOOKINGS})", "(booking_id || ' ' || lpad(week_ms::text, 16, '0'))"),
     "payment_events": Source(f"booking_id in ({BOOKINGS})"),
-    "delivery_days": Source(f"booking_id in ({BOOKINGS})", "(booking_id || ' ' || lpad(day::text, 10, '0'))"),
+    "delivery_days": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0'))", DELIVERED),
     "outbox": Source("recipient = (select email from person)"),
     "audit": Source(
         f"id in (select id from audit where actor_email = (select email from person) union all select id from audit "

@@ -26,4 +26,6 @@ class PostgresRetention(Store):
     """One statement for each kind of rows."""
 
     async def prune(self, rows: Rows, before_ms: int, limit: int) -> int:
+        if rows is Rows.JOURNAL:
+            await self._database.read(lambda connection: connection.execute(SQL.event_journal, before_ms))
         return await prune(self._database, PRUNING[rows], before_ms, limit)

@@ -90,7 +90,7 @@ select id from payment_events where id = any ($1::text[])
 -- name: delivered
 -- Impressions and clicks of bookings so far.
 select booking_id, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
-from delivery_days where booking_id = any ($1::text[]) group by booking_id
+from deliveries where booking_id = any ($1::text[]) group by booking_id
 
 -- name: insert_sponsors
 -- Insert sponsors. If another node inserted one first, the unique violation makes the batch run again.

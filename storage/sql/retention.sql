@@ -128,3 +128,7 @@ with gone as (
     )) returning 1
 )
 select count(*) from gone
+
+-- name: event_journal
+-- The same for the batches of events, whose journal has a row for a node and worker.
+delete from event_journal where written_at < least(to_timestamp($1::bigint / 1000.0), now() - interval '1 day')

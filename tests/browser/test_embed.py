@@ -53,7 +53,7 @@ def counts(node: Service, booking_id: str) -> tuple[int, int]:
     [row] = ask(
         node.sockets,
         "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
-        f"from delivery_days where booking_id = '{booking_id}'",
+        f"from deliveries where booking_id = '{booking_id}'",
     )
     return row["impressions"], row["clicks"]
 

@@ -177,7 +177,7 @@ def counted(node: Service, booking: str) -> tuple[int, int]:
     [row] = ask(
         node.sockets,
         "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
-        f"from delivery_days where booking_id = '{booking.rpartition('/')[2]}'",
+        f"from deliveries where booking_id = '{booking.rpartition('/')[2]}'",
     )
     return row["impressions"], row["clicks"]
 

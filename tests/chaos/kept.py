@@ -15,6 +15,9 @@ KINDS = {0: Kind.IMPRESSION, 1: Kind.CLICK}
 ASKERS = 4
 TRIES = 20
 
+EVERY_KEY = """select id, day, key, click::int from event_keys join event_bookings on number = booking
+union all select booking_id, day, key, kind from events"""
+COUNTS = """select booking_id, day, sum(impressions)::bigint, sum(clicks)::bigint from deliveries group by 1, 2"""
 KEYS = """select k.hash, t.lifetime_used, a.email from api_keys k join tenants t on t.id = k.tenant_id
 left join accounts a on a.tenant_id = t.id"""
 
@@ -26,9 +29,9 @@ def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
         return [tuple(row) for row in postgres.ask(statement, database=database)]
 
     there = Kept()
-    for booking, day, key, kind in rows("select booking_id, day, key, kind from events"):
+    for booking, day, key, kind in rows(EVERY_KEY):
         there.rows[key] = (booking, day, KINDS[kind])
-    for booking, day, impressions, clicks in rows("select booking_id, day, impressions, clicks from delivery_days"):
+    for booking, day, impressions, clicks in rows(COUNTS):
         there.counts[booking, day, Kind.IMPRESSION] = impressions
         there.counts[booking, day, Kind.CLICK] = clicks
     names = {digest(text): text for text in said.keys}

@@ -8,7 +8,7 @@ from actors.stores import Stores
 from service.assembly import prunings
 from storage.memory.tables import Memory
 from storage.pool import Database
-from tests.retention.year import GROWING, PERIOD, RULES, open_year, stores_in
+from tests.retention.year import GROWING, GROWING_IN_POSTGRES, PERIOD, RULES, open_year, stores_in
 from tests.slow import repeats
 
 SLOWLY = 4
@@ -37,7 +37,7 @@ async def test_after_a_while_only_what_is_kept_grows_in_memory(autojump_clock: M
 
 
 async def test_after_a_while_only_what_is_kept_grows_in_postgres(database: Database) -> None:
-    assert await growth(database) == GROWING
+    assert await growth(database) == GROWING_IN_POSTGRES
 
 
 LONGER = RetentionRules(
@@ -59,7 +59,7 @@ async def test_after_a_year_only_what_is_kept_grows_in_memory(autojump_clock: Mo
 
 @repeats("two periods with shorter lives show the same")
 async def test_after_a_year_only_what_is_kept_grows_in_postgres(database: Database) -> None:
-    assert await growth(database, periods=9, rules=LONGER) == GROWING
+    assert await growth(database, periods=9, rules=LONGER) == GROWING_IN_POSTGRES
 
 
 UNSEEN = {"journal", "unconfirmed emails", "deletions"}

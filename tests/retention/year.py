@@ -85,6 +85,9 @@ RULES = RetentionRules(
 GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days"})
 """Tables that keep what was paid for, its idempotency key, and what was delivered for it."""
 
+GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
+"""The same there, where what was delivered has tables of its own."""
+
 KNOWN_MS = 5 * DAY_MS
 """How long networks are remembered for a mailbox."""
 

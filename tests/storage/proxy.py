@@ -20,8 +20,8 @@ SLOW_SECONDS = 0.05
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
 PARSE = re.compile(rb"P.{4}(__asyncpg_\w+__)\x00(.*?)\x00", re.DOTALL)
 BIND = re.compile(rb"B.{4}\x00(__asyncpg_\w+__)\x00", re.DOTALL)
-ITS_OWN_TRANSACTION = b"as recorded"
-"""The end of the one statement that is a whole transaction, `record_new` of the events. Its execution is its commit."""
+ITS_OWN_TRANSACTION = b"select record_new_events("
+"""What stands in the one statement that is a whole transaction, `record_new` of the events. Its execution is its commit."""
 
 
 class Weather(Enum):
@@ -50,7 +50,7 @@ class Line:
     def commits(self, sent: bytes) -> bool:
         """Whether the bytes sent by the client contain a commit."""
         for name, text in PARSE.findall(sent):
-            if text.endswith(ITS_OWN_TRANSACTION):
+            if ITS_OWN_TRANSACTION in text:
                 self._transactions.add(name)
         return COMMIT in sent or not self._transactions.isdisjoint(BIND.findall(sent))
 
@@ -62,7 +62,7 @@ class Proxy:
         self.target = target
         self._weather = Weather.FAIR
         self._changed = trio.Event()
-        self._behind = behind
+        self.behind = behind
         self._carried: list[Line] = []
         self.silence_seconds = math.inf
         """The time after which the server's end of a silent connection is closed, as `tcp_user_timeout` does over TCP."""
@@ -81,7 +81,7 @@ class Proxy:
 
     async def carry(self, client: trio.SocketStream) -> None:
         try:
-            server = await trio.open_unix_socket(self._behind)
+            server = await trio.open_unix_socket(self.behind)
         except OSError:
             # No server is behind the proxy at the moment.
             client.socket.close()

@@ -51,17 +51,12 @@ async def _rows(connection: Connection) -> Rows:
 
 
 async def _filled(database: Database, version: int, folder: Path) -> Rows:
-    """The rows of a used database of an earlier version."""
+    """The rows of a database of an earlier version that was used with each version before it."""
     for migration in KNOWN[:version]:
         (folder / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
-    await migrate(database, folder)
-
-    async def fill(connection: Connection) -> Rows:
-        for migration in KNOWN[:version]:
-            await connection.execute(data_of(migration.version))
-        return await _rows(connection)
-
-    return await database.transact(fill)
+        await migrate(database, folder)
+        await database.transact(methodcaller("execute", data_of(migration.version)))
+    return await database.read(_rows)
 
 
 @pytest.mark.parametrize("version", range(1, len(KNOWN) + 1))

@@ -35,7 +35,7 @@ from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
-from tests.stores.sharded import CITUS_URL, distributed, on_citus, sharded_events
+from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ def stores_over(database: Database) -> Stores:
     )
 
 
-async def stores_over_shards(database: Database) -> Stores:
-    return replace(stores_over(database), events=await sharded_events(database))
+async def stores_over_workers(database: Database) -> Stores:
+    return replace(stores_over(database), events=await distributed_events(database))
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -131,4 +131,4 @@ async def event_stores(event_place: tuple[str, Target | None]) -> AsyncIterator[
         elif kind == "sharded":
             await distributed(target)
         database = await stack.enter_async_context(open_database(target))
-        yield stores_over(database) if kind == "postgres" else await stores_over_shards(database)
+        yield stores_over(database) if kind == "postgres" else await stores_over_workers(database)

@@ -1,5 +1,6 @@
--- What the service asks of Citus, on a plain Postgres: tables stay where they are, and are divided into logical shards. It
--- refuses what Citus refuses to distribute, and any transaction that writes events to two shards.
+-- What the service asks of Citus, on a plain Postgres: tables stay where they are, and their rows belong to logical shards of
+-- two workers. A connection is to a worker if its application name says so. It refuses what Citus refuses to distribute,
+-- and any transaction that writes events to the shards of two workers, or to shards of another worker than its own.
 
 create schema citus_stand_in;
 set local search_path = citus_stand_in, public;
@@ -9,36 +10,43 @@ create table pg_dist_partition (logicalrelid regclass primary key, partkey text,
 create table pg_dist_placement (shardid bigint, groupid int);
 create sequence shard_ids start 102008;
 
+-- Tests say where the workers are, which is this server.
+create table pg_dist_node (groupid int primary key, noderole text default 'primary', nodename text, nodeport int);
+create view pg_dist_local_group as
+select coalesce(substring(current_setting('application_name') from 'worker (\d+)$')::int, 0) as groupid;
+
 create function shard_count() returns int language sql
     as $$ select coalesce(nullif(current_setting('citus.shard_count', true), ''), '4')::int $$;
 
 create function citus_version() returns text language sql
     as $$ select 'Citus 12.1.0 as a stand-in, divided by ' || shard_count() || ' and on plain Postgres' $$;
 
-create function get_shard_id_for_distribution_column(divided regclass, probe text) returns bigint language sql stable as $$
+create function get_shard_id_for_distribution_column(divided regclass, probe int) returns bigint language sql stable as $$
     select shardid from citus_stand_in.pg_dist_shard
-    where logicalrelid = divided and hashtext(probe) between shardminvalue::int and shardmaxvalue::int
+    where logicalrelid = divided and hashint4(probe) between shardminvalue::int and shardmaxvalue::int
 $$;
 
--- Shards whose worker is away.
-create table away (shardid bigint primary key);
-
--- What comes after a row: its transaction may write to no other shard, though counts alone may, as a demo's do.
-create function hold_to_one_shard() returns trigger language plpgsql as $$
+-- What comes with a row: its shard stays where it is until the transaction ends.
+create function hold_shard() returns trigger language plpgsql as $$
 declare
-    home text := citus_stand_in.get_shard_id_for_distribution_column('public.events', to_jsonb(new) ->> tg_argv[0]);
-    before text := coalesce(current_setting('stand_in.shard', true), '');
+    shard bigint := citus_stand_in.get_shard_id_for_distribution_column('public.event_keys', (to_jsonb(new) ->> 'place')::int);
 begin
-    if exists (select from citus_stand_in.away where shardid::text = home) then
-        raise exception using errcode = '08006', message = 'connection to the remote node worker:5432 failed';
-    end if;
-    if before not in ('', home) then
-        raise exception 'a transaction writes to shard % after shard %', home, before;
-    end if;
-    if tg_argv[1] = 'binds' then
-        perform set_config('stand_in.shard', home, true);
-    end if;
+    perform from citus_stand_in.pg_dist_placement where shardid = shard for share;
     return new;
+end
+$$;
+
+-- What comes at a commit. Citus would send rows of another worker there, and commit in two phases.
+create function keep_to_one_worker() returns trigger language plpgsql as $$
+declare
+    shard bigint := citus_stand_in.get_shard_id_for_distribution_column('public.event_keys', (to_jsonb(new) ->> 'place')::int);
+    home int := (select groupid from citus_stand_in.pg_dist_placement where shardid = shard);
+    here int := (select groupid from citus_stand_in.pg_dist_local_group);
+begin
+    if here not in (0, home) then
+        raise exception 'a transaction on worker % writes to worker %', here, home;
+    end if;
+    return null;
 end
 $$;
 
@@ -61,7 +69,7 @@ begin
         raise exception 'cannot distribute %: triggers are not supported', divided;
     end if;
     insert into pg_dist_partition values (divided, by, attribute.attcollation, attribute.atttypid);
-    if colocate_with = 'default' then
+    if colocate_with in ('default', 'none') then
         insert into pg_dist_shard
         select divided, nextval('shard_ids'), -2147483648 + n * width,
             case when n = shards - 1 then 2147483647 else -2147483648 + (n + 1) * width - 1 end
@@ -78,10 +86,14 @@ begin
     -- Two workers take turns.
     insert into pg_dist_placement
     select shardid, 1 + (row_number() over (order by shardid) % 2) from pg_dist_shard where logicalrelid = divided;
-    execute format('create trigger hold_to_one_shard after insert or update on %s for each row'
-        ' execute function hold_to_one_shard(%L, %L)', divided, by,
-        case when divided = 'public.delivery_days'::regclass then 'follows' else 'binds' end);
+    execute format('create trigger hold_shard before insert or update on %s for each row execute function hold_shard()', divided);
+    execute format('create constraint trigger keep_to_one_worker after insert or update on %s deferrable initially deferred'
+        ' for each row execute function keep_to_one_worker()', divided);
 end
 $$;
+
+-- Moves the shards of a worker to another one, after the transactions that have written to them.
+create function move_shards(from_group int, to_group int) returns void language sql
+    as $$ update citus_stand_in.pg_dist_placement set groupid = to_group where groupid = from_group $$;
 
 do $$ begin execute format('alter database %I set search_path = public, citus_stand_in', current_database()); end $$;

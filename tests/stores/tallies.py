@@ -7,11 +7,18 @@ from hashlib import blake2b
 from actors.events.messages import Kind, Row
 from actors.values import BatchId, Contended
 from storage.memory.tables import Memory
-from storage.postgres.events import KINDS
+from storage.postgres.distributed_events import DistributedEvents
+from storage.postgres.events_before_switch import KINDS
 from tests.stores.conftest import Stores
 
 Counts = dict[tuple[str, int], tuple[int, int]]
 Keys = dict[int, dict[bytes, tuple[str, Kind]]]
+EVERY_KEY = """select id as booking_id, day, key, click::int as kind from event_keys join event_bookings on number = booking
+union all select booking_id, day, key, kind from events"""
+PARTITIONS = """select substring(inhrelid::regclass::text from '[0-9]+$')::int as day from pg_inherits
+where inhparent in ('events'::regclass, 'event_keys'::regclass)"""
+COUNTS = """select booking_id, day, sum(impressions)::int as impressions, sum(clicks)::int as clicks
+from deliveries group by booking_id, day"""
 BY_NUMBER = {number: kind for kind, number in KINDS.items()}
 
 
@@ -41,6 +48,16 @@ class Tally:
         self.batches += 1
         return BatchId(self.owner, self.batches)
 
+    def abandoned(self, some: Sequence[Row]) -> BatchId:
+        """A batch whose first attempt may still be under way, with no key that it would add."""
+        batch_id = self.next_batch_id()
+        if isinstance(self.stores.events, DistributedEvents):
+            for part in self.stores.events.plan(batch_id, some).parts:
+                part.id.decided, part.in_doubt = [], True
+        else:
+            batch_id.decided = []
+        return batch_id
+
     async def record(self, day: int, some: Sequence[Row], batch_id: BatchId | None = None) -> Collection[bytes]:
         """Record, and retry while contended, like an actor."""
         batch_id = batch_id or self.next_batch_id()
@@ -57,11 +74,9 @@ class Tally:
         if isinstance(below, Memory):
             found = ((day, some.values()) for day, some in below.events.items())
             return {day: {each.key: (each.booking_id, each.kind) for each in some} for day, some in sorted(found)}
-        days = await below.read(
-            lambda c: c.fetch("select relid::text as name from pg_partition_tree('events') where isleaf")
-        )
-        keys: Keys = {int(each["name"].removeprefix("events_")): {} for each in days}
-        for each in await below.read(lambda c: c.fetch("select * from events")):
+        days = await below.read(lambda c: c.fetch(PARTITIONS))
+        keys: Keys = {each["day"]: {} for each in days}
+        for each in await below.read(lambda c: c.fetch(EVERY_KEY)):
             keys[each["day"]][each["key"]] = each["booking_id"], BY_NUMBER[each["kind"]]
         return keys
 
@@ -74,7 +89,7 @@ class Tally:
         below = self.stores.below
         if isinstance(below, Memory):
             return dict(below.delivery_days)
-        found = await below.read(lambda c: c.fetch("select * from delivery_days"))
+        found = await below.read(lambda c: c.fetch(COUNTS))
         return {(each["booking_id"], each["day"]): (each["impressions"], each["clicks"]) for each in found}
 
 

@@ -96,10 +96,11 @@ async def test_each_owner_has_batch_ids_of_its_own(tally: Tally, stores: Stores)
 
 async def test_a_batch_that_arrives_after_a_later_one_is_not_written(stores: Stores, tally: Tally) -> None:
     """An abandoned attempt may reach the database after later batches."""
-    late = tally.next_batch_id()
-    late.decided = []
-    await tally.record(DAY, rows([1]), BatchId(tally.owner, 7))
-    assert list(await stores.events.record(late, DAY, rows([2]))) == []
+    [early] = rows([1])
+    other = early._replace(key=early.key[:1] + bytes(15))
+    late = tally.abandoned([other])
+    await tally.record(DAY, [early], BatchId(tally.owner, 7))
+    assert list(await stores.events.record(late, DAY, [other])) == []
     assert counted(await tally.keys()) == await tally.counts() == {("bok_1", DAY): (1, 0)}
 
 

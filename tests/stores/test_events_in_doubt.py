@@ -11,7 +11,7 @@ from tests.storage.proxy import Weather, proxied
 
 DAY = 20_775
 ROWS = [Row("bok_1", bytes([number]) * 16, Kind.CLICK if number % 3 == 0 else Kind.IMPRESSION) for number in range(9)]
-KEPT = "select (select count(*) from events), sum(impressions)::int, sum(clicks)::int from delivery_days"
+KEPT = "select (select count(*) from event_keys), sum(impressions)::int, sum(clicks)::int from deliveries"
 
 
 async def _kept(connection: Connection) -> tuple[int, ...]:

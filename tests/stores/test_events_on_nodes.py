@@ -25,14 +25,19 @@ from tests.stores.test_ledger_on_two_nodes import while_held
 
 DAY = 20_000
 SECONDS = 60.0
-COUNTING = f"insert into delivery_days values ('bok_1', {DAY}, 1, 0)"
-"""While this is uncommitted, a batch can insert its keys but not count them."""
+COUNTING = f"insert into event_counts select 1, {DAY}, 1, 0, place from generate_series(0, 255) as place"
+"""While this is uncommitted, a batch of the first booking can insert its keys but not count them."""
 SECRET = b"a secret of the server, 32 bytes"
 
 
 def nodes(database: Database, count: int = 2) -> list[Tally]:
     """Nodes, each with its own store. They share a pool, but each transaction has its own connection."""
     return [Tally(stores_over(database), f"node{place}/events") for place in range(count)]
+
+
+async def numbered(database: Database) -> None:
+    """Give the first booking its number."""
+    await database.read(lambda c: c.execute("insert into event_bookings (id) values ('bok_1')"))
 
 
 async def deadlocks(database: Database) -> int:
@@ -89,6 +94,7 @@ async def test_nodes_that_record_for_the_same_bookings_at_once_record_each_key_o
 async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_duplicate(database: Database) -> None:
     one, two = nodes(database)
     await one.stores.events.prepare([DAY])
+    await numbered(database)
     first, second = await while_held(
         database, COUNTING, partial(one.record, DAY, rows([1, 2])), partial(two.record, DAY, rows([2, 3])), undo=True
     )
@@ -100,8 +106,9 @@ async def test_a_key_that_another_node_is_recording_is_waited_for_and_is_a_dupli
 async def test_a_key_whose_node_fails_is_recorded_by_the_one_that_waited(database: Database) -> None:
     [two] = nodes(database, 1)
     await two.stores.events.prepare([DAY])
+    await numbered(database)
     [held] = rows([2])
-    insert = f"insert into events values ('{held.booking_id}', {DAY}, '\\x{held.key.hex()}', 0)"
+    insert = f"insert into event_keys values ({DAY}, 1, {held.key[0]}, false, '\\x{held.key.hex()}')"
     [second] = await while_held(database, insert, partial(two.record, DAY, rows([2, 3])), undo=True)
     assert set(second) == keys_of(rows([2, 3]))
 
@@ -110,6 +117,7 @@ async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database:
     """The node has lost the first attempt's connection, but the server has not: its commit may come at any time."""
     one = Tally(stores_over(database))
     await one.stores.events.prepare([DAY])
+    await numbered(database)
     batch_id = one.next_batch_id()
     attempts = [partial(one.stores.events.record, batch_id, DAY, rows([1, 2])) for _ in range(2)]
     results = await while_held(database, COUNTING, *attempts, undo=True)
@@ -120,7 +128,7 @@ async def test_an_attempt_that_still_hangs_and_its_rerun_are_kept_once(database:
 async def test_counting_waits_for_nobody_who_reads_the_counts(database: Database) -> None:
     one = Tally(stores_over(database))
     await one.record(DAY, rows([1]))
-    read = f"select * from delivery_days where day = {DAY}; select * from events"
+    read = f"select * from deliveries where day = {DAY}; select * from event_keys"
 
     async def record(connection: Connection) -> Any:
         await connection.execute(read)
@@ -154,7 +162,7 @@ async def test_a_day_that_another_node_has_dropped_gets_a_new_partition(database
 
 async def test_another_broken_check_is_a_bug_and_comes_out(database: Database) -> None:
     store = PostgresEvents(database)
-    await database.read(lambda c: c.execute("alter table delivery_days add constraint few check (impressions < 2)"))
+    await database.read(lambda c: c.execute("alter table event_counts add constraint few check (impressions < 2)"))
     with pytest.raises(Exception, match="few"):
         await store.record(BatchId("one/events", 1), DAY, rows([1, 2]))
     assert await Tally(stores_over(database)).keys() == {DAY: {}}
@@ -166,7 +174,7 @@ async def test_making_a_day_waits_for_nobody_who_writes_to_another(database: Dat
 
     async def write(connection: Connection) -> None:
         [other] = rows([2])
-        await connection.execute("insert into events values ($1, $2, $3, 0)", other.booking_id, DAY, other.key)
+        await connection.execute("insert into event_keys values ($1, 1, $2, false, $3)", DAY, other.key[0], other.key)
         written.set()
         await done.wait()
 
@@ -193,7 +201,7 @@ async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_fo
         done, reading = asyncio.Event(), trio.Event()
 
         async def backup(connection: Connection) -> None:
-            await connection.execute(f"lock table events_{DAY - 49} in access share mode")
+            await connection.execute(f"lock table event_keys_{DAY - 49} in access share mode")
             reading.set()
             await done.wait()
 

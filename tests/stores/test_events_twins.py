@@ -12,7 +12,7 @@ from actors.events.messages import Kind, Row
 from actors.values import BatchId
 from storage.pool import Connection, Target, open_database
 from tests.slow import shortened
-from tests.stores.conftest import stores_in_memory, stores_over, stores_over_shards
+from tests.stores.conftest import stores_in_memory, stores_over, stores_over_workers
 from tests.stores.tallies import Tally, counted, row
 
 DAY = 20_000
@@ -61,17 +61,15 @@ async def take(tally: Tally, batch_id: BatchId, step: Step) -> list[Any]:
 
 async def wipe(connection: Connection) -> None:
     """Empty tables, as after the migration."""
-    for each in await connection.fetch("select relid::text from pg_partition_tree('events') where isleaf"):
+    for each in await connection.fetch("select relid::text from pg_partition_tree('event_keys') where isleaf"):
         await connection.execute(f"drop table {each['relid']}")
-    await connection.execute("truncate journal, delivery_days")
-    if await connection.fetchval("select to_regclass('event_turns') is not null"):
-        await connection.execute("truncate event_turns")
+    await connection.execute("truncate event_counts, event_journal")
 
 
 async def play(target: Target, history: list[Step], *, sharded: bool = False) -> None:
     async with open_database(target) as database:
         await database.transact(wipe)
-        stores = await stores_over_shards(database) if sharded else stores_over(database)
+        stores = await stores_over_workers(database) if sharded else stores_over(database)
         memory, postgres = Tally(stores_in_memory()), Tally(stores)
         for number, step in enumerate(history, 1):
             owner = step.owner if isinstance(step, Recorded) else ""

@@ -10,11 +10,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from storage.distribution import check_engine, read_shards
+from storage.distribution import check_engine, read_places
 from storage.pool import Connection, Database, Target, open_database
-from storage.postgres.sharded import ShardedEvents
+from storage.postgres.distributed_events import DistributedEvents
 from storage.schema import migrate
 
 CITUS_URL = os.environ.get("CATALOG_TEST_CITUS_URL")
@@ -29,6 +29,16 @@ select citus_set_node_property('localhost', current_setting('port')::int, 'shoul
 _numbers = count(1)
 
 
+def address_of(target: Target) -> tuple[str, int]:
+    """Host, or socket directory, and port of a server."""
+    if target.url is None:
+        assert target.host is not None
+        return target.host, target.port or 5432
+    parts = urlsplit(target.url)
+    asked = dict(parse_qsl(parts.query))
+    return asked.get("host") or parts.hostname or "localhost", parts.port or int(asked.get("port", 5432))
+
+
 async def stand_in(target: Target, shards: int = 4) -> None:
     """Prepare the database for this number of logical shards."""
 
@@ -36,6 +46,10 @@ async def stand_in(target: Target, shards: int = 4) -> None:
         name = await connection.fetchval("select quote_ident(current_database())")
         await connection.execute(STAND_IN)
         await connection.execute(f"alter database {name} set citus.shard_count = {shards}")
+        await connection.executemany(
+            "insert into citus_stand_in.pg_dist_node values ($1, 'primary', $2, $3)",
+            [(worker, *address_of(target)) for worker in (1, 2)],
+        )
 
     async with open_database(target) as database:
         await database.transact(work)
@@ -49,9 +63,9 @@ async def distributed(target: Target, shards: int = 4) -> None:
         await migrate(database, distributed=True)
 
 
-async def sharded_events(database: Database) -> ShardedEvents:
+async def distributed_events(database: Database) -> DistributedEvents:
     """The event store of a node that starts on a distributed database."""
-    return ShardedEvents(database, await read_shards(database))
+    return DistributedEvents(database, await read_places(database))
 
 
 @asynccontextmanager

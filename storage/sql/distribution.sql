@@ -1,0 +1,22 @@
+-- What a distributed database says of itself, read at its coordinator.
+
+-- name: engine
+-- Whether the Citus extension exists.
+select to_regproc('citus_version') is not null
+
+-- name: version
+-- The version text of the Citus extension.
+select citus_version()
+
+-- name: is_distributed
+-- Whether the event tables are distributed.
+select count(*) = 3 from pg_dist_partition
+where logicalrelid in ('event_keys'::regclass, 'event_counts'::regclass, 'event_journal'::regclass)
+
+-- name: places
+-- The worker of each place, and its address.
+select place, placement.groupid as worker, nodename as host, nodeport as port
+from generate_series(0, 255) as place
+join pg_dist_placement as placement on shardid = get_shard_id_for_distribution_column('event_keys', place::smallint)
+join pg_dist_node as node on node.groupid = placement.groupid and noderole = 'primary'
+order by place
