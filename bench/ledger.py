@@ -136,7 +136,7 @@ class Ledger:
 
     async def clear_events(self) -> None:
         """Delete all events and run a checkpoint. Counts stay, because only their growth is compared."""
-        await self._connection.execute("truncate events")
+        await self._connection.execute("truncate event_keys")
         await self._connection.execute("checkpoint")
 
     async def settle(self) -> None:
