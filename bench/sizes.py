@@ -20,10 +20,11 @@ from actors.ids import ID_BYTES, new_id
 from bench.scaling import PAGE_BYTES, whole_pages
 from bench.stage import tell
 from storage.embedded import running_postgres
-from storage.pool import Connection, Database, Target, open_database
+from storage.pool import Connection, Database, open_database
 from storage.postgres.events import SQL, home_of
 from storage.postgres.packing import packed
 from storage.schema import migrate
+from storage.target import Target
 
 DAY = 20_000
 BOOKINGS = 200

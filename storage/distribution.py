@@ -41,6 +41,8 @@ class PlaceMap:
 
     of: Sequence[int]
     workers: Mapping[int, Worker]
+    since: int = 0
+    """The first day whose events are there. Those of earlier days are on the coordinator."""
 
     def places_of(self, worker: int) -> Sequence[int]:
         return [place for place, holder in enumerate(self.of) if holder == worker]
@@ -74,4 +76,4 @@ async def read_places(database: Database) -> PlaceMap:
     if [row["place"] for row in rows] != list(range(PLACES)):
         raise DistributionError("has shards without a server or with several: citus.shard_replication_factor must be 1")
     workers = {row["worker"]: Worker(row["worker"], row["host"], row["port"]) for row in rows}
-    return PlaceMap([row["worker"] for row in rows], workers)
+    return PlaceMap([row["worker"] for row in rows], workers, await database.fetchval(SQL.since))

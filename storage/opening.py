@@ -15,7 +15,7 @@ from storage.distribution import DistributionError, PlaceMap
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
 from storage.identity import Identity
 from storage.listener import Listener
-from storage.pool import Database, PoolLimits, Target, connections_of, open_database
+from storage.pool import Database, PoolLimits, connections_of, open_database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
@@ -32,6 +32,7 @@ from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
+from storage.target import Target
 
 OLDEST_SERVER = 150_000
 """`server_version_num` of the oldest supported Postgres."""
@@ -116,7 +117,7 @@ async def _target(
     options: StorageOptions, data_dir: Path, *, beside: bool, create: bool, prepared: bool
 ) -> AsyncIterator[Target]:
     if options.url is not None:
-        yield Target(url=options.url)
+        yield Target(url=options.url, distributed=options.distributed)
         return
     running = endpoint_of_running(data_dir) if beside else None
     if running is not None:

@@ -19,6 +19,7 @@ from storage import asyncio_border
 from storage.asyncio_border import Deadline
 from storage.detached_reads import DetachedReads, open_detached_reads
 from storage.error_translation import error_of, is_full_disk, translated
+from storage.target import Target
 
 T = TypeVar("T")
 Connection = Any
@@ -51,6 +52,10 @@ class PoolLimits:
         assert self.statement_seconds < self.command_seconds, "the server must time out before the client terminates"
 
 
+HIDE_NO_SHARDS = {"citus.override_table_visibility": "off"}
+"""Citus hides its shards from queries of the catalog, at a cost that grows with the square of their number. The first array
+that a connection sends makes the driver ask for its type, which took seconds with 50 days of 32 shards on a server."""
+
 KEEPALIVE_SECONDS = 10
 """The idle time after which the server asks whether the client still exists. With no answer for as long, it disconnects."""
 
@@ -58,26 +63,6 @@ KEEPALIVE_SECONDS = 10
 def connections_of(limits: PoolLimits) -> int:
     """The maximum number of connections of one node: its pool's, plus the listener's."""
     return limits.connections + 1
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """The address of Postgres: a URL, or the socket directory, role and database of the embedded one. With a URL, `host` and
-    `port` lead to another server of the same cluster."""
-
-    url: str | None = None
-    host: str | None = None
-    user: str | None = None
-    database: str | None = None
-    port: int | None = None
-    application: str = "catalog"
-    """The name by which the server lists the connections."""
-
-    def arguments(self) -> dict[str, Any]:
-        address = {"host": self.host, "port": self.port}
-        if self.url is not None:
-            return {"dsn": self.url, **{name: value for name, value in address.items() if value is not None}}
-        return {**address, "user": self.user, "database": self.database, "ssl": False}
 
 
 @dataclass(eq=False, slots=True)
@@ -279,6 +264,8 @@ async def connect(target: Target, limits: PoolLimits) -> Any:
         "tcp_keepalives_idle": str(KEEPALIVE_SECONDS),
         "tcp_keepalives_interval": str(KEEPALIVE_SECONDS),
     }
+    if target.distributed:
+        settings |= HIDE_NO_SHARDS
     return await asyncio_border.connect(target.arguments(), limits.connect_seconds, settings)
 
 

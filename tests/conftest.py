@@ -24,8 +24,9 @@ import pytest
 import trio
 
 from storage.embedded import running_postgres
-from storage.pool import Database, Target, open_database
+from storage.pool import Database, open_database
 from storage.schema import migrate
+from storage.target import Target
 from tests.memory import in_memory
 
 TEMPLATE = "catalog_template"

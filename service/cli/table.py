@@ -52,6 +52,10 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "account_data:add_account_data_commands",
             "Delete an account after some days in which its owner can undo it.",
         ),
+        "distribute": Command(
+            "distributing:add_distributing_command",
+            "Move the event keys of earlier days to the workers of a distributed database; resumable, beside running nodes.",
+        ),
         "set-billing-mode": Command(
             "billing:add_billing_commands", "Change the billing mode of the database while no node runs: test or live."
         ),

@@ -138,3 +138,12 @@ begin
 end
 $$;
 comment on function record_events is 'Records those keys of a batch that are new, and returns them; null if it was recorded before.';
+
+create function remove_event_counts(of_bookings text[]) returns void language plpgsql as $$
+begin
+    -- Row locks could deadlock with batches.
+    lock table event_counts in share row exclusive mode;
+    delete from event_counts where booking = any (array(select number from event_bookings where id = any (of_bookings)));
+end
+$$;
+comment on function remove_event_counts is 'Deletes what events have added to the counts of bookings.';

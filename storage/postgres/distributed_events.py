@@ -15,6 +15,7 @@ from actors.events.messages import Row
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable, TransientStorageError
 from storage.distribution import COORDINATOR, DistributionError, PlaceMap, Worker, read_places
 from storage.pool import Database
+from storage.postgres.event_partitions import EventPartitions
 from storage.postgres.events import PostgresEvents
 from storage.statements import statements
 
@@ -57,15 +58,17 @@ class DistributedEvents(PostgresEvents):
 
     def __init__(self, database: Database, places: PlaceMap) -> None:
         super().__init__(database)
+        self._partitions = EventPartitions(database, "event_keys", schema="undistributed")
+        self._distributed = EventPartitions(database, "event_keys")
         self.places = places
         self._pools: dict[Worker, Database] = {}
         self._reading = trio.Lock()
         self._read_at = trio.current_time()
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        if day < await self._switch():
+        if day < self.places.since:
             return await super().record(batch_id, day, rows)
-        await self._partitions.prepare([day])
+        await self._distributed.prepare([day])
         plan = self.plan(batch_id, rows)
         errors: list[Exception] = []
         todo = [part for part in plan.parts if part.added is None]
@@ -78,6 +81,13 @@ class DistributedEvents(PostgresEvents):
         if errors:
             raise _worst(errors, in_doubt=any(part.in_doubt for part in plan.parts))
         return [key for part in plan.parts for key in part.added or ()]
+
+    async def prepare(self, days: Sequence[int]) -> None:
+        await super().prepare([day for day in days if day < self.places.since])
+        await self._distributed.prepare([day for day in days if day >= self.places.since])
+
+    async def drop_before(self, day: int) -> Sequence[int]:
+        return sorted({*await super().drop_before(day), *await self._distributed.drop_before(day)})
 
     def plan(self, batch_id: BatchId, rows: Sequence[Row]) -> Plan:
         """The plan of a batch, made at its first attempt."""
@@ -111,7 +121,8 @@ class DistributedEvents(PostgresEvents):
         """Record one part. Appends what went wrong to `errors`: each part is tried, whatever happens to the others."""
         worker = self.places.workers[self.places.of[part.place]]
         try:
-            part.added = await self._record_at(self._pool(worker), part.place, part.id, day, part.rows)
+            with self._distributed.expected(day):
+                part.added = await self._record_at(self._pool(worker), part.place, part.id, day, part.rows)
             part.in_doubt = False
         except OutcomeUnknown as error:
             part.in_doubt = True

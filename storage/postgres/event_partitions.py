@@ -19,11 +19,11 @@ CHECK_VIOLATION = "23514"
 
 
 class EventPartitions:
-    """The partitions of `table`, named after it and their day, as `event_keys_20775`."""
+    """The partitions of `table`, named after it and their day, as `event_keys_20775`. `schema` is theirs."""
 
-    def __init__(self, database: Database, table: str) -> None:
+    def __init__(self, database: Database, table: str, *, schema: str = "public") -> None:
         self._database = database
-        self._table = table
+        self._table = f"{schema}.{table}"
         # Days whose partition this node has made or found.
         self._days: set[int] = set()
 
@@ -40,7 +40,7 @@ class EventPartitions:
 
         async def work(connection: Connection) -> None:
             await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            if not await connection.fetchval(SQL.has_partition, table, f"{table}_{day:d}"):
+            if not await connection.fetchval(SQL.has_partition, table, day):
                 # Attach instead of creating in place, which would wait for all writers of other days.
                 await connection.execute(f"create table {table}_{day:d} (like {table} including all)")
                 await connection.execute(
@@ -56,14 +56,13 @@ class EventPartitions:
 
     async def _drop(self, day: int) -> bool:
         """Drop one day. Returns False if another node has done so meanwhile."""
-        name = f"{self._table}_{day:d}"
 
         async def work(connection: Connection) -> bool:
             await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
-            if not await connection.fetchval(SQL.has_partition, self._table, name):
+            if not await connection.fetchval(SQL.has_partition, self._table, day):
                 return False
             # Writers queue behind a drop that itself waits, for example for a backup, so it gives up soon.
-            await connection.execute(f"set local lock_timeout = '{DROP_LOCK}'; drop table {name}")
+            await connection.execute(f"set local lock_timeout = '{DROP_LOCK}'; drop table {self._table}_{day:d}")
             return True
 
         dropped = await self._database.transact(work)

@@ -47,26 +47,26 @@ class PostgresEvents:
         if day < await self._switch():
             return await self._before.record(batch_id, day, rows)
         await self._partitions.prepare([day])
-        return await self._record_at(self._database, home_of(batch_id.owner), batch_id, day, rows)
+        with self._partitions.expected(day):
+            return await self._record_at(self._database, home_of(batch_id.owner), batch_id, day, rows)
 
     async def _record_at(
         self, database: Database, place: int, batch_id: BatchId, day: int, rows: Sequence[Row]
     ) -> Collection[bytes]:
-        """Record rows on one server, with journal and counts in this place."""
+        """Record rows on one server, with journal and counts in this place. The day has a partition."""
         numbers = await self._numbers.of({row.booking_id for row in rows})
         offered = place, batch_id.owner, batch_id.seq, day, *packed(rows, numbers)
         if batch_id.decided is None and not self._careful:
             # This statement adds all keys or fails, so it can be its own transaction: if its result is lost, the next
             # attempt reads in the journal whether it committed.
             batch_id.decided = [row.key for row in rows]
-            if await self._record_new(database, day, offered):
+            if await self._record_new(database, offered):
                 return [row.key for row in rows]
             self._careful = CAREFUL_BATCHES
         self._careful = max(0, self._careful - 1)
 
         async def work(connection: Connection) -> Collection[bytes]:
-            with self._partitions.expected(day):
-                recorded = await connection.fetchval(SQL.record, *offered)
+            recorded = await connection.fetchval(SQL.record, *offered)
             if recorded is not None:
                 # Set before the commit, whose outcome may stay unknown.
                 batch_id.decided = keys_in(recorded)
@@ -75,13 +75,12 @@ class PostgresEvents:
 
         return await database.transact(work)
 
-    async def _record_new(self, database: Database, day: int, offered: Sequence[object]) -> bool:
+    async def _record_new(self, database: Database, offered: Sequence[object]) -> bool:
         """Write the first attempt of a batch. Returns False, and writes nothing, if the day already has one of its keys."""
 
         async def work(connection: Connection) -> bool:
             try:
-                with self._partitions.expected(day):
-                    recorded: bool = await connection.fetchval(SQL.record_new, *offered)
+                recorded: bool = await connection.fetchval(SQL.record_new, *offered)
             except Exception as error:
                 if getattr(error, "sqlstate", "") == UNIQUE_VIOLATION:
                     return False

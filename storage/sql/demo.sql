@@ -61,15 +61,15 @@ delete from payment_events where booking_id = any ($1::text[])
 
 -- name: lock_days
 -- Block event counting until the replacement commits. Counting locks no other row of the demo.
-lock table delivery_days, event_counts in share row exclusive mode
+lock table delivery_days in share row exclusive mode
 
 -- name: remove_days
 -- Delete the delivery counts of bookings. Event keys stay, so a visitor counted today is not counted again today.
 delete from delivery_days where booking_id = any ($1::text[])
 
 -- name: remove_counts
--- Delete what events have added to the counts of bookings.
-delete from event_counts where booking = any (array(select number from event_bookings where id = any ($1::text[])))
+-- Block counting in the same way, and delete what events have added to the counts of bookings.
+select remove_event_counts($1::text[])
 
 -- name: remove_bookings
 -- Delete bookings.

@@ -13,6 +13,10 @@ select citus_version()
 select count(*) = 3 from pg_dist_partition
 where logicalrelid in ('event_keys'::regclass, 'event_counts'::regclass, 'event_journal'::regclass)
 
+-- name: since
+-- The first day whose events are distributed.
+select since from event_distribution
+
 -- name: places
 -- The worker of each place, and its address.
 select place, placement.groupid as worker, nodename as host, nodeport as port

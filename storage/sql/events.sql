@@ -57,7 +57,8 @@ where bookings.id = any ($1::text[])
 -- Whether a day of a table has its partition, read from the current snapshot. Name lookups may use a cache that still has
 -- a dropped one.
 select exists (
-    select from pg_inherits join pg_class on pg_class.oid = inhrelid where inhparent = $1::text::regclass and relname = $2
+    select from pg_inherits join pg_class on pg_class.oid = inhrelid
+    where inhparent = $1::text::regclass and relname ~ ('_' || $2::int || '$')
 )
 
 -- name: partitions

@@ -48,6 +48,7 @@ COMMANDS = {
     "grant-admin": "an administrator",
     "revoke-admin": "no longer",
     "remove-passkeys": "has lost them",
+    "distribute": "to the workers",
     "set-billing-mode": "billing mode",
     "export-account": "JSON lines",
     "delete-account": "undo it",
@@ -280,6 +281,7 @@ def test_an_operators_link_opens_a_session_beside_a_running_server(shop: Shop) -
 def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
     cases = {
         ("revoke-key", "cs_user_none"): "there is no such key",
+        ("distribute",): "the database is not distributed: set database.distributed to true",
         ("set-tier", "--email", "nobody@example.com", "--tier", "upgraded"): "nobody@example.com",
         ("remove-passkeys", "nobody@example.com"): "the account nobody@example.com has no passkey",
         ("export-account", "nobody@example.com"): "there is no account with the email nobody@example.com",

@@ -1,11 +1,13 @@
 """A node on a distributed database: refused if distribution is impossible; once distributed, a database stays so."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import trio
 
-from storage.pool import Target
+from actors.clock import SystemClock, day_of
+from storage.target import Target
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Settings, complaint, run, serving
 from tests.stores.distributed import stand_in
@@ -52,3 +54,37 @@ def test_a_node_counts_events_on_shards_and_never_again_without_them(
         assert dict(*external.ask(TURNS, database=database)) == {"owners": 1, "places": 2, "last": 2}
     refused = complaint(run(*SERVE, "--data-dir", data_dir, settings={**settings, "database.distributed": "false"}))
     assert "the database is distributed and cannot be changed back: set database.distributed to true" in refused
+
+
+def test_a_database_in_use_is_distributed_and_its_earlier_days_are_moved_beside_the_service(
+    external: PostgresServer, database: str, settings: Settings, data_dir: Path
+) -> None:
+    alone = {**settings, "database.distributed": "false"}
+    day = day_of(SystemClock().now_ms()) - 10
+    date = f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day):%Y-%m-%d}"
+    with serving(data_dir, alone) as service:
+        assert service.post("/api/v1/sponsors/events", visit(1)).json() == {"recorded": True}
+        refused = complaint(run("distribute", "--data-dir", data_dir, settings=alone))
+        assert "the database is not distributed: set database.distributed to true" in refused
+    external.ask(
+        f"create table event_keys_{day} partition of event_keys for values in ({day})",
+        f"insert into event_keys select {day}, 1, n / 256, false, int2send(n::int2) from generate_series(0, 299) as n",
+        f"analyze event_keys_{day}",
+        database=database,
+    )
+    trio.run(stand_in, Target(url=external.url(database)), SHARDS)
+    with serving(data_dir, settings) as service:
+        assert service.post("/api/v1/sponsors/events", visit(1)).json() == {"recorded": False}
+        assert service.post("/api/v1/sponsors/events", visit(2)).json() == {"recorded": True}
+        first, second = service.command("distribute", "--status").splitlines()[:2]
+        assert first == f"{date}: 0 of about 300 keys moved"
+        assert second.endswith(": waits until its events have arrived")
+        assert "paused: 'distribute' goes on from here" in service.command("distribute", "--pause")
+        assert service.command("distribute", "--status").splitlines()[-1] == "paused: 'distribute' goes on from here"
+        moved = service.command("distribute", "--keys-per-second", "1000000").splitlines()
+        assert moved[0] == f"{date}: done"
+        assert not [line for line in moved if "keys moved" in line or "paused" in line]
+        [row] = external.ask(f"select count(*)::int as keys from event_keys where day = {day}", database=database)
+        assert row["keys"] == 300
+        wrong = complaint(run("distribute", "--keys-per-second", "none", settings=settings))
+        assert "argument --keys-per-second: invalid" in wrong

@@ -12,7 +12,8 @@ import trio
 
 from storage.children import run, server_account
 from storage.directories import make_directory
-from storage.pool import PoolLimits, Target, connect
+from storage.pool import PoolLimits, connect
+from storage.target import Target
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, complaint, serving
 from tests.acceptance.processes import run as run_command

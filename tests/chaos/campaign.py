@@ -14,7 +14,7 @@ from actors.clock import MINUTE_MS, SystemClock, day_of
 from actors.events.state import VisitorHasher
 from actors.weeks import WEEK_MS, week_of
 from service.server_secret import derived
-from storage.pool import Target
+from storage.target import Target
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, serving
 from tests.chaos.agents import Agent, Person

@@ -1,15 +1,17 @@
 """Distributing a database: its requirements, the result, and the checks at each start."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from storage.distribution import DistributionError, check_engine, read_places
 from storage.opening import StorageOptions, _prepare
-from storage.pool import Database, PoolLimits, Target, open_database
+from storage.pool import Database, PoolLimits, open_database
 from storage.schema import SchemaDrift, migrate
 from storage.statements import statements
+from storage.target import Target
 from tests.stores.conftest import stores_over_workers
 from tests.stores.distributed import CITUS_URL, address_of, distributed, on_citus, stand_in
 from tests.stores.tallies import Tally, keys_of, rows
@@ -21,6 +23,7 @@ create or replace function citus_stand_in.citus_version() returns text language 
     as $$ select 'Citus 11.3.0 on x86_64-pc-linux-gnu, compiled by gcc' $$
 """
 HOLDINGS = """
+insert into tenants (id, tier) values ('ten_1', 'claimed');
 insert into event_bookings (id) values ('bok_1');
 create table event_keys_20000 partition of event_keys for values in (20000);
 insert into event_keys values (20000, 1, 0, false, 'key');
@@ -61,7 +64,7 @@ async def test_it_is_distributed_once_with_what_it_holds(database_target: Target
         divided = "select logicalrelid::text as name from pg_dist_partition order by 1"
         tables = [row["name"] for row in await database.read(lambda c: c.fetch(divided))]
         assert tables == ["event_counts", "event_journal", "event_keys"]
-        kept = "select (select count(*) from event_keys), (select sum(impressions) from deliveries)"
+        kept = "select (select count(*) from undistributed.event_keys), (select sum(impressions) from deliveries)"
         assert tuple(await database.read(lambda c: c.fetchrow(kept))) == (1, 1)
 
 
@@ -123,6 +126,34 @@ async def test_a_node_starts_while_a_worker_is_away(database_target: Target) -> 
         places = await _prepare(database, options, patient=False, prepared=False)
         assert places is not None
         assert set(places.of) == {1, 2}
+
+
+# Connections.
+
+
+@pytest.mark.parametrize("distributed", [False, True])
+async def test_connections_to_a_distributed_database_do_not_hide_shards(
+    database_target: Target, distributed: bool
+) -> None:
+    """With the default of Citus, what the driver asks on each new connection takes seconds."""
+    async with open_database(replace(database_target, distributed=distributed)) as database:
+        setting = await database.fetchval("select current_setting('citus.override_table_visibility', true)")
+        assert setting == ("off" if distributed else None)
+
+
+@pytest.mark.skipif(
+    CITUS_URL is None, reason="CATALOG_TEST_CITUS_URL names no Citus, which alone has shards that it hides"
+)
+async def test_a_new_connection_is_quick_with_fifty_days_of_many_shards_on_a_server() -> None:
+    async with on_citus(shards=32) as target:
+        async with open_database(target) as database:
+            tally = Tally(await stores_over_workers(database))
+            await tally.stores.events.prepare(range(20_000, 20_050))
+        hurried = PoolLimits(lock_seconds=0.8, statement_seconds=1.0, command_seconds=2.0)
+        for number in range(3):
+            async with open_database(target, hurried) as database:
+                tally = Tally(await stores_over_workers(database), f"{number}/events")
+                assert len(await tally.record(20_000 + number, rows(range(40)))) == 40
 
 
 # Restrictions of Citus that show in the text of the statements.

@@ -14,9 +14,10 @@ from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.asyncio_border import STATEMENTS
 from storage.journal import record_batch
 from storage.listener import Listener
-from storage.pool import Connection, Database, PoolLimits, Target, open_database
+from storage.pool import Connection, Database, PoolLimits, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.statements import statements
+from storage.target import Target
 from tests.storage.proxy import Proxy, Weather, proxied
 
 SMALL = PoolLimits(

@@ -9,10 +9,11 @@ import trio
 
 from actors.events.messages import Kind, Row
 from actors.values import BatchId
-from storage.pool import Connection, Database, Target, open_database
+from storage.pool import Connection, Database, open_database
 from storage.postgres.events import PostgresEvents
 from storage.schema import Migration, SchemaDrift, check_migrated, migrate, migrations, pending, unsafe_settings
 from storage.statements import Statements
+from storage.target import Target
 from tests.conftest import Server
 
 ONE, TWO = Migration(1, "one", "select 1"), Migration(2, "two", "select 2")

@@ -25,7 +25,7 @@ from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
-from storage.pool import Database, Target, open_database
+from storage.pool import Database, open_database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.devices import PostgresDevices
 from storage.postgres.events import PostgresEvents
@@ -35,6 +35,7 @@ from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.target import Target
 from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus
 
 

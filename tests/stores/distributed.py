@@ -13,9 +13,10 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from storage.distribution import check_engine, read_places
-from storage.pool import Connection, Database, Target, open_database
+from storage.pool import Connection, Database, open_database
 from storage.postgres.distributed_events import DistributedEvents
 from storage.schema import migrate
+from storage.target import Target
 
 CITUS_URL = os.environ.get("CATALOG_TEST_CITUS_URL")
 STAND_IN = (Path(__file__).parent / "stand_in.sql").read_text(encoding="utf-8")
@@ -63,22 +64,33 @@ async def distributed(target: Target, shards: int = 4) -> None:
         await migrate(database, distributed=True)
 
 
+async def distributed_in_use(target: Target, day: int) -> None:
+    """Distribute a database that was used before. Days from `day` on are distributed."""
+    async with open_database(target) as database:
+        await database.read(lambda c: c.execute("insert into tenants (id, tier) values ('ten_used', 'claimed')"))
+    await distributed(target)
+    async with open_database(target) as database:
+        await database.read(lambda c: c.execute("update event_distribution set since = $1", day))
+
+
 async def distributed_events(database: Database) -> DistributedEvents:
     """The event store of a node that starts on a distributed database."""
     return DistributedEvents(database, await read_places(database))
 
 
 @asynccontextmanager
-async def on_citus() -> AsyncIterator[Target]:
+async def on_citus(shards: int = 4) -> AsyncIterator[Target]:
     """A fresh distributed database on the server of `CATALOG_TEST_CITUS_URL`."""
     assert CITUS_URL is not None
     name = f"catalog_test_{os.getpid()}_{next(_numbers)}"
-    target = Target(url=urlunsplit(urlsplit(CITUS_URL)._replace(path=f"/{name}")))
-    async with open_database(Target(url=CITUS_URL)) as server:
+    target = Target(url=urlunsplit(urlsplit(CITUS_URL)._replace(path=f"/{name}")), distributed=True)
+    async with open_database(Target(url=CITUS_URL, distributed=True)) as server:
         await server.read(lambda c: c.execute(f"create database {name}"))
         try:
             async with open_database(target) as database:
                 await database.read(lambda c: c.execute(CITUS))
+                await database.read(lambda c: c.execute(f"alter database {name} set citus.shard_count = {shards}"))
+            async with open_database(target) as database:
                 await check_engine(database)
                 await migrate(database, distributed=True)
             yield target

@@ -13,10 +13,10 @@ from tests.stores.conftest import Stores
 
 Counts = dict[tuple[str, int], tuple[int, int]]
 Keys = dict[int, dict[bytes, tuple[str, Kind]]]
-EVERY_KEY = """select id as booking_id, day, key, click::int as kind from event_keys join event_bookings on number = booking
-union all select booking_id, day, key, kind from events"""
+KEYS_OF = "select id as booking_id, day, key, click::int as kind from {} join event_bookings on number = booking"
+BEFORE_SWITCH = "select booking_id, day, key, kind from events"
 PARTITIONS = """select substring(inhrelid::regclass::text from '[0-9]+$')::int as day from pg_inherits
-where inhparent in ('events'::regclass, 'event_keys'::regclass)"""
+where inhparent = $1::text::regclass"""
 COUNTS = """select booking_id, day, sum(impressions)::int as impressions, sum(clicks)::int as clicks
 from deliveries group by booking_id, day"""
 BY_NUMBER = {number: kind for kind, number in KINDS.items()}
@@ -74,10 +74,15 @@ class Tally:
         if isinstance(below, Memory):
             found = ((day, some.values()) for day, some in below.events.items())
             return {day: {each.key: (each.booking_id, each.kind) for each in some} for day, some in sorted(found)}
-        days = await below.read(lambda c: c.fetch(PARTITIONS))
-        keys: Keys = {each["day"]: {} for each in days}
-        for each in await below.read(lambda c: c.fetch(EVERY_KEY)):
-            keys[each["day"]][each["key"]] = each["booking_id"], BY_NUMBER[each["kind"]]
+        tables = await below.fetch(
+            "select relid::text as name from unnest(array[to_regclass('events'), "
+            "to_regclass('event_keys'), to_regclass('undistributed.event_keys')]) as relid where relid is not null"
+        )
+        keys: Keys = {}
+        for table in (each["name"] for each in tables):
+            keys |= {each["day"]: {} for each in await below.fetch(PARTITIONS, table)}
+            for each in await below.fetch(BEFORE_SWITCH if table == "events" else KEYS_OF.format(table)):
+                keys[each["day"]][each["key"]] = each["booking_id"], BY_NUMBER[each["kind"]]
         return keys
 
     async def days(self) -> list[int]:

@@ -12,8 +12,9 @@ import trio
 from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
-from storage.pool import Database, Target, open_database
+from storage.pool import Database, open_database
 from storage.postgres.catalog import PostgresCatalog
+from storage.target import Target
 from tests.fakes import together
 from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
 

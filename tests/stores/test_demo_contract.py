@@ -20,9 +20,10 @@ from service.seed.demo_seeding import replace_demo
 from service.seed.samples import load_demo
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
-from storage.pool import Connection, Database, Target, open_database
+from storage.pool import Connection, Database, open_database
 from storage.postgres.columns import record_of
 from storage.postgres.demo import PostgresDemo
+from storage.target import Target
 from tests.fakes import HandClock, Script, SeededEntropy, together
 
 NOW = 1_795_000_000_000

@@ -16,8 +16,9 @@ from actors.events.router import EventOutcome, EventRouter
 from actors.events.state import EventRules, VisitorHasher
 from actors.supervision import running
 from actors.values import BatchId, Contended
-from storage.pool import Connection, Database, PoolLimits, Target, open_database
+from storage.pool import Connection, Database, PoolLimits, open_database
 from storage.postgres.events import PostgresEvents
+from storage.target import Target
 from tests.fakes import together
 from tests.stores.conftest import stores_over
 from tests.stores.tallies import Tally, counted, keys_of, row, rows

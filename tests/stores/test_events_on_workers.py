@@ -15,8 +15,9 @@ from actors.events.router import EventOutcome, EventRouter
 from actors.events.state import EventRules, VisitorHasher
 from actors.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.pool import Database, Target, open_database
+from storage.pool import Database, open_database
 from storage.postgres.distributed_events import SQL, DistributedEvents
+from storage.target import Target
 from tests.fakes import together
 from tests.storage.proxy import Weather, proxied
 from tests.stores.conftest import stores_over_workers

@@ -11,8 +11,9 @@ from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MOST_NODES
 from actors.nodes.store import NodeStore
 from storage.memory.nodes import MemoryNodes
 from storage.memory.tables import Memory
-from storage.pool import Connection, Database, Target, open_database
+from storage.pool import Connection, Database, open_database
 from storage.postgres.nodes import SQL, PostgresNodes
+from storage.target import Target
 from tests.fakes import together
 
 LIVE_SECONDS = 10.0

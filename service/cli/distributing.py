@@ -1,0 +1,116 @@
+"""The command that moves the events of earlier days to the workers of a distributed database."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import trio
+
+from actors.values import TransientStorageError
+from service.cli.command import CommandError, Commands
+from service.cli.database import open_beside
+from service.config.model import Config
+from storage.postgres.event_moves import DayToMove, EventMoves, MoveError, Piece
+
+TELL_SECONDS = 5.0
+"""How often progress is printed."""
+
+ATTEMPTS = 60
+PAUSE_SECONDS = 1.0
+"""A piece that fails in passing is tried again so often, after this pause: a worker may be restarting."""
+
+
+def add_distributing_command(commands: Commands) -> None:
+    parser = commands.add("distribute", distribute, "status", "pause", "keys_per_second")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--status", action="store_true", help="print how far it is, and change nothing")
+    what.add_argument("--pause", action="store_true", help="let a running 'distribute' end after its present piece")
+    parser.add_argument(
+        "--keys-per-second",
+        type=_pace,
+        metavar="N",
+        help="the most keys to copy in a second (20000 until it is changed)",
+    )
+
+
+def _pace(text: str) -> int:
+    number = int(text)
+    if not 0 < number <= 10_000_000:
+        raise ValueError
+    return number
+
+
+async def distribute(config: Config, data_dir: Path, *, status: bool, pause: bool, keys_per_second: int | None) -> None:
+    if not config.database.distributed:
+        raise CommandError("the database is not distributed: set database.distributed to true")
+    async with open_beside(config, data_dir) as opened:
+        moves = EventMoves(opened.database)
+        if keys_per_second is not None:
+            await moves.set_pace(keys_per_second=keys_per_second)
+        if pause:
+            await moves.set_pace(paused=True)
+            print("paused: 'distribute' goes on from here")
+        elif not status:
+            await moves.set_pace(paused=False)
+            await _move_all(moves)
+        if not pause:
+            await _tell_days(moves)
+
+
+async def _tell_days(moves: EventMoves) -> None:
+    """Print what is left to move."""
+    days, last = await moves.days(), await moves.last_day_to_move()
+    for each in days:
+        print(_line(each) if each.day <= last else f"{_date(each.day)}: waits until its events have arrived")
+    if not days:
+        print("all days are distributed")
+    elif (await moves.pace()).paused:
+        print("paused: 'distribute' goes on from here")
+
+
+async def _move_all(moves: EventMoves) -> None:
+    last = await moves.last_day_to_move()
+    for each in await moves.days():
+        if each.day <= last and not await _move(moves, each):
+            return
+
+
+async def _move(moves: EventMoves, day: DayToMove) -> bool:
+    """Move one day. Returns False if it was paused."""
+    told_at = trio.current_time()
+    moved = day.moved
+    while True:
+        pace = await moves.pace()
+        if pace.paused:
+            return False
+        began = trio.current_time()
+        piece = await _piece(moves, day.day)
+        if piece.is_last:
+            print(f"{_date(day.day)}: done")
+            return True
+        moved += piece.keys
+        if trio.current_time() - told_at >= TELL_SECONDS:
+            told_at = trio.current_time()
+            print(_line(DayToMove(day.day, max(day.keys, moved), moved)), flush=True)
+        await trio.sleep_until(began + piece.keys / pace.keys_per_second)
+
+
+async def _piece(moves: EventMoves, day: int) -> Piece:
+    failures = 0
+    while True:
+        try:
+            return await moves.move_piece(day)
+        except MoveError as error:
+            raise CommandError(str(error)) from None
+        except TransientStorageError as error:
+            failures += 1
+            if failures == ATTEMPTS:
+                raise CommandError(f"{_date(day)} cannot be moved now: {error}") from None
+        await trio.sleep(PAUSE_SECONDS)
+
+
+def _line(day: DayToMove) -> str:
+    return f"{_date(day.day)}: {day.moved:,} of about {day.keys:,} keys moved"
+
+
+def _date(day: int) -> str:
+    return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day):%Y-%m-%d}"
