@@ -30,6 +30,8 @@ LOST = (
     TimeoutError,
 )
 """Errors after which the outcome of a commit that was sent is unknown."""
+PASSING = (pg.InternalServerError, pg.ObjectNotInPrerequisiteStateError)
+"""Errors of Citus that pass by themselves."""
 UNAVAILABLE = (
     *LOST,
     pg.InsufficientResourcesError,
@@ -43,10 +45,16 @@ UNAVAILABLE = (
 )
 
 
-def translated(error: BaseException, *, sent_commit: bool) -> BaseException:
-    """The error to raise in place of `error`. `sent_commit` says whether the commit may have reached the server."""
+def translated(error: BaseException, *, sent_commit: bool, distributed: bool = False) -> BaseException:
+    """The error to raise in place of `error`. `sent_commit` says whether the commit may have reached the server.
+
+    `distributed`: it comes from Citus, which reports what passes by itself without a SQLSTATE of its own (XX000): servers of
+    the cluster that are down or restart, shards that are moved or split. On one Postgres such an error is a bug.
+    """
     if isinstance(error, StorageUnavailable | Contended | OutcomeUnknown):
         return error
+    if distributed and isinstance(error, PASSING):
+        return (OutcomeUnknown if sent_commit else StorageUnavailable)(f"{type(error).__name__}: {error}")
     if sent_commit and isinstance(error, LOST):
         return OutcomeUnknown(f"the connection broke during the commit: {error!r}")
     if isinstance(error, CONTENDED):

@@ -222,7 +222,7 @@ class Database:
         """Discard the connection and return the error to raise."""
         found = error_of(connection, error)
         self._discard(connection)
-        return translated(found, sent_commit=sent_commit)
+        return translated(found, sent_commit=sent_commit, distributed=self.target.distributed)
 
     def _discard(self, connection: Any) -> None:
         # Not close(): it waits for the server without a bound.

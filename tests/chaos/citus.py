@@ -1,0 +1,458 @@
+"""Inject faults into a real Citus cluster under load: `python -m tests.chaos.citus --url URL --server DIR --server DIR ...`
+
+Three nodes record events on an empty database of the cluster, whose servers run on this machine: the data directory of the
+coordinator comes first, then those of the workers. A directory given by `--spare` belongs to a server that is added.
+Servers and nodes are killed and frozen, shards moved and split, partitions made and dropped. Then every answer is compared
+with the rows and the counts. Exits with 1 if a promise was broken.
+"""
+
+import argparse
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+import trio
+
+from actors.clock import SystemClock, day_of
+from actors.events.messages import Kind
+from actors.events.state import VisitorHasher
+from service.server_secret import derived
+from tests.acceptance.postgres import free_port
+from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, children_of, serving
+from tests.chaos.campaign import complaints
+from tests.chaos.history import LOST, Kept, Said
+from tests.chaos.judge import ANSWER_SECONDS, FINE, HEALED_SECONDS, broken_counts
+from tests.chaos.kept import COUNTS, EVERY_KEY
+from tests.chaos.websites import Website
+
+NODES = 3
+WEBSITES = 24
+DOWN_SECONDS = (0.5, 3.0)
+"""How long a fault lasts."""
+CALM_SECONDS = 2.0
+"""The pause after a fault healed."""
+UNCHECKED = """
+create or replace function require_local_places(at_place smallint, of_keys bytea[]) returns void language plpgsql
+    as 'begin end'
+"""
+SETTINGS: Settings = {
+    **ROOMY,
+    "server.secret": SECRET,
+    "log.level": "warning",
+    "database.distributed": "true",
+    "events.per_booking_per_hour": 0,
+}
+
+
+@dataclass(slots=True)
+class Server:
+    """A server of the cluster, on this machine."""
+
+    directory: Path
+    pg_ctl: str
+
+    @property
+    def pid(self) -> int:
+        return int(self._line(0))
+
+    @property
+    def port(self) -> int:
+        return int(self._line(3))
+
+    def _line(self, number: int) -> str:
+        return (self.directory / "postmaster.pid").read_text().splitlines()[number]
+
+    def kill(self) -> None:
+        """Kill -9 the server with all its processes, as a machine that loses its power."""
+        for pid in (self.pid, *children_of(self.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        # Its parent may never ask how it ended, and then its number stays in use.
+        (self.directory / "postmaster.pid").unlink()
+
+    def start(self) -> None:
+        owner = (self.directory / "PG_VERSION").stat().st_uid
+        # Its own log file keeps what it says.
+        words = [self.pg_ctl, "-D", str(self.directory), "-l", str(self.directory / "chaos.log"), "-w", "start"]
+        subprocess.run(
+            words, check=True, user=owner, stdout=subprocess.DEVNULL, cwd="/", env={"HOME": str(self.directory)}
+        )
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the server and all its processes."""
+        for pid in (self.pid, *children_of(self.pid)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+@dataclass(slots=True)
+class Cluster:
+    """The servers, and how to ask the coordinator."""
+
+    url: str
+    servers: list[Server]
+    spare: Server | None
+    added: bool = False
+
+    async def ask(self, statement: str, *, admin: bool = False) -> list[Any]:
+        url = self.url
+        if admin:
+            parts = urlsplit(url)
+            url = urlunsplit(parts._replace(netloc=f"postgres@{parts.netloc.rpartition('@')[2]}"))
+
+        async def work() -> list[Any]:
+            connection = await asyncpg.connect(
+                url, timeout=20, server_settings={"citus.override_table_visibility": "off"}
+            )
+            try:
+                rows: list[Any] = await connection.fetch(statement)
+                return rows
+            finally:
+                connection.terminate()
+
+        return await trio.to_thread.run_sync(asyncio.run, work())
+
+
+@dataclass(slots=True)
+class Node:
+    """A node of the service, which may be killed and started again at the same address."""
+
+    number: int
+    start: Callable[[], Service]
+    service: Service
+
+
+@dataclass(slots=True)
+class Run:
+    """The run so far."""
+
+    cluster: Cluster
+    nodes: list[Node]
+    chance: random.Random
+    bookings: list[str]
+    said: Said = field(default_factory=Said)
+    spans: list[tuple[int, float, float]] = field(default_factory=list)
+    """Times in which a node was frozen: the node, begin and end."""
+    faults: list[Callable[["Run"], Awaitable[None]]] = field(default_factory=list)
+    found: list[str] = field(default_factory=list)
+    made: dict[str, int] = field(default_factory=dict)
+
+    async def some_seconds(self) -> None:
+        await trio.sleep(self.chance.uniform(*DOWN_SECONDS))
+
+
+# Faults.
+
+
+async def kill_worker(run: Run) -> None:
+    await _killed(run, run.chance.choice(run.cluster.servers[1:]))
+
+
+async def kill_coordinator(run: Run) -> None:
+    await _killed(run, run.cluster.servers[0])
+
+
+async def _killed(run: Run, server: Server) -> None:
+    server.kill()
+    await run.some_seconds()
+    await trio.to_thread.run_sync(server.start)
+
+
+async def freeze_worker(run: Run) -> None:
+    await _frozen(run, run.chance.choice(run.cluster.servers[1:]))
+
+
+async def freeze_coordinator(run: Run) -> None:
+    await _frozen(run, run.cluster.servers[0])
+
+
+async def _frozen(run: Run, server: Server) -> None:
+    server.send(signal.SIGSTOP)
+    try:
+        await run.some_seconds()
+    finally:
+        server.send(signal.SIGCONT)
+
+
+async def kill_node(run: Run) -> None:
+    node = run.chance.choice(run.nodes)
+    node.service.kill()
+    await run.some_seconds()
+    node.service = await trio.to_thread.run_sync(node.start)
+
+
+async def freeze_node(run: Run) -> None:
+    node = run.chance.choice(run.nodes)
+    began = trio.current_time()
+    os.kill(node.service.process.pid, signal.SIGSTOP)
+    try:
+        await run.some_seconds()
+    finally:
+        os.kill(node.service.process.pid, signal.SIGCONT)
+        run.spans.append((node.number, began, trio.current_time()))
+
+
+async def move_shard(run: Run) -> None:
+    [shard, source, *others] = await _placement(run)
+    target = run.chance.choice(others)
+    await run.cluster.ask(
+        f"select citus_move_shard_placement({shard}, '{source[0]}', {source[1]}, '{target[0]}', {target[1]}, "
+        f"'{run.chance.choice(['force_logical', 'block_writes'])}')",
+        admin=True,
+    )
+
+
+async def split_shard(run: Run) -> None:
+    rows = await run.cluster.ask(
+        "select shardid, shardminvalue::int as first, shardmaxvalue::int as last, nodeid from pg_dist_shard "
+        "join pg_dist_placement using (shardid) join pg_dist_node using (groupid) "
+        "where logicalrelid = 'event_keys'::regclass and shardminvalue <> shardmaxvalue"
+    )
+    row = run.chance.choice(rows)
+    middle = (row["first"] + row["last"]) // 2
+    await run.cluster.ask(
+        f"select citus_split_shard_by_split_points({row['shardid']}, array['{middle}'], "
+        f"array[{row['nodeid']}, {row['nodeid']}], 'block_writes')",
+        admin=True,
+    )
+
+
+async def add_worker(run: Run) -> None:
+    if run.cluster.spare is None or run.cluster.added:
+        await move_shard(run)
+        return
+    run.cluster.added = True
+    run.cluster.servers.append(run.cluster.spare)
+    await run.cluster.ask(f"select citus_add_node('127.0.0.1', {run.cluster.spare.port})", admin=True)
+    for _ in range(3):
+        await move_shard(run)
+
+
+async def remove_worker(run: Run) -> None:
+    """Drain the added server and remove it from the cluster. It goes on answering, without the tables of the cluster."""
+    if run.cluster.spare is None or not run.cluster.added or run.cluster.spare not in run.cluster.servers:
+        await add_worker(run)
+        return
+    name = f"'127.0.0.1', {run.cluster.spare.port}"
+    await run.cluster.ask(f"select citus_drain_node({name}, 'force_logical')", admin=True)
+    await run.cluster.ask(f"select citus_remove_node({name})", admin=True)
+    run.cluster.servers.remove(run.cluster.spare)
+
+
+async def change_partitions(run: Run) -> None:
+    """Make a day and drop it, as nodes do."""
+    day = 10_000 + run.chance.randrange(5_000)
+    await run.cluster.ask(f"create table event_keys_{day} (like event_keys including all)")
+    await run.cluster.ask(f"alter table event_keys attach partition event_keys_{day} for values in ({day})")
+    await run.cluster.ask(f"drop table event_keys_{day}")
+
+
+async def _placement(run: Run) -> list[Any]:
+    """A shard of the keys, the server that holds it, and the others."""
+    rows = await run.cluster.ask(
+        "select shardid, nodename, nodeport from pg_dist_shard join pg_dist_placement using (shardid) "
+        "join pg_dist_node using (groupid) where logicalrelid = 'event_keys'::regclass"
+    )
+    nodes = await run.cluster.ask("select nodename, nodeport from pg_dist_node where shouldhaveshards and isactive")
+    row = run.chance.choice(rows)
+    source = row["nodename"], row["nodeport"]
+    return [row["shardid"], source, *({(each["nodename"], each["nodeport"]) for each in nodes} - {source})]
+
+
+FAULTS: list[Callable[[Run], Awaitable[None]]] = [
+    kill_worker,
+    freeze_worker,
+    kill_coordinator,
+    freeze_coordinator,
+    kill_node,
+    freeze_node,
+    move_shard,
+    split_shard,
+    add_worker,
+    change_partitions,
+    remove_worker,
+]
+
+
+# The run.
+
+
+async def suffer(run: Run, seconds: float, tell: Callable[[str], None]) -> None:
+    """Inject faults one after the other, each kind once before any comes again."""
+    ends = trio.current_time() + seconds
+    while trio.current_time() < ends:
+        for fault in run.chance.sample(run.faults, len(run.faults)):
+            name = _name(fault)
+            began = trio.current_time()
+            try:
+                await fault(run)
+            except asyncpg.PostgresError as error:
+                tell(f"{name}: refused by the engine: {error}")
+            took = trio.current_time() - began
+            healed = await _healed(run)
+            run.made[name] = run.made.get(name, 0) + 1
+            tell(f"{name}: took {took:.1f} s, healed after {healed:.2f} s")
+            if healed > HEALED_SECONDS:
+                run.found.append(
+                    f"{name}: a node recorded an event {healed:.1f} s after the end, not within {HEALED_SECONDS:g} s"
+                )
+            if len(run.faults) > 1:
+                await trio.sleep(CALM_SECONDS)
+
+
+def _name(fault: Callable[[Run], Awaitable[None]]) -> str:
+    return fault.__name__.replace("_", " ")
+
+
+async def _healed(run: Run) -> float:
+    """Seconds until each node records events in all places again."""
+    began = trio.current_time()
+    for node in run.nodes:
+        probe = Website({node.number: node.service.url}, run.said, run.chance, bookings=run.bookings)
+        while True:
+            events = [probe._event() for _ in range(60)]
+            reply = await probe.report(
+                "probe", "/api/v1/sponsors/events/batch", events, {"events": [_body(e) for e in events]}
+            )
+            if reply is not None and reply.status == 200:
+                break
+            await trio.sleep(0.05)
+        probe._hang_up()
+    return trio.current_time() - began
+
+
+def _body(event: Any) -> dict[str, str]:
+    return {"bookingId": event.booking_id, "kind": event.kind.value, "visitorId": event.visitor}
+
+
+def judge(run: Run, after: Kept, days: range) -> list[str]:
+    """Every broken promise."""
+    hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
+    found = [*run.found, *broken_counts(run.said, Kept(), after, hasher, days)]
+    for request in run.said.notable:
+        frozen = sum(
+            max(0.0, min(ended, request.ended) - max(began, request.began))
+            for node, began, ended in run.spans
+            if node == request.node
+        )
+        if request.outcome != LOST and request.seconds - frozen > ANSWER_SECONDS:
+            found.append(f"no answer within {ANSWER_SECONDS:g} s: {request}")
+    for what, counts in run.said.outcomes.items():
+        found += [f"{what}: {times} times {outcome}" for outcome, times in counts.items() if outcome not in FINE]
+    return found
+
+
+async def campaign(
+    cluster: Cluster,
+    seed: int,
+    seconds: float,
+    place: Path,
+    tell: Callable[[str], None],
+    *,
+    unchecked: bool = False,
+    only: str = "",
+) -> list[str]:
+    """Run for about `seconds`. Returns every broken promise."""
+    began_ms = SystemClock().now_ms()
+    with ExitStack() as services:
+        nodes = [await trio.to_thread.run_sync(_node, services, place, number, cluster.url) for number in range(NODES)]
+        shown = nodes[0].service.get("/api/v1/sponsors/placements").json()["placements"]
+        before = await cluster.ask(COUNTS)
+        run = Run(cluster, nodes, random.Random(seed), [each["bookingId"] for each in shown])
+        run.faults = [fault for fault in FAULTS if only in _name(fault)]
+        if unchecked:
+            await cluster.ask(UNCHECKED)
+        stop = trio.Event()
+        async with trio.open_nursery() as nursery:
+            urls = {node.number: node.service.url for node in nodes}
+            for number in range(WEBSITES):
+                chance = random.Random(f"{number} of {seed}")
+                nursery.start_soon(Website(urls, run.said, chance, stop, bookings=run.bookings).run)
+            await suffer(run, seconds, tell)
+            stop.set()
+        for node in nodes:
+            node.service.terminate()
+            code = await trio.to_thread.run_sync(node.service.wait)
+            if code:
+                run.found.append(f"node {node.number} ended with {code}")
+        run.found += await trio.to_thread.run_sync(_complaints, place)
+    after = Kept()
+    for booking, day, key, click in await cluster.ask(EVERY_KEY):
+        after.rows[key] = booking, day, Kind.CLICK if click else Kind.IMPRESSION
+    for rows, sign in ((await cluster.ask(COUNTS), 1), (before, -1)):
+        for booking, day, impressions, clicks in rows:
+            after.counts[booking, day, Kind.IMPRESSION] += sign * impressions
+            after.counts[booking, day, Kind.CLICK] += sign * clicks
+    tell(f"{run.said.requests:,} requests, {run.said.recorded.total():,} events recorded, {len(after.rows):,} rows")
+    for what, counts in run.said.outcomes.items():
+        tell(f"{what}: " + ", ".join(f"{outcome} {times:,}" for outcome, times in counts.most_common()))
+    tell(
+        f"slowest answer {run.said.slowest:.2f} s; " + ", ".join(f"{what} {times}" for what, times in run.made.items())
+    )
+    return judge(run, after, range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1))
+
+
+def _complaints(place: Path) -> list[str]:
+    return complaints([log.read_text(errors="replace") for log in sorted(place.glob("*.err"))])
+
+
+def _node(services: ExitStack, place: Path, number: int, url: str) -> Node:
+    bind = f"127.0.0.1:{free_port()}"
+    settings = {**SETTINGS, "database.url": url}
+
+    def start() -> Service:
+        return services.enter_context(serving(place / f"node-{number}", settings, bind=bind))
+
+    return Node(number, start, start())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.chaos.citus", description=__doc__)
+    parser.add_argument("--url", required=True, help="an empty database of the coordinator")
+    parser.add_argument(
+        "--server", type=Path, action="append", required=True, help="data directory, the coordinator first"
+    )
+    parser.add_argument("--spare", type=Path, help="data directory of a server to add")
+    parser.add_argument("--pg-ctl", default="pg_ctl", help="the program that starts a server")
+    parser.add_argument(
+        "--unchecked", action="store_true", help="without the check of places, to see that it is needed"
+    )
+    parser.add_argument("--only", default="", help="only faults whose name contains this, and no pauses between them")
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
+    given = parser.parse_args()
+
+    def tell(line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
+
+    tell(f"seed {given.seed}")
+    servers = [Server(each, given.pg_ctl) for each in given.server]
+    cluster = Cluster(given.url, servers, given.spare and Server(given.spare, given.pg_ctl))
+    with tempfile.TemporaryDirectory(prefix="chaos-") as directory:
+        place = Path(directory)
+        place.chmod(0o711)
+        run = partial(
+            campaign, cluster, given.seed, 60.0 * given.minutes, place, tell, unchecked=given.unchecked, only=given.only
+        )
+        found = trio.run(run)
+    for line in found[:50]:
+        tell(f"BROKEN: {line}")
+    tell(f"promises broken: {len(found)}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
