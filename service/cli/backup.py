@@ -45,6 +45,11 @@ async def restore_from(config: Config, data_dir: Path, *, file: Path) -> None:
 
 
 def _embedded_only(config: Config) -> None:
+    if config.database.distributed:
+        raise CommandError(
+            "the database is distributed: back up each server by the means of Postgres, such as pg_basebackup, to one moment "
+            "of citus_create_restore_point; a dump does not hold the distribution"
+        )
     if config.database.url:
         raise CommandError(
             "database.url is set, and this command works on the embedded database only: use your database's own tools, "

@@ -13,7 +13,12 @@ from service.user_errors import ConfigError
 from service.webauthn import rp_id_of
 from storage.opening import Opened
 from storage.pool import connections_of
+from storage.postgres.distributed_events import DistributedEvents
 from storage.schema import room_for_connections, server_version, unsafe_settings
+from storage.workers import ask_workers
+
+PREPARED_SECONDS = 300.0
+"""The age at which a prepared transaction is a problem. Citus settles those of failed servers once a minute."""
 
 
 def add_doctor_command(commands: Commands) -> None:
@@ -25,6 +30,8 @@ async def doctor(config: Config, data_dir: Path) -> int:
     async with open_beside(config, data_dir) as opened:
         problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
         problems += [*await _check_mode(config, opened), *deployment.problems(config)]
+        if isinstance(opened.events, DistributedEvents):
+            problems += await _check_workers(opened.events)
         revision = await opened.catalog.revision()
         print(f"ok: the catalog is at revision {revision}" if revision else "note: the catalog is empty")
         administrators = await opened.keys.count_administrators()
@@ -55,6 +62,30 @@ async def _check_database(config: Config, opened: Opened) -> list[str]:
     if config.database.url:
         # The embedded database is started with room for all.
         problems += too_few_connections(config, await room_for_connections(opened.database))
+    return problems
+
+
+async def _check_workers(events: DistributedEvents) -> list[str]:
+    """Ask each worker of a distributed database as nodes do."""
+    problems = []
+    for report in await ask_workers(events):
+        name = f"worker {report.worker.host}:{report.worker.port}"
+        if report.error:
+            problems.append(
+                f"{name} cannot be used, so the events of its {report.places} places get 503: {report.error}"
+            )
+            continue
+        print(f"ok: {name} answers and holds {report.places} of 256 places")
+        problems += [f"{name} has {setting}: a confirmed event can be lost in a crash" for setting in report.unsafe]
+        if report.lacks:
+            problems.append(
+                f"{name} does not let the role call {report.lacks}: synchronize its metadata and its rights"
+            )
+        if report.prepared_seconds > PREPARED_SECONDS:
+            problems.append(
+                f"{name} has a transaction that was prepared {report.prepared_seconds:,.0f} s ago: "
+                "call recover_prepared_transactions() on the coordinator"
+            )
     return problems
 
 

@@ -5,7 +5,7 @@ outdated: the functions that record refuse places that are elsewhere, and the ma
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from zlib import crc32
 
@@ -122,7 +122,7 @@ class DistributedEvents(PostgresEvents):
         worker = self.places.workers[self.places.of[part.place]]
         try:
             with self._distributed.expected(day):
-                part.added = await self._record_at(self._pool(worker), part.place, part.id, day, part.rows)
+                part.added = await self._record_at(self.pool(worker), part.place, part.id, day, part.rows)
             part.in_doubt = False
         except OutcomeUnknown as error:
             part.in_doubt = True
@@ -148,7 +148,7 @@ class DistributedEvents(PostgresEvents):
             # An empty batch under the same id: if it is new, none of the earlier attempts can commit any more.
             worker = self.places.workers[self.places.of[part.place]]
             try:
-                fence = await self._pool(worker).commit(
+                fence = await self.pool(worker).commit(
                     lambda c: c.fetchval(SQL.record, part.place, part.id.owner, part.id.seq, day, [], [], [])
                 )
             except Exception as error:
@@ -176,7 +176,7 @@ class DistributedEvents(PostgresEvents):
                 return False
             return True
 
-    def _pool(self, worker: Worker) -> Database:
+    def pool(self, worker: Worker) -> Database:
         """The connections to a worker; to the coordinator, those that all others use."""
         if worker.number == COORDINATOR:
             return self._database
@@ -192,10 +192,6 @@ class DistributedEvents(PostgresEvents):
                 target, replace(limits, connections=max(1, limits.connections // 2))
             )
         return self._pools[worker]
-
-    def pools(self) -> Mapping[Worker, Database]:
-        """The connections to each worker that this node has used."""
-        return self._pools
 
     def __repr__(self) -> str:
         return f"<DistributedEvents {self.places!r}>"

@@ -24,3 +24,15 @@ from generate_series(0, 255) as place
 join pg_dist_placement as placement on shardid = get_shard_id_for_distribution_column('event_keys', place::smallint)
 join pg_dist_node as node on node.groupid = placement.groupid and noderole = 'primary'
 order by place
+
+-- name: lacks
+-- A function for recording events that this server does not have, or that the role may not call. Null if there is none.
+select min(name) from unnest(array['record_new_events', 'record_events', 'require_local_places']) as name
+where not coalesce((
+    select bool_and(has_function_privilege(oid, 'execute')) from pg_proc
+    where proname = name and pronamespace = 'public'::regnamespace
+), false)
+
+-- name: prepared_seconds
+-- The age of the oldest prepared transaction of this server, in seconds.
+select coalesce(extract(epoch from now() - min(prepared)), 0)::float8 from pg_prepared_xacts

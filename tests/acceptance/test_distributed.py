@@ -9,7 +9,7 @@ import trio
 from actors.clock import SystemClock, day_of
 from storage.target import Target
 from tests.acceptance.postgres import PostgresServer
-from tests.acceptance.processes import SECRET, Settings, complaint, run, serving
+from tests.acceptance.processes import SECRET, Settings, command, complaint, run, serving
 from tests.stores.distributed import stand_in
 
 SERVE = ("serve", "--bind", "127.0.0.1:0")
@@ -88,3 +88,35 @@ def test_a_database_in_use_is_distributed_and_its_earlier_days_are_moved_beside_
         assert row["keys"] == 300
         wrong = complaint(run("distribute", "--keys-per-second", "none", settings=settings))
         assert "argument --keys-per-second: invalid" in wrong
+
+
+def test_operators_see_the_workers(external: PostgresServer, database: str, settings: Settings, data_dir: Path) -> None:
+    trio.run(stand_in, Target(url=external.url(database)), SHARDS)
+    with serving(data_dir, settings) as service:
+        lines = service.command("doctor").splitlines()
+        workers = [line for line in lines if "worker" in line]
+        assert len(workers) == 2
+        assert sum(int(line.split(" holds ")[1].split(" of 256 places")[0]) for line in workers) == 256
+        external.ask(
+            "update citus_stand_in.pg_dist_node set nodename = '/nowhere' where groupid = 1",
+            f"alter database {database} set synchronous_commit = off",
+            database=database,
+        )
+        found = run("doctor", "--data-dir", data_dir, settings={**settings, "database.allow_unsafe": "true"})
+    assert found.returncode == 2
+    assert "PROBLEM: worker /nowhere:" in found.stdout
+    assert "cannot be used, so the events of its" in found.stdout
+    assert "has synchronous_commit=off: a confirmed event can be lost in a crash" in found.stdout
+    backup = complaint(run("backup", data_dir / "file", "--data-dir", data_dir, settings=settings))
+    assert "the database is distributed: back up each server by the means of Postgres" in backup
+
+
+def test_a_restore_without_its_distribution_is_one_line(
+    external: PostgresServer, database: str, settings: Settings, data_dir: Path
+) -> None:
+    trio.run(stand_in, Target(url=external.url(database)), SHARDS)
+    command("migrate", "--data-dir", data_dir, settings=settings)
+    external.ask("truncate citus_stand_in.pg_dist_partition, citus_stand_in.pg_dist_placement", database=database)
+    for words in (("doctor",), SERVE):
+        line = complaint(run(*words, "--data-dir", data_dir, settings=settings))
+        assert "it was restored from a dump, which does not hold the distribution" in line
