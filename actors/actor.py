@@ -1,20 +1,21 @@
 """The actor: a mailbox, a loop, and one commit per batch.
 
 An actor takes all queued messages, commits them in one transaction, then replies to each caller. The next batch
-accumulates while the commit is in flight. Knows nothing of what its messages mean.
+accumulates while the commit is in flight. An actor with several lanes begins another batch meanwhile, if enough has
+gathered. Knows nothing of what its messages mean.
 """
 
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from math import inf
 from typing import Generic, TypeVar
 
 import trio
 
-from actors.mailbox import Envelope, Mailbox, answer_due, copy_of, request_id
+from actors.mailbox import NO_MORE, Envelope, Mailbox, answer_due, copy_of, request_id
 from actors.nurseries import background_nursery
+from actors.statistics import ActorStatistics, State
 from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 from actors.waiting import WaitingCallers
 
@@ -36,41 +37,17 @@ class ActorLimits:
     settle_attempts: int = 8
     settle_pause_seconds: float = 0.05
     settle_pause_max_seconds: float = 1.0
+    lanes: int = 1
+    """Most batches under way at once. Each lane has its own batch ids, and settles its own batch."""
+    gather: int = 500
+    """How much has to be queued before another batch begins while one is under way, so that batches stay large."""
 
     def __post_init__(self) -> None:
         assert 0 < self.batch <= self.mailbox, "a batch must fit the mailbox"
         assert self.settle_attempts > 0
+        assert self.lanes > 0
+        assert self.gather > 0
         assert 0 < self.settle_pause_seconds <= self.settle_pause_max_seconds
-
-
-class State(Enum):
-    """The stages in the life of an actor."""
-
-    NEW = "new"
-    RUNNING = "running"
-    FAILED = "failed"
-    STOPPED = "stopped"
-
-
-@dataclass(frozen=True, slots=True)
-class ActorStatistics:
-    """A snapshot of one actor. Counts start with the process. The mailbox, `messages` and `last_batch` use the units of
-    `Actor.weigh`; `refused` and `unavailable` count callers."""
-
-    name: str
-    state: State
-    accepting: bool
-    waiting: int
-    capacity: int
-    peak: int
-    batches: int
-    messages: int
-    refused: int
-    unavailable: int
-    settled: int
-    restarts: int
-    commit_seconds: float
-    last_batch: int
 
 
 class Actor(Generic[M, R]):
@@ -85,7 +62,12 @@ class Actor(Generic[M, R]):
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
         self._waiting: WaitingCallers[M, R] = WaitingCallers()
-        self._batch_number = 0
+        # Of each lane. They outlive a restart: a batch id is never used twice.
+        self._batch_numbers = [0] * limits.lanes
+        self._free_lanes = set(range(limits.lanes))
+        self._failure: Exception | None = None
+        self.failures = 0
+        """How often a batch or a start met a bug. Several lanes may fail before one restart."""
         self._batches = self._messages = self._refused = self._unavailable = self._settled = self._restarts = 0
         self._last_batch = 0
         self._commit_seconds = 0.0
@@ -147,19 +129,19 @@ class Actor(Generic[M, R]):
 
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Serve batches until the mailbox is closed and drained. Raises only on a bug."""
+        self._failure = None
         try:
             async with background_nursery() as nursery:
                 nursery.start_soon(self._waiting.fail_expired, self._give_up)
                 await self.load()
                 self.state = State.RUNNING
                 task_status.started()
-                while envelopes := await self._mailbox.take(self.limits.batch):
-                    await self._serve(envelopes)
-                    self._waiting.forget_answered()
+                await self._serve_all()
             self.state = State.STOPPED
         except Exception:
             self.state = State.FAILED
             self._restarts += 1
+            self.failures += self._failure is None
             raise
 
     def close(self) -> None:
@@ -208,12 +190,47 @@ class Actor(Generic[M, R]):
         envelope.given_up = True
         envelope.reply.fail(StorageUnavailable(f"{self.name} did not answer in time"))
 
+    # The batches.
+
+    async def _serve_all(self) -> None:
+        """Serve batches in all lanes until the mailbox is closed and drained, or a lane fails."""
+        if self.limits.lanes == 1:
+            await self._serve_batches()
+        else:
+            async with trio.open_nursery() as nursery:
+                for _ in range(self.limits.lanes):
+                    nursery.start_soon(self._serve_batches)
+        if self._failure is not None:
+            raise self._failure
+
+    async def _serve_batches(self) -> None:
+        """Serve one batch after the other, in the first lane that is free. After a failure the other lanes finish their
+        batches, whose callers get their answers; what is queued waits for the restart."""
+        while envelopes := await self._mailbox.take(self.limits.batch, self._least):
+            lane = min(self._free_lanes)
+            self._free_lanes.remove(lane)
+            try:
+                await self._serve(envelopes, lane)
+            except Exception as error:
+                self.failures += 1
+                self._failure = self._failure or error
+                self._mailbox.wake()
+            finally:
+                self._free_lanes.add(lane)
+            self._waiting.forget_answered()
+
+    def _least(self) -> float:
+        """How much must be queued for another batch to begin."""
+        if self._failure is not None:
+            return NO_MORE
+        return 1 if len(self._free_lanes) == self.limits.lanes else self.limits.gather
+
     # One batch.
 
-    async def _serve(self, envelopes: list[Envelope[M, R]]) -> None:
+    async def _serve(self, envelopes: list[Envelope[M, R]], lane: int) -> None:
         started, size = trio.current_time(), sum(envelope.weight for envelope in envelopes)
         try:
-            answers = await self._settle([envelope.message for envelope in envelopes])
+            answers = await self._settle([envelope.message for envelope in envelopes], lane)
         except StorageUnavailable as error:
             self._unavailable += len(envelopes)
             _fail(envelopes, error)
@@ -238,10 +255,14 @@ class Actor(Generic[M, R]):
             if self.observer is not None:
                 self.observer(size, trio.current_time() - started)
 
-    async def _settle(self, messages: Sequence[M]) -> Sequence[R]:
+    def _owner_of(self, lane: int) -> str:
+        """The owner of the lane's batch ids. Lanes never share one, because a journal keeps an owner's newest number."""
+        return f"{self._owner}-lane-{lane}" if lane else self._owner
+
+    async def _settle(self, messages: Sequence[M], lane: int) -> Sequence[R]:
         """Commit under one batch id until the outcome is known. The batch id makes retries safe."""
-        self._batch_number += 1
-        batch_id = BatchId(self._owner, self._batch_number)
+        self._batch_numbers[lane] += 1
+        batch_id = BatchId(self._owner_of(lane), self._batch_numbers[lane])
         pause = self.limits.settle_pause_seconds
         in_doubt = False
         for attempt in range(self.limits.settle_attempts):

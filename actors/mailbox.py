@@ -5,6 +5,7 @@ takes everything queued, up to a limit, as one batch.
 """
 
 from collections import deque
+from collections.abc import Callable
 from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ R = TypeVar("R")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The id of the request that the current task serves. Envelopes keep it for the log."""
+
+NO_MORE = inf
+"""What a taker waits for that must not take anything more."""
 
 answer_due: ContextVar[float] = ContextVar("answer_due", default=inf)
 """The deadline of that request's answer, on Trio's clock. Calls made for it time out by then."""
@@ -104,7 +108,7 @@ class Envelope(Generic[M, R]):
 
 
 class Mailbox(Generic[M, R]):
-    """A queue of envelopes with a total weight of at most `capacity`, and one taker. Nearly all envelopes weigh 1."""
+    """A queue of envelopes with a total weight of at most `capacity`, and its takers. Nearly all envelopes weigh 1."""
 
     def __init__(self, capacity: int) -> None:
         assert capacity > 0
@@ -114,6 +118,8 @@ class Mailbox(Generic[M, R]):
         self.weight = 0
         self._waiting: deque[Envelope[M, R]] = deque()
         self._arrival = trio.lowlevel.ParkingLot()
+        # What the taker that parked last waits for. It is asked again when this is there.
+        self._wanted: float = 1
 
     def post(self, envelope: Envelope[M, R]) -> None:
         """Add an envelope. Raises `Overloaded` (full) or `Stopped` (closed) at once."""
@@ -125,14 +131,22 @@ class Mailbox(Generic[M, R]):
         self._waiting.append(envelope)
         self.weight += envelope.weight
         self.peak = max(self.peak, self.weight)
-        self._arrival.unpark()
+        if self._holds(self._wanted):
+            self._arrival.unpark()
 
-    async def take(self, limit: int) -> list[Envelope[M, R]]:
-        """Wait for a message, then take everything queued, oldest first, up to the weight `limit`. A first message
-        heavier than `limit` is returned alone. An empty list means closed and drained."""
+    async def take(self, limit: int, least: Callable[[], float] = lambda: 1) -> list[Envelope[M, R]]:
+        """Wait until the weight `least` is queued, then take everything, oldest first, up to the weight `limit`. A first
+        message heavier than `limit` is returned alone. An empty list means closed and drained, or `NO_MORE`.
+
+        `least` is called again at each arrival and each `wake`. A closed mailbox does not wait for more.
+        """
         await trio.lowlevel.checkpoint_if_cancelled()
-        while not self._waiting and not self.closed:
+        while (wanted := least()) != NO_MORE and not self.closed and not self._holds(wanted):
+            self._wanted = wanted
             await self._arrival.park()
+        self._wanted = 1
+        if wanted == NO_MORE:
+            return []
         taken: list[Envelope[M, R]] = []
         room = limit
         while self._waiting and (not taken or self._waiting[0].weight <= room):
@@ -141,7 +155,17 @@ class Mailbox(Generic[M, R]):
             room -= envelope.weight
             self.weight -= envelope.weight
             taken.append(envelope)
+        if self._waiting:
+            # Another taker may have parked while there was less.
+            self._arrival.unpark()
         return taken
+
+    def _holds(self, wanted: float) -> bool:
+        return bool(self._waiting) and (self.weight >= wanted or wanted <= 1)
+
+    def wake(self) -> None:
+        """Let every taker ask again how much it waits for."""
+        self._arrival.unpark_all()
 
     def withdraw(self, envelope: Envelope[M, R]) -> None:
         """Remove a queued envelope, because its caller was told that it failed. Does not search the batch in progress:

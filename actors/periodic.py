@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 
 import trio
 
-from actors.actor import State
+from actors.statistics import State
 from actors.values import TransientStorageError
 
 

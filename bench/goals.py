@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bench.programs import ENGINE, IDIOMS
+from bench.programs import ENGINE, GROUPED, IDIOMS
 from bench.results import Ratio, Result
 from bench.scenarios import INSERT, REPEATS, Kind
 
@@ -62,6 +62,7 @@ def _goals(result: Result, connections: int) -> Iterator[tuple[str, Goal]]:
         return
     if scenario.kind is Kind.EVENT and scenario.repeats != REPEATS:
         yield ENGINE, Goal("Throughput", 0.45)
+        yield GROUPED, Goal("Throughput", 2.0)
     for idiom in IDIOMS:
         if scenario.kind is Kind.EVENT:
             yield idiom, Goal("Throughput", 5.0)

@@ -81,6 +81,9 @@ def _pin(pid: int, core: int | None) -> None:
 OURS, QUART, ENGINE = "service", "Quart and Hypercorn", "bare engine"
 IDIOMS = {"FastAPI models": "models", "FastAPI raw": "raw"}
 """Names of the FastAPI peers in the tables."""
+GROUPED = "FastAPI grouped"
+"""FastAPI raw with a group commit of single events."""
+FASTAPI = {**IDIOMS, GROUPED: "grouped"}
 
 
 def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
@@ -105,7 +108,7 @@ def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> Abstract
     """The FastAPI program on the same Postgres."""
     environment = database_of(data_dir) | {"PEER_CAPS": json.dumps(PEER_CAPS)}
     options = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
-    command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{IDIOMS[name]}", *options]
+    command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{FASTAPI[name]}", *options]
     return _running(name, command, environment, logs, core)
 
 

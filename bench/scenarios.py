@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from bench.programs import ENGINE, IDIOMS, OURS, QUART
+from bench.programs import ENGINE, FASTAPI, IDIOMS, OURS, QUART
 
 INSERT, RECORD = "INSERT alone", "record statement"
 """The database's ceilings, measured by `bench.database`."""
@@ -73,7 +73,7 @@ class Plan:
         return [*self._events(), *self._batches(), *self._reads()]
 
     def _events(self) -> list[Scenario]:
-        recording = (OURS, *IDIOMS, QUART)
+        recording = (OURS, *FASTAPI, QUART)
         unique = [Scenario(Kind.EVENT, each, (*recording, ENGINE)) for each in self.connections]
         return [*unique, *(Scenario(Kind.EVENT, each, recording, repeats=REPEATS) for each in self.connections)]
 

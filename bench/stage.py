@@ -20,7 +20,7 @@ from bench.generate_catalog import COMMON_WORDS, generate
 from bench.ledger import Ledger, open_ledger
 from bench.programs import (
     ENGINE,
-    IDIOMS,
+    FASTAPI,
     OURS,
     Cores,
     Program,
@@ -123,7 +123,7 @@ async def set_up(
 def starters(data_dir: Path, place: Path, core: int | None) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
     """A starter for each peer. The peers read the live bookings at their start, so those must exist."""
     return [
-        *(partial(fastapi, name, data_dir, place, core) for name in IDIOMS),
+        *(partial(fastapi, name, data_dir, place, core) for name in FASTAPI),
         partial(quart, data_dir, place, core),
         partial(engine, place, core),
     ]

@@ -4,7 +4,7 @@ They differ only in the arguments: stores in Postgres or in memory, real or simu
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from actors.accounts.actor import AccountKeeper
@@ -176,7 +176,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         accounts=accounts,
         eraser=AccountEraser(accounts),
         events=_event_router(stores, ports, limits),
-        windows=classes.windows(stores.events, node=node, limits=limits.events),
+        windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
         budgets=Budgets(config, clock, nodes.live),

@@ -27,6 +27,10 @@ from service.http.limits import ServingLimits
 from service.snapshots.catalog import CatalogLimits
 from service.snapshots.placements import PlacementsLimits
 
+EVENT_LANES = 3
+"""Batches of events under way in a node at once, of each shard. The database's ceiling is reached by three connections:
+more are no faster (`bench.database`), and a node's other work needs the rest of `database.connections`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -75,7 +79,7 @@ class Limits:
             mail=mail_limits(config),
             bookings=booking_rules(config),
             sweeper=SweeperLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds),
-            events=ActorLimits(events.mailbox, events.batch, events.answer_seconds),
+            events=ActorLimits(events.mailbox, events.batch, events.answer_seconds, lanes=EVENT_LANES),
             event_rules=EventRules(events.bucket_hours, events.keep_days, events.ahead_days),
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,

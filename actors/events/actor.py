@@ -57,7 +57,8 @@ class RecentKeys:
 
 
 class EventDeduper(Actor[Record, Sequence[bool]]):
-    """Records the events of one shard. Dedupers of several nodes share the table through its primary key."""
+    """Records the events of one shard. Dedupers of several nodes, and the lanes of one, share the table through its
+    unique index: of two batches with the same key, the second waits until the first has committed."""
 
     def __init__(
         self,
@@ -77,8 +78,8 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         self._hasher = hasher
         self._rules = rules
         self.seen = RecentKeys(remember)
-        self._batch_id: BatchId | None = None
-        self._bucket = Bucket(0, 0)
+        # The batch under way of each owner, with its bucket.
+        self._buckets: dict[str, tuple[BatchId, Bucket]] = {}
 
     # Intents.
 
@@ -102,23 +103,30 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         return len(message.events)
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        if self._batch_id is not batch_id:
-            # One bucket for the whole batch and its retries: events received before midnight and committed after it
-            # count for the new day.
-            self._batch_id, self._bucket = batch_id, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        batch = [self._keys_in_bucket(message) for message in messages]
+        bucket = self._bucket_of(batch_id)
+        batch = [self._keys_in(bucket, message) for message in messages]
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch))
-        added = set(await self._store.record(batch_id, self._bucket.day, rows))
+        added = set(await self._store.record(batch_id, bucket.day, rows))
         answers = [_firsts(keys, added) for keys in batch]
+        # Only now: a key that another lane has not committed yet is no duplicate.
         self.seen.add(*[row.key for row in rows])
         return answers
 
-    def _keys_in_bucket(self, message: Record) -> Sequence[bytes]:
+    def _bucket_of(self, batch_id: BatchId) -> Bucket:
+        """One bucket for the whole batch and its retries: events received before midnight and committed after it count
+        for the new day."""
+        known = self._buckets.get(batch_id.owner)
+        if known is None or known[0] is not batch_id:
+            known = batch_id, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+            self._buckets[batch_id.owner] = known
+        return known[1]
+
+    def _keys_in(self, bucket: Bucket, message: Record) -> Sequence[bytes]:
         """The message's keys in the batch's bucket, which nearly always is the bucket they were made for."""
-        if message.bucket == self._bucket:
+        if message.bucket == bucket:
             return message.keys
-        return self._hasher.keys(self._bucket, message.events)
+        return self._hasher.keys(bucket, message.events)
 
 
 def _firsts(keys: Sequence[bytes], added: set[bytes]) -> list[bool]:

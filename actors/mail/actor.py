@@ -11,7 +11,6 @@ from math import inf
 
 import trio
 
-from actors.actor import ActorStatistics, State
 from actors.clock import Clock
 from actors.mail.messages import (
     GivenUp,
@@ -27,6 +26,7 @@ from actors.mail.messages import (
 from actors.mail.state import Retries, after_failure, after_refusal, give_up_unsent, masked
 from actors.mail.store import Outbox, Transport
 from actors.periodic import PeriodicTask
+from actors.statistics import ActorStatistics, State
 from actors.times import DAY_MS, SECOND_MS
 from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageError
 

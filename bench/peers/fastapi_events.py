@@ -1,7 +1,8 @@
 """Placement events of the FastAPI program: one transaction per event, in the same tables, with the response after the commit.
 
 `models` inserts, then counts a new event in a second statement of the transaction. `raw` does both in one statement and
-one round trip. Both read the live bookings once at their start. That favours them: the service follows every change.
+one round trip. `grouped` (`fastapi_grouped`) commits the events of many requests together. All read the live bookings
+once at their start. That favours them: the service follows every change.
 """
 
 import time

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.accounts.actor import AccountKeeper
 from actors.accounts.sweeper import AccountEraser
-from actors.actor import Actor, ActorStatistics
+from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
@@ -23,6 +23,7 @@ from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
+from actors.statistics import ActorStatistics
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.observability.health import Health

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from actors.actor import ActorStatistics
+from actors.statistics import ActorStatistics
 from actors.values import StorageUnavailable
 
 log = logging.getLogger(__name__)

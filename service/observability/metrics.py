@@ -15,9 +15,9 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
-from actors.actor import ActorStatistics
 from actors.events.router import EventOutcome
 from actors.nodes.heartbeat import Heartbeat
+from actors.statistics import ActorStatistics
 from service.observability.proxies import Proxies
 from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics

@@ -383,3 +383,27 @@ async def test_what_waits_is_recorded_before_the_actor_stops(autojump_clock: Moc
 
 def test_shards_have_names_and_the_only_one_has_none_of_its_own() -> None:
     assert [deduper(a_memory(), shard=shard).name for shard in range(3)] == ["events", "events-1", "events-2"]
+
+
+async def test_of_equal_events_in_two_lanes_one_is_recorded(autojump_clock: MockClock) -> None:
+    memory = a_memory(before=[2.0, 1.0])
+    events = deduper(memory, limits=ActorLimits(lanes=2, gather=2))
+    async with running([events]):
+        results = await together(
+            now(events.record, [seen(1), seen(2)]), after(0.1, events.record, [seen(1), seen(3), seen(4)])
+        )
+    assert results == [[False, True], [True, True, True]], "the second batch committed first"
+    assert kept(memory) == {DAY: 4}
+
+
+async def test_lanes_that_commit_around_midnight_have_buckets_of_their_own(autojump_clock: MockClock) -> None:
+    unknown = OutcomeUnknown("lost")
+    memory, clock = a_memory(before=[1.0, 0.0, 0.0], after=[None, unknown]), HandClock(MIDNIGHT_MS - 1)
+    events = deduper(memory, clock, limits=ActorLimits(lanes=2, gather=1))
+
+    async def pass_midnight() -> None:
+        clock.at_ms += 10
+
+    async with running([events]):
+        await together(now(events.record, [seen(1)]), after(0.1, pass_midnight), after(0.2, events.record, [seen(2)]))
+    assert kept(memory) == {DAY: 1, DAY + 1: 1}

@@ -4,8 +4,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import Actor, ActorLimits, ActorStatistics, State
+from actors.actor import Actor, ActorLimits
 from actors.mailbox import answer_due
+from actors.statistics import ActorStatistics, State
 from actors.supervision import running
 from actors.values import BatchId, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together

@@ -4,7 +4,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits, State
+from actors.actor import ActorLimits
+from actors.statistics import State
 from actors.supervision import running
 from actors.values import ActorFailed, Overloaded, Stopped
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together

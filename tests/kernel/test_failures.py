@@ -6,8 +6,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits, State
+from actors.actor import ActorLimits
 from actors.mailbox import request_id
+from actors.statistics import State
 from actors.supervision import ActorSupervisor, Intensity, IntensityExceeded, running
 from actors.values import ActorFailed, BatchId, OutcomeUnknown, Stopped, StorageUnavailable
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together

@@ -7,8 +7,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import State
 from actors.periodic import PeriodicTask
+from actors.statistics import State
 from actors.supervision import running
 from actors.values import Contended, Overloaded, StorageUnavailable
 from tests.fakes import Script, Step

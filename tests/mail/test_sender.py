@@ -6,11 +6,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import State
 from actors.clock import DAY_MS, MINUTE_MS
 from actors.mail.actor import MailLimits
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.state import Retries
+from actors.statistics import State
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step

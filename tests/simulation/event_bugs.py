@@ -1,6 +1,6 @@
 """Bugs to plant in the deduper and what is around it, one at a time: see `key_bugs`."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -134,7 +134,7 @@ class _TodaysDeduper(EventDeduper):
     """Reads its clock at each attempt."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        self._batch_id = None
+        self._buckets.clear()
         return await super().commit(batch_id, messages)
 
 
@@ -142,7 +142,7 @@ class _TimelessDeduper(EventDeduper):
     """Reads its clock only once."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        self._batch_id, self._bucket = batch_id, self.__dict__.setdefault("_first", self._bucket_now())
+        self._buckets[batch_id.owner] = batch_id, self.__dict__.setdefault("_first", self._bucket_now())
         return await super().commit(batch_id, messages)
 
     def _bucket_now(self) -> Bucket:
@@ -180,6 +180,88 @@ class _ApologeticDeduper(EventDeduper):
         answers = await super().record(events)
         owed = self.__dict__.get("_owed", ())
         return [answer or event in owed for event, answer in zip(events, answers, strict=True)]
+
+
+class _AnticipatingDeduper(EventDeduper):
+    """Answers equal events of another lane's batch as duplicates before that batch has committed."""
+
+    async def record(self, events: Sequence[Event]) -> Sequence[bool]:
+        bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+        under_way = self.__dict__.setdefault("_under", set())
+        if all(key in under_way for key in self._hasher.keys(bucket, events)):
+            await trio.lowlevel.checkpoint()
+            return [False] * len(events)
+        return await super().record(events)
+
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        under_way = self.__dict__.setdefault("_under", set())
+        keys = {key for message in messages for key in message.keys}
+        under_way |= keys
+        try:
+            return await super().commit(batch_id, messages)
+        finally:
+            under_way -= keys
+
+
+class _OneBucketDeduper(EventDeduper):
+    """Keeps one bucket for all lanes: that of the batch that began last."""
+
+    def _bucket_of(self, batch_id: BatchId) -> Bucket:
+        if batch_id.seq != self.__dict__.setdefault("_begun", {}).get(batch_id.owner):
+            self._begun[batch_id.owner] = batch_id.seq
+            self._last = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+        return self._last
+
+    _begun: dict[str, int]
+    _last: Bucket
+
+
+class _OneOwnerDeduper(EventDeduper):
+    """Has one owner for all lanes, so the journal takes a lane's batch for committed if another lane's number is higher."""
+
+    def _owner_of(self, lane: int) -> str:
+        return self._owner
+
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        if batch_id.decided is None:
+            # As the store in Postgres does before its first attempt.
+            batch_id.decided = [key for message in messages for key in message.keys]
+        return await super().commit(batch_id, messages)
+
+
+class _StealingMailbox(Mailbox[Any, Any]):
+    """Leaves the first message in the queue if others are queued, so that two lanes get it."""
+
+    async def take(self, limit: int, least: Callable[[], float] = lambda: 1) -> list[Any]:
+        taken = await super().take(limit, least)
+        if len(taken) > 1 and not self.closed:
+            self._waiting.appendleft(taken[0])
+            self.weight += taken[0].weight
+            taken[0].queued = True
+        return taken
+
+
+class _StealingDeduper(EventDeduper):
+    """A lane leaves a message of its batch in the queue, and another lane takes it again."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._mailbox = _StealingMailbox(self.limits.mailbox)
+
+
+class _CrossedDeduper(EventDeduper):
+    """Answers a batch with the keys that the batch of another lane added."""
+
+    async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
+        answers = await super().commit(batch_id, messages)
+        last: Sequence[Sequence[bool]] = self.__dict__.get("_answers", answers)
+        self._answers = answers
+        crossed = len(self._free_lanes) < self.limits.lanes - 1 and [len(each) for each in last] == [
+            len(each) for each in answers
+        ]
+        return last if crossed else answers
+
+    _answers: Sequence[Sequence[bool]]
 
 
 def _not_withdrawn(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
@@ -297,6 +379,17 @@ BUGS: Mapping[str, Bug] = {
         "A later sender is answered as recorded for a row whose sender gave up.",
         swapped(deduper=_ApologeticDeduper),
     ),
+    "lane-trusts-uncommitted-keys": _bug(
+        "A lane answers from the keys of a batch that another lane has not committed.",
+        swapped(deduper=_AnticipatingDeduper),
+    ),
+    "lanes-share-a-bucket": _bug("A retry uses the bucket of another lane.", swapped(deduper=_OneBucketDeduper)),
+    "lanes-share-an-owner": _bug(
+        "Lanes share the owner of their batch ids, each with its own numbers.",
+        swapped(deduper=_OneOwnerDeduper),
+    ),
+    "lane-steals-a-message": _bug("Two lanes commit the same message.", swapped(deduper=_StealingDeduper)),
+    "lane-answers-of-another": _bug("A lane gives the answers of another.", swapped(deduper=_CrossedDeduper)),
     "refused-and-recorded-later": _bug(
         "An event that timed out in the mailbox is recorded later.",
         replaced(Mailbox, "withdraw", _not_withdrawn),

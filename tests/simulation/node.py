@@ -236,11 +236,12 @@ class Node:
         except* IntensityExceeded:
             self.world.count("intensity exceeded")
         finally:
-            for statistics in (actor.statistics() for actor in actors):
+            for actor in actors:
+                statistics = actor.statistics()
                 self.world.count("batches", statistics.batches)
                 self.world.count("messages", statistics.messages)
                 self.world.count("settled", statistics.settled)
-                self.world.count("actor restarts", statistics.restarts)
+                self.world.count("actor restarts", actor.failures)
 
     def _assemble(self, parts: Parts) -> None:
         link = parts.link(self)

@@ -1,4 +1,4 @@
-"""Errors of the driver become the three that actors know. The texts of Citus are those that a real cluster was seen to send."""
+"""Errors of the driver become the three that actors know. The texts of Citus are those that a real cluster sent."""
 
 import pytest
 from asyncpg import exceptions as pg

@@ -1,9 +1,9 @@
 """The operation on a node's status: readiness, actors, database, snapshots and recent refusals."""
 
-from actors.actor import ActorStatistics
 from actors.clock import SECOND_MS
 from actors.events.router import EventOutcome
 from actors.nodes.heartbeat import Heartbeat
+from actors.statistics import ActorStatistics
 from actors.stores import PoolStatistics
 from actors.values import Refused, Scope
 from service.api.context import Services
