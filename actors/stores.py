@@ -8,6 +8,7 @@ from actors.accounts.store import AccountStore
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.devices.store import DeviceStore
+from actors.events.router import Sections
 from actors.events.store import EventStore
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
@@ -47,7 +48,7 @@ class Announcements(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
-    """Nodes of one service have stores over the same database."""
+    """Nodes of one service have stores over the same database. `sections` are those of its events, if it has any."""
 
     database: Database
     announcements: Announcements
@@ -63,3 +64,4 @@ class Stores:
     nodes: NodeStore
     accounts: AccountStore
     retention: RetentionStore
+    sections: Sections | None = None

@@ -16,7 +16,7 @@ from actors.credentials import code_from
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
-from actors.events.router import EventRouter
+from actors.events.router import Even, EventRouter
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
@@ -207,7 +207,9 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
 
 
 def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
-    hasher, count = ports.classes.hasher(ports.secrets.visitors), limits.event_shards
+    """A deduper for each section of the store, or as many as configured on one Postgres."""
+    hasher = ports.classes.hasher(ports.secrets.visitors)
+    sections = stores.sections or Even(limits.event_shards)
     dedupers = [
         ports.classes.deduper(
             stores.events,
@@ -216,12 +218,12 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
             limits.event_rules,
             node=ports.node.id,
             limits=limits.events,
-            shard=shard,
-            remember=max(1, limits.event_keys_remembered // count),
+            section=section,
+            remember=max(1, limits.event_keys_remembered // sections.count),
         )
-        for shard in range(count)
+        for section in range(sections.count)
     ]
-    return EventRouter(dedupers)
+    return EventRouter(dedupers, sections)
 
 
 def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:

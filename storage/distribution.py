@@ -47,6 +47,10 @@ class PlaceMap:
     def places_of(self, worker: int) -> Sequence[int]:
         return [place for place, holder in enumerate(self.of) if holder == worker]
 
+    def section_of(self, place: int, count: int) -> int:
+        """The one of `count` sections that a place belongs to: those of a worker share one."""
+        return sorted(self.workers).index(self.of[place]) % count
+
     def __repr__(self) -> str:
         return f"<PlaceMap of {len(self.workers)} workers>"
 

@@ -90,6 +90,7 @@ async def open_storage(
         ):
             patient = prepared or (beside and options.url is None)
             places = await _prepare(database, options, patient=patient, prepared=prepared)
+            distributed = None if places is None else DistributedEvents(database, places)
             yield Opened(
                 database=database,
                 accounts=PostgresAccounts(database),
@@ -101,12 +102,13 @@ async def open_storage(
                 outbox=PostgresOutbox(database),
                 demo=PostgresDemo(database),
                 devices=PostgresDevices(database),
-                events=PostgresEvents(database) if places is None else DistributedEvents(database, places),
+                events=distributed or PostgresEvents(database),
                 ledger=PostgresLedger(database),
                 nodes=PostgresNodes(database),
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
+                sections=distributed,
             )
     except EmbeddedError as error:
         raise StorageError(str(error)) from error

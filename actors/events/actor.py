@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import chain, compress
+from itertools import chain
 
 import trio
 
@@ -57,7 +57,7 @@ class RecentKeys:
 
 
 class EventDeduper(Actor[Record, Sequence[bool]]):
-    """Records the events of one shard. Dedupers of several nodes, and the lanes of one, share the table through its
+    """Records the events of one section. Dedupers of several nodes, and the lanes of one, share the table through its
     unique index: of two batches with the same key, the second waits until the first has committed."""
 
     def __init__(
@@ -69,10 +69,10 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         *,
         node: str,
         limits: ActorLimits,
-        shard: int = 0,
+        section: int = 0,
         remember: int = 100_000,
     ) -> None:
-        super().__init__(f"events-{shard}" if shard else "events", node, limits)
+        super().__init__(f"events-{section}" if section else "events", node, limits)
         self._store = store
         self._clock = clock
         self._hasher = hasher
@@ -84,17 +84,25 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
     # Intents.
 
     async def record(self, events: Sequence[Event]) -> Sequence[bool]:
+        """Record events in the present bucket, as `record_keyed` does."""
+        return await self.record_keyed(self.keyed(events))
+
+    def keyed(self, events: Sequence[Event]) -> Record:
+        """Events with their keys in the present bucket."""
+        bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+        return Record(events, bucket, self._hasher.keys(bucket, events))
+
+    async def record_keyed(self, offered: Record) -> Sequence[bool]:
         """Record events. True for each event that is new in its bucket and now committed, False for duplicates. Raises
         as `Actor.ask` does; the events may or may not be committed then."""
-        bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        keys = self._hasher.keys(bucket, events)
+        keys = offered.keys
         if keys and self.seen.knows_none(keys):
-            return await self.ask(Record(events, bucket, keys))
+            return await self.ask(offered)
         new = [key not in self.seen for key in keys]
         if not any(new):
             await trio.lowlevel.checkpoint()
             return new
-        answers = iter(await self.ask(Record(list(compress(events, new)), bucket, list(compress(keys, new)))))
+        answers = iter(await self.ask(offered.some([position for position, each in enumerate(new) if each])))
         return [each and next(answers) for each in new]
 
     # The batch.

@@ -34,11 +34,15 @@ class Bucket(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Record these events, none of them known as a duplicate. `keys` are their hashes in `bucket`: see `VisitorHasher`."""
+    """Record these events. `keys` are their hashes in `bucket`: see `VisitorHasher`."""
 
     events: Sequence[Event]
     bucket: Bucket
     keys: Sequence[bytes]
+
+    def some(self, positions: Sequence[int]) -> "Record":
+        """The events at these positions."""
+        return Record([self.events[each] for each in positions], self.bucket, [self.keys[each] for each in positions])
 
 
 class Row(NamedTuple):

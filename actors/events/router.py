@@ -1,19 +1,21 @@
-"""Routes each event to the deduper of its shard, and counts the outcomes."""
+"""Routes each event to the deduper of its section, and counts the outcomes."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from typing import Protocol
 
 import trio
 
 from actors.events.actor import EventDeduper
-from actors.events.messages import Event
-from actors.events.state import shard_of
+from actors.events.messages import Event, Record
+from actors.values import CallFailed
 
 
 class EventOutcome(StrEnum):
-    """The outcome of an event. All but `RECORDED` are values of `X-Event-Dropped`."""
+    """The outcome of an event. `UNAVAILABLE` is one of a batch that was not recorded, while others were. All but it and
+    `RECORDED` are values of `X-Event-Dropped`."""
 
     RECORDED = "recorded"
     DUPLICATE = "duplicate"
@@ -21,50 +23,85 @@ class EventOutcome(StrEnum):
     CRAWLER = "crawler"
     PREFETCH = "prefetch"
     CAPPED = "capped"
+    UNAVAILABLE = "unavailable"
+
+
+class Sections(Protocol):
+    """How a store divides the places of keys, so that what one part of it waits for does not hold up the others."""
+
+    @property
+    def count(self) -> int: ...
+
+    def section_of(self, place: int) -> int:
+        """The section of a place, in range(count)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Even:
+    """Sections of a store that has none of its own."""
+
+    count: int = 1
+
+    def section_of(self, place: int) -> int:
+        return place % self.count
 
 
 class EventRouter:
-    """Holds one deduper per shard, so that no transaction spans two shards or waits for another one. `place_of` returns
-    the index of a booking's deduper. Pass it if the store has shards of its own."""
+    """Holds a deduper for each section of the places, which is selected by an event's key. A section that is away refuses its
+    own events only."""
 
-    def __init__(self, dedupers: Sequence[EventDeduper], place_of: Callable[[str], int] | None = None) -> None:
+    def __init__(self, dedupers: Sequence[EventDeduper], sections: Sections | None = None) -> None:
         assert dedupers
         self.dedupers = tuple(dedupers)
-        self._place_of = place_of or partial(shard_of, shards=len(self.dedupers))
+        self._sections = sections or Even(len(self.dedupers))
+        assert self._sections.count == len(self.dedupers)
         self.outcomes: Counter[EventOutcome] = Counter()
 
     async def record(self, event: Event) -> EventOutcome:
         """Record one event. Raises as `Actor.ask` does."""
-        deduper = self.dedupers[self._place_of(event.booking_id)]
-        [recorded] = await deduper.record((event,))
+        deduper = self.dedupers[0]
+        keyed = deduper.keyed((event,))
+        if len(self.dedupers) > 1:
+            deduper = self.dedupers[self._sections.section_of(keyed.keys[0][0])]
+        [recorded] = await deduper.record_keyed(keyed)
         return self.count(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
 
     async def record_all(self, events: Sequence[Event]) -> list[EventOutcome]:
-        """Record events, all shards at once. When all are done, raises the error of the first shard that failed. Events
-        that other shards recorded stay recorded, and are duplicates if they are sent again."""
+        """Record events, all sections at once. Those of a section that fails are `UNAVAILABLE`. If all fail, raises the
+        error of the first one."""
+        keyed = self.dedupers[0].keyed(events)
         if len(self.dedupers) == 1:
-            return self._counted(await self.dedupers[0].record(events))
-        places: dict[int, list[int]] = {}
-        for place, event in enumerate(events):
-            places.setdefault(self._place_of(event.booking_id), []).append(place)
-        outcomes = [EventOutcome.DUPLICATE] * len(events)
-        errors: dict[int, Exception] = {}
+            return self._counted(await self.dedupers[0].record_keyed(keyed))
+        sections = self._by_section(keyed)
+        outcomes = [EventOutcome.UNAVAILABLE] * len(events)
+        errors: dict[int, CallFailed] = {}
 
-        async def on(shard: int) -> None:
+        async def on(section: int) -> None:
+            places = sections[section]
             try:
-                answers = await self.dedupers[shard].record([events[place] for place in places[shard]])
-            except Exception as error:
-                errors[shard] = error
+                answers = await self.dedupers[section].record_keyed(keyed.some(places))
+            except CallFailed as error:
+                errors[section] = error
+                self.outcomes[EventOutcome.UNAVAILABLE] += len(places)
                 return
-            for place, outcome in zip(places[shard], self._counted(answers), strict=True):
+            for place, outcome in zip(places, self._counted(answers), strict=True):
                 outcomes[place] = outcome
 
         async with trio.open_nursery() as nursery:
-            for shard in places:
-                nursery.start_soon(on, shard)
-        if errors:
+            for section in sections:
+                nursery.start_soon(on, section)
+        if len(errors) == len(sections):
+            self.outcomes[EventOutcome.UNAVAILABLE] -= len(events)
             raise errors[min(errors)]
         return outcomes
+
+    def _by_section(self, keyed: Record) -> Mapping[int, list[int]]:
+        """The sections of some events, with the positions of their events."""
+        found: dict[int, list[int]] = {}
+        for position, key in enumerate(keyed.keys):
+            found.setdefault(self._sections.section_of(key[0]), []).append(position)
+        return found
 
     def _counted(self, answers: Sequence[bool]) -> list[EventOutcome]:
         outcomes = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]

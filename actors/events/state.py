@@ -6,7 +6,6 @@ Source of the rules: ADR 0033.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from zlib import crc32
 
 from actors.events.messages import Bucket, Event, Kind, Row
 from actors.times import DAY_MS, HOUR_MS, day_of
@@ -91,8 +90,3 @@ def days_to_keep(now_ms: int, rules: EventRules) -> range:
     """The days that have a partition: from `keep_days` after the end of their week until `ahead_days` from now."""
     oldest_week_ms = week_of(now_ms - rules.keep_days * DAY_MS - WEEK_MS) + WEEK_MS
     return range(day_of(oldest_week_ms), day_of(now_ms) + rules.ahead_days + 1)
-
-
-def shard_of(booking_id: str, shards: int) -> int:
-    """The index of a booking's shard. All rows of a booking lie in one; always 0 if there is one shard."""
-    return crc32(booking_id.encode()) % shards if shards > 1 else 0

@@ -51,7 +51,13 @@ class BatchResult(EventResult):
     )
 
 
+class UnavailableResult(BaseModel):
+    """The event could not be recorded now, while others of the batch were answered. Send it again."""
+
+    error: Literal["service_unavailable"]
+
+
 class EventBatchResult(BaseModel):
     """The result of each event, in order."""
 
-    results: list[BatchResult]
+    results: list[BatchResult | UnavailableResult]

@@ -93,6 +93,7 @@ class EventsStatus(BaseModel):
     crawler: int
     prefetch: int
     capped: int
+    unavailable: int
 
 
 class RefusalCount(BaseModel):

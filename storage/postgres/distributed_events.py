@@ -61,6 +61,8 @@ class DistributedEvents(PostgresEvents):
         self._partitions = EventPartitions(database, "event_keys", schema="undistributed")
         self._distributed = EventPartitions(database, "event_keys")
         self.places = places
+        # Those of the workers at the start. A worker that is added later shares one.
+        self.count = len(places.workers)
         self._pools: dict[Worker, Database] = {}
         self._reading = trio.Lock()
         self._read_at = trio.current_time()
@@ -81,6 +83,9 @@ class DistributedEvents(PostgresEvents):
         if errors:
             raise _worst(errors, in_doubt=any(part.in_doubt for part in plan.parts))
         return [key for part in plan.parts for key in part.added or ()]
+
+    def section_of(self, place: int) -> int:
+        return self.places.section_of(place, self.count)
 
     async def prepare(self, days: Sequence[int]) -> None:
         await super().prepare([day for day in days if day < self.places.since])

@@ -51,7 +51,7 @@ def test_a_node_counts_events_on_shards_and_never_again_without_them(
         assert service.post("/api/v1/sponsors/events", visit(1, "click")).json() == {"recorded": True}
         [after] = external.ask(DELIVERED, database=database)
         assert (after["impressions"] - before["impressions"], after["clicks"] - before["clicks"]) == (20, 1)
-        assert dict(*external.ask(TURNS, database=database)) == {"owners": 1, "places": 2, "last": 2}
+        assert dict(*external.ask(TURNS, database=database)) == {"owners": 2, "places": 2, "last": 2}
     refused = complaint(run(*SERVE, "--data-dir", data_dir, settings={**settings, "database.distributed": "false"}))
     assert "the database is distributed and cannot be changed back: set database.distributed to true" in refused
 

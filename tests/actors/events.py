@@ -48,7 +48,7 @@ def deduper(
         EventRules(bucket_hours=hours),
         node=node,
         limits=limits or ActorLimits(),
-        shard=shard,
+        section=shard,
         remember=remember,
     )
 

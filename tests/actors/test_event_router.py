@@ -1,4 +1,4 @@
-"""The event router: each event goes to its shard, answers keep their order, and outcomes are counted."""
+"""The event router: each event goes to its section, answers keep their order, and outcomes are counted."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -10,7 +10,6 @@ from trio.testing import MockClock
 from actors.actor import ActorLimits
 from actors.events.messages import Event
 from actors.events.router import EventOutcome, EventRouter
-from actors.events.state import shard_of
 from actors.supervision import running
 from actors.values import Overloaded, StorageUnavailable
 from storage.memory.tables import Memory
@@ -18,18 +17,24 @@ from tests.actors.events import DAY, a_memory, clicked, deduper, kept, seen
 from tests.fakes import after, kinds, now, together
 
 AWAY = StorageUnavailable("away")
-SHARDS = 3
-BOOKINGS = range(1, 13)
+SECTIONS = 3
+BOOKINGS = range(1, 40)
 
 
 def router(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
     """A router with a deduper over each of these stores, which a test can make fail one by one."""
-    return EventRouter([deduper(memory, shard=shard, limits=limits) for shard, memory in enumerate(memories)])
+    return EventRouter([deduper(memory, shard=section, limits=limits) for section, memory in enumerate(memories)])
 
 
-def of_shard(shard: int) -> int:
-    """A booking that belongs to a shard."""
-    return next(number for number in BOOKINGS if shard_of(f"bok_{number}", SHARDS) == shard)
+def section_of(event: Event) -> int:
+    """The section of an event, by its key."""
+    [key] = deduper(a_memory()).keyed((event,)).keys
+    return key[0] % SECTIONS
+
+
+def seen_in(section: int, visitor: int) -> Event:
+    """An event of a visitor that belongs to a section."""
+    return next(event for event in (seen(visitor, booking) for booking in BOOKINGS) if section_of(event) == section)
 
 
 async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClock) -> None:
@@ -40,10 +45,10 @@ async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClo
     assert repr(events) == f"<EventRouter of 1, {dict(events.outcomes)}>"
 
 
-@pytest.mark.parametrize("shards", [1, 2, 3])
-async def test_answers_come_in_the_order_of_the_events(shards: int, autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("sections", [1, 2, 3])
+async def test_answers_come_in_the_order_of_the_events(sections: int, autojump_clock: MockClock) -> None:
     memory = a_memory()
-    events = router(*[memory] * shards)
+    events = router(*[memory] * sections)
     many = [seen(visitor, booking) for visitor in range(3) for booking in BOOKINGS]
     again = [many[7], clicked(1, 1), many[7], many[0], seen(9, 9), clicked(1, 1)]
     async with running(events.dedupers):
@@ -54,84 +59,76 @@ async def test_answers_come_in_the_order_of_the_events(shards: int, autojump_clo
     assert kept(memory) == {DAY: len(many) + 2}
 
 
-async def test_a_booking_goes_to_one_shard_however_its_events_come_in(autojump_clock: MockClock) -> None:
-    memories = [a_memory() for _ in range(SHARDS)]
+async def test_a_booking_spreads_over_all_sections_and_each_event_has_one(autojump_clock: MockClock) -> None:
+    memories = [a_memory() for _ in range(SECTIONS)]
     events = router(*memories)
+    many = [seen(visitor) for visitor in range(30)]
     async with running(events.dedupers):
-        await events.record_all([seen(1, booking) for booking in BOOKINGS])
-        outcomes = [await events.record(seen(1, booking)) for booking in BOOKINGS]
-    assert outcomes == [EventOutcome.DUPLICATE] * len(BOOKINGS)
-    for shard, memory in enumerate(memories):
-        bookings = {booking for booking, _ in memory.delivery_days}
-        assert (
-            bookings == {f"bok_{number}" for number in BOOKINGS if shard_of(f"bok_{number}", SHARDS) == shard} != set()
-        )
+        await events.record_all(many)
+        assert [await events.record(event) for event in many] == [EventOutcome.DUPLICATE] * len(many)
+    for section, memory in enumerate(memories):
+        assert kept(memory) == {DAY: sum(section_of(event) == section for event in many)}
 
 
-async def test_shards_commit_at_the_same_time(autojump_clock: MockClock) -> None:
-    events = router(*(a_memory(before=[2.0]) for _ in range(SHARDS)))
+async def test_sections_commit_at_the_same_time(autojump_clock: MockClock) -> None:
+    events = router(*(a_memory(before=[2.0]) for _ in range(SECTIONS)))
     async with running(events.dedupers):
         started = trio.current_time()
         await events.record_all([seen(1, booking) for booking in BOOKINGS])
         assert trio.current_time() - started == 2
 
 
-async def test_where_one_shard_fails_the_others_are_recorded_and_are_duplicates_when_all_come_again(
+async def test_where_one_section_fails_its_events_are_told_so_and_the_others_recorded(
     autojump_clock: MockClock,
 ) -> None:
     memories = [a_memory(), a_memory(before=[AWAY]), a_memory(before=[1.0])]
     events = router(*memories)
-    many = [seen(1, of_shard(shard)) for shard in range(SHARDS)]
+    many = [seen_in(section, 1) for section in (0, 1, 1, 2)]
+    async with running(events.dedupers):
+        assert await events.record_all(many) == [
+            EventOutcome.RECORDED,
+            EventOutcome.UNAVAILABLE,
+            EventOutcome.UNAVAILABLE,
+            EventOutcome.RECORDED,
+        ]
+        assert [kept(memory) for memory in memories] == [{DAY: 1}, {}, {DAY: 1}], "the slow one was waited for"
+        assert events.outcomes == {EventOutcome.RECORDED: 2, EventOutcome.UNAVAILABLE: 2}
+        assert await events.record_all(many) == [
+            EventOutcome.DUPLICATE,
+            EventOutcome.RECORDED,
+            EventOutcome.DUPLICATE,
+            EventOutcome.DUPLICATE,
+        ]
+
+
+async def test_where_all_sections_of_a_batch_fail_it_fails_as_a_whole(autojump_clock: MockClock) -> None:
+    events = router(a_memory(before=[AWAY]), a_memory(before=[AWAY]), a_memory())
+    many = [seen_in(section, 1) for section in (1, 0)]
     async with running(events.dedupers):
         assert kinds(await together(now(events.record_all, many))) == [StorageUnavailable]
-        assert [kept(memory) for memory in memories] == [{DAY: 1}, {}, {DAY: 1}], "the slow one was waited for"
-        assert events.outcomes == {EventOutcome.RECORDED: 2}
-        assert await events.record_all(many) == [EventOutcome.DUPLICATE, EventOutcome.RECORDED, EventOutcome.DUPLICATE]
-    assert events.outcomes == {EventOutcome.RECORDED: 3, EventOutcome.DUPLICATE: 2}
+        assert not +events.outcomes
+        assert await events.record_all(many) == [EventOutcome.RECORDED] * 2
 
 
-async def test_of_two_shards_that_fail_the_first_is_told(autojump_clock: MockClock) -> None:
-    full = ActorLimits(mailbox=1, batch=1)
-    events = EventRouter(
-        [
-            deduper(a_memory(), shard=0),
-            deduper(a_memory(before=[2.0, AWAY]), shard=1),
-            deduper(a_memory(before=[9.0]), shard=2, limits=full),
-        ]
-    )
-    many = [seen(1, of_shard(shard)) for shard in (2, 1)]
-    async with running(events.dedupers):
-        results = await together(
-            now(events.record, seen(7, of_shard(2))),
-            after(0.1, events.record, seen(8, of_shard(2))),
-            now(events.record, seen(7, of_shard(1))),
-            after(0.2, events.record_all, many),
-        )
-    assert kinds(results) == [EventOutcome, EventOutcome, EventOutcome, StorageUnavailable]
-
-
-async def test_overload_of_one_shard_leaves_the_others_working(autojump_clock: MockClock) -> None:
+async def test_overload_of_one_section_leaves_the_others_working(autojump_clock: MockClock) -> None:
     limits = ActorLimits(mailbox=1, batch=1)
     events = router(a_memory(before=[5.0]), a_memory(), a_memory(), limits=limits)
 
-    def on(shard: int, visitor: int) -> Event:
-        return seen(visitor, of_shard(shard))
-
     async with running(events.dedupers):
         results = await together(
-            now(events.record, on(0, 1)),
-            after(1, events.record, on(0, 2)),
-            after(2, events.record, on(0, 3)),
-            after(2, events.record, on(1, 3)),
-            after(3, events.record_all, [on(0, 4), on(2, 4)]),
+            now(events.record, seen_in(0, 1)),
+            after(1, events.record, seen_in(0, 2)),
+            after(2, events.record, seen_in(0, 3)),
+            after(2, events.record, seen_in(1, 3)),
+            after(3, events.record_all, [seen_in(0, 4), seen_in(2, 4)]),
         )
-    assert kinds(results) == [EventOutcome, EventOutcome, Overloaded, EventOutcome, Overloaded]
+    assert kinds(results) == [EventOutcome, EventOutcome, Overloaded, EventOutcome, list]
 
 
 async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(autojump_clock: MockClock) -> None:
-    memories = [a_memory(before=[5.0]) for _ in range(SHARDS)]
+    memories = [a_memory(before=[5.0]) for _ in range(SECTIONS)]
     events = router(*memories)
-    many = [seen(1, of_shard(shard)) for shard in range(SHARDS)]
+    many = [seen_in(section, 1) for section in range(SECTIONS)]
     async with running(events.dedupers):
         started = trio.current_time()
         with trio.move_on_after(1) as bound:
@@ -140,7 +137,7 @@ async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(aut
         assert trio.current_time() - started == 1
         assert not events.outcomes
         await trio.sleep(10)
-        assert await events.record_all(many) == [EventOutcome.DUPLICATE] * SHARDS
+        assert await events.record_all(many) == [EventOutcome.DUPLICATE] * SECTIONS
 
 
 async def test_a_caller_cancelled_before_the_call_counts_nothing_as_answered(autojump_clock: MockClock) -> None:
@@ -161,11 +158,11 @@ async def test_what_was_dropped_before_it_came_here_is_counted_too() -> None:
     assert events.outcomes == dropped
 
 
-async def test_hundreds_of_callers_at_once_on_several_shards_are_each_told_about_their_own(
+async def test_hundreds_of_callers_at_once_on_several_sections_are_each_told_about_their_own(
     autojump_clock: MockClock,
 ) -> None:
     memory = a_memory(before=[0.003] * 1_000)
-    events = router(*[memory] * SHARDS)
+    events = router(*[memory] * SECTIONS)
     calls = [
         partial(events.record_all, [seen(visitor, booking) for visitor in (caller // 2, 1_000 + caller)])
         for caller in range(300)

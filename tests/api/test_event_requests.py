@@ -7,11 +7,12 @@ import pytest
 import trio
 
 from actors.values import OutcomeUnknown
+from service.limits import EVENT_LANES
 from tests.api.asgi import READER
 from tests.api.callers import CALLERS
 from tests.api.events import BATCH, EVENTS, counted, event, fate, report, stock
 from tests.api.sponsors import uuid
-from tests.api.world import World, away, broken, open_world
+from tests.api.world import World, away, broken, fails_once, open_world
 
 LONGEST = 4_096
 LONGEST_BATCH = 131_072
@@ -352,8 +353,8 @@ async def test_a_full_mailbox_is_503_at_once() -> None:
         with trio.move_on_after(1):
             async with trio.open_nursery() as nursery:
                 batch = {"events": [event(visitorId=uuid(number)) for number in range(500)]}
-                for _ in range(2):
-                    # Events in a commit, and waiting ones.
+                for _ in range(EVENT_LANES + 1):
+                    # Events in commits, and waiting ones.
                     nursery.start_soon(_post, world, batch)
                     await world.settled()
                 assert (await report(world, headers={"X-Request-Id": "r"}, visitorId=uuid(600))).status == 503
@@ -377,3 +378,24 @@ async def test_a_bug_is_a_500_that_a_page_can_read(world: World) -> None:
     answer = await report(world)
     assert answer.words == "500 internal_error"
     assert answer.header("access-control-allow-origin") == "*"
+
+
+async def test_events_of_a_batch_that_cannot_be_recorded_now_are_told_in_their_place() -> None:
+    async with open_world(EVENTS__SHARDS=2) as world:
+        await stock(world)
+        events = [event(visitorId=uuid(number)) for number in range(20)]
+        # The first section to ask finds the store away.
+        fails_once(world.memory, away)
+        answer = await world.client.post(BATCH, json={"events": events})
+        assert answer.words == "200"
+        results = answer.json["results"]
+        missing = [number for number, each in enumerate(results) if each == {"error": "service_unavailable"}]
+        assert 0 < len(missing) < len(events)
+        assert [each for each in results if each != {"error": "service_unavailable"}] == [{"recorded": True}] * (
+            len(events) - len(missing)
+        )
+        again = (await world.client.post(BATCH, json={"events": events})).json["results"]
+        assert [number for number, each in enumerate(again) if each["recorded"]] == missing
+        assert counted(world) == (len(events), 0)
+        page = (await world.client.get("/metrics")).body.decode()
+        assert f'catalog_events_total{{fate="unavailable"}} {len(missing)}.0' in page

@@ -304,7 +304,15 @@ async def test_fates_are_counted_in_the_metrics(world: World) -> None:
     await world.client.post(EVENTS, json={})
     page = (await world.client.get("/metrics")).body.decode()
     found = dict(_samples(page))
-    assert found == {"recorded": 3, "duplicate": 1, "inactive": 1, "prefetch": 1, "crawler": 1, "capped": 0}
+    assert found == {
+        "recorded": 3,
+        "duplicate": 1,
+        "inactive": 1,
+        "prefetch": 1,
+        "crawler": 1,
+        "capped": 0,
+        "unavailable": 0,
+    }
 
 
 def _samples(page: str) -> Any:

@@ -119,7 +119,8 @@ async def test_the_status_tells_of_node_actors_database_snapshots_and_events(wor
         assert 0 <= each["ageSeconds"] <= 1
         assert each["revision"] >= 0
         assert each["away"] is False
-    assert told["events"] == dict.fromkeys(("recorded", "duplicate", "inactive", "crawler", "prefetch", "capped"), 0)
+    outcomes = ("recorded", "duplicate", "inactive", "crawler", "prefetch", "capped", "unavailable")
+    assert told["events"] == dict.fromkeys(outcomes, 0)
 
 
 async def test_the_status_tells_of_live_nodes_and_which_one_answers(world: World) -> None:

@@ -176,22 +176,21 @@ class _ApologeticDeduper(EventDeduper):
         owed = self.__dict__.setdefault("_owed", set())
         owed |= {event for event, recorded in zip(message.events, answer, strict=True) if recorded}
 
-    async def record(self, events: Sequence[Event]) -> Sequence[bool]:
-        answers = await super().record(events)
+    async def record_keyed(self, offered: Record) -> Sequence[bool]:
+        answers = await super().record_keyed(offered)
         owed = self.__dict__.get("_owed", ())
-        return [answer or event in owed for event, answer in zip(events, answers, strict=True)]
+        return [answer or event in owed for event, answer in zip(offered.events, answers, strict=True)]
 
 
 class _AnticipatingDeduper(EventDeduper):
     """Answers equal events of another lane's batch as duplicates before that batch has committed."""
 
-    async def record(self, events: Sequence[Event]) -> Sequence[bool]:
-        bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
+    async def record_keyed(self, offered: Record) -> Sequence[bool]:
         under_way = self.__dict__.setdefault("_under", set())
-        if all(key in under_way for key in self._hasher.keys(bucket, events)):
+        if all(key in under_way for key in offered.keys):
             await trio.lowlevel.checkpoint()
-            return [False] * len(events)
-        return await super().record(events)
+            return [False] * len(offered.keys)
+        return await super().record_keyed(offered)
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         under_way = self.__dict__.setdefault("_under", set())
@@ -201,19 +200,6 @@ class _AnticipatingDeduper(EventDeduper):
             return await super().commit(batch_id, messages)
         finally:
             under_way -= keys
-
-
-class _OneBucketDeduper(EventDeduper):
-    """Keeps one bucket for all lanes: that of the batch that began last."""
-
-    def _bucket_of(self, batch_id: BatchId) -> Bucket:
-        if batch_id.seq != self.__dict__.setdefault("_begun", {}).get(batch_id.owner):
-            self._begun[batch_id.owner] = batch_id.seq
-            self._last = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        return self._last
-
-    _begun: dict[str, int]
-    _last: Bucket
 
 
 class _OneOwnerDeduper(EventDeduper):
@@ -383,7 +369,6 @@ BUGS: Mapping[str, Bug] = {
         "A lane answers from the keys of a batch that another lane has not committed.",
         swapped(deduper=_AnticipatingDeduper),
     ),
-    "lanes-share-a-bucket": _bug("A retry uses the bucket of another lane.", swapped(deduper=_OneBucketDeduper)),
     "lanes-share-an-owner": _bug(
         "Lanes share the owner of their batch ids, each with its own numbers.",
         swapped(deduper=_OneOwnerDeduper),

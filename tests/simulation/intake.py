@@ -16,7 +16,7 @@ from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
-from actors.events.messages import Event
+from actors.events.messages import Event, Record
 from actors.events.router import EventRouter
 from actors.mailbox import request_id
 from actors.supervision import Member
@@ -72,10 +72,13 @@ class Recorder:
         self._deduper = deduper
         self._overloaded = overloaded
 
-    async def record(self, handed: Sequence[Event]) -> Sequence[bool]:
-        about = Handed(request_id.get(), tuple(handed))
+    def keyed(self, events: Sequence[Event]) -> Record:
+        return self._deduper.keyed(events)
+
+    async def record_keyed(self, handed: Record) -> Sequence[bool]:
+        about = Handed(request_id.get(), tuple(handed.events))
         try:
-            return await self._node.intent("record", about, lambda: self._deduper.record(handed))
+            return await self._node.intent("record", about, lambda: self._deduper.record_keyed(handed))
         except Overloaded:
             self._overloaded.add(about.request)
             raise
@@ -185,10 +188,17 @@ def written(post: Post) -> bytes:
     return json.dumps({"events": each} if post.batch else each[0]).encode()
 
 
+def _outcome(result: Mapping[str, Any]) -> str:
+    """The outcome of an event of a batch: `recorded`, why it was dropped, or the error in its place."""
+    if result.get("recorded"):
+        return "recorded"
+    return str(result.get("dropped") or result["error"])
+
+
 def _fates(post: Post, answer: Answer) -> tuple[str, ...]:
     said = json.loads(answer.body)
     if post.batch:
-        return tuple("recorded" if each["recorded"] else each["dropped"] for each in said["results"])
+        return tuple(_outcome(each) for each in said["results"])
     return ("recorded" if said["recorded"] else dict(answer.headers)["x-event-dropped"],)
 
 

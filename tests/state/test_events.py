@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.events.messages import NEVER, Bucket, Event, Kind, Record, Row, Window
+from actors.events.router import Even
 from actors.events.state import (
     KEY_BYTES,
     REMEMBERED_PREFIXES,
@@ -17,7 +18,6 @@ from actors.events.state import (
     bucket_of,
     days_to_keep,
     rows_of,
-    shard_of,
 )
 from actors.weeks import WEEK_MS, week_of
 from tests.fakes import utc_ms
@@ -238,20 +238,14 @@ def test_keeping_nothing_is_a_mistake(rules: dict[str, int]) -> None:
         EventRules(**rules)
 
 
-# Shards.
+# Sections.
 
 
-@given(st.text(max_size=20), st.integers(1, 64))
-def test_a_booking_has_one_shard_of_those_that_there_are(booking_id: str, shards: int) -> None:
-    assert shard_of(booking_id, shards) in range(shards)
-    assert shard_of(booking_id, shards) == shard_of(booking_id, shards)
-
-
-def test_bookings_are_spread_over_the_shards_and_equally_on_every_node() -> None:
-    shards = [shard_of(f"bok_{number}", 4) for number in range(400)]
-    assert all(80 <= shards.count(shard) <= 120 for shard in range(4))
-    assert shards[:6] == [3, 1, 3, 1, 2, 0], "what was kept before an update is looked for in the same place"
-    assert {shard_of(f"bok_{number}", 2) for number in range(6)} == {0, 1}
+@given(st.integers(1, 64))
+def test_places_are_spread_evenly_over_the_sections(count: int) -> None:
+    sections = [Even(count).section_of(place) for place in range(256)]
+    assert set(sections) == set(range(count))
+    assert max(map(sections.count, range(count))) - min(map(sections.count, range(count))) <= 1
 
 
 # Windows.

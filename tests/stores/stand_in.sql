@@ -93,7 +93,9 @@ end
 $$;
 
 -- Moves the shards of a worker to another one, after the transactions that have written to them.
-create function move_shards(from_group int, to_group int) returns void language sql
-    as $$ update citus_stand_in.pg_dist_placement set groupid = to_group where groupid = from_group $$;
+create function move_shards(from_group int, to_group int) returns void language sql as $$
+    lock table citus_stand_in.pg_dist_placement in exclusive mode;
+    update citus_stand_in.pg_dist_placement set groupid = to_group where groupid = from_group
+$$;
 
 do $$ begin execute format('alter database %I set search_path = public, citus_stand_in', current_database()); end $$;

@@ -237,7 +237,7 @@ async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(databa
                     EventRules(),
                     node=str(number),
                     limits=limits,
-                    shard=shard,
+                    section=shard,
                     remember=50,
                 )
                 for shard in range(2)

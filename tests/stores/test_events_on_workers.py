@@ -240,6 +240,37 @@ async def test_an_outdated_map_stays_while_the_coordinator_is_away_and_nothing_i
         assert await stored(tally) == keys_of(SOME)
 
 
+# Sections.
+
+
+async def test_a_worker_that_hangs_refuses_its_own_events_and_the_others_are_recorded(divided: Target) -> None:
+    async with proxied(divided) as worker, open_database(divided) as database:
+        await lead(database, 1, worker.target)
+        store = await distributed_events(database)
+        hurried = ActorLimits(answer_seconds=0.5)
+        hasher, clock = VisitorHasher(SECRET), SystemClock()
+        today = day_of(clock.now_ms())
+        await store.prepare([today, today + 1])
+        dedupers = [
+            EventDeduper(store, clock, hasher, EventRules(), node="one", limits=hurried, section=section)
+            for section in range(store.count)
+        ]
+        desk = EventRouter(dedupers, store)
+        many = [Event(f"bok_{number % 5}", Kind.IMPRESSION, f"visitor {number}") for number in range(40)]
+        more = [Event("bok_1", Kind.CLICK, f"visitor {number}") for number in range(40)]
+        with trio.fail_after(SECONDS):
+            async with running(dedupers):
+                assert await desk.record_all(many) == [EventOutcome.RECORDED] * len(many)
+                worker.weather = Weather.HELD
+                outcomes = await desk.record_all(more)
+                worker.weather = Weather.FAIR
+                keys = dedupers[0].keyed(more).keys
+                assert outcomes == [
+                    EventOutcome.UNAVAILABLE if store.places.of[key[0]] == 1 else EventOutcome.RECORDED for key in keys
+                ]
+                assert len(set(outcomes)) == 2
+
+
 # Many at once.
 
 

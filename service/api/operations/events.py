@@ -31,6 +31,7 @@ KINDS = {kind.value: kind for kind in Kind}
 DROPPED = {each: (*NO_STORE, ("x-event-dropped", each.value)) for each in EventOutcome}
 RESULTS = {each: b'{"recorded":false,"dropped":"%s"}' % each.encode() for each in EventOutcome}
 RESULTS[EventOutcome.RECORDED] = b'{"recorded":true}'
+RESULTS[EventOutcome.UNAVAILABLE] = b'{"error":"service_unavailable"}'
 
 
 async def record_event(services: Services, call: Call) -> Answer | Refused:
