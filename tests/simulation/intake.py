@@ -17,7 +17,7 @@ from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
 from actors.events.messages import Event, Record
-from actors.events.router import EventRouter
+from actors.events.router import EventOutcome, EventRouter
 from actors.mailbox import request_id
 from actors.supervision import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
@@ -189,10 +189,11 @@ def written(post: Post) -> bytes:
 
 
 def _outcome(result: Mapping[str, Any]) -> str:
-    """The outcome of an event of a batch: `recorded`, why it was dropped, or the error in its place."""
-    if result.get("recorded"):
-        return "recorded"
-    return str(result.get("dropped") or result["error"])
+    """The outcome of an event of a batch: `recorded`, why it was dropped, or `unavailable`."""
+    if "error" in result:
+        assert result == {"error": "service_unavailable"}
+        return EventOutcome.UNAVAILABLE
+    return "recorded" if result["recorded"] else str(result["dropped"])
 
 
 def _fates(post: Post, answer: Answer) -> tuple[str, ...]:
