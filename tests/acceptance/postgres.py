@@ -111,12 +111,16 @@ class PostgresServer:
 
     def freeze(self) -> None:
         """Suspend every process of the server: connections stay open and nothing responds."""
-        for pid in self._pids():
-            os.kill(pid, signal.SIGSTOP)
+        self._send(signal.SIGSTOP)
 
     def thaw(self) -> None:
+        self._send(signal.SIGCONT)
+
+    def _send(self, number: signal.Signals) -> None:
+        """Signal every process of the server, but for those that end meanwhile."""
         for pid in self._pids():
-            os.kill(pid, signal.SIGCONT)
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
     def is_up(self) -> bool:
         try:

@@ -48,7 +48,10 @@ def users_of(service: Service) -> set[str]:
     """The users of all processes of a service: real, effective, saved and of files, and the groups."""
     users: set[str] = set()
     for pid in family(service.process.pid):
-        status = Path(f"/proc/{pid}/status").read_text()
+        try:
+            status = Path(f"/proc/{pid}/status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it has just ended, as a worker that was replaced
         for name in ("Uid", "Gid", "Groups"):
             line = re.search(rf"^{name}:(.*)$", status, re.MULTILINE)
             assert line is not None
