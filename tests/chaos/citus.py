@@ -326,7 +326,7 @@ async def _healed(run: Run) -> float:
             reply = await probe.report(
                 "probe", "/api/v1/sponsors/events/batch", events, {"events": [_body(e) for e in events]}
             )
-            if reply is not None and reply.status == 200:
+            if reply is not None and reply.status == 200 and "error" not in str(reply.json()):
                 break
             await trio.sleep(0.05)
         probe._hang_up()

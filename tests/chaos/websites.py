@@ -67,7 +67,9 @@ def note_events(said: Said, events: Sequence[Event], reply: Reply | None) -> Non
     results = answer.get("results") or [answer | {"dropped": reply.headers.get("x-event-dropped")}]
     assert len(results) == len(events), "a batch has an answer for each event"
     for event, result in zip(events, results, strict=True):
-        if result["recorded"]:
+        if "error" in result:
+            assert result == {"error": "service_unavailable"}
+        elif result["recorded"]:
             said.recorded[event] += 1
         elif result["dropped"] == "duplicate":
             said.duplicates.add(event)
