@@ -24,7 +24,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The id of the request that the current task serves. Envelopes keep it for the log."""
 
 NO_MORE = inf
-"""What a taker waits for that must not take anything more."""
+"""The `least` of a taker that must not take any more messages."""
 
 answer_due: ContextVar[float] = ContextVar("answer_due", default=inf)
 """The deadline of that request's answer, on Trio's clock. Calls made for it time out by then."""
@@ -118,7 +118,7 @@ class Mailbox(Generic[M, R]):
         self.weight = 0
         self._waiting: deque[Envelope[M, R]] = deque()
         self._arrival = trio.lowlevel.ParkingLot()
-        # What the taker that parked last waits for. It is asked again when this is there.
+        # The `least` of the taker that parked last. Once this much is queued, a taker calls `least` again.
         self._wanted: float = 1
 
     def post(self, envelope: Envelope[M, R]) -> None:

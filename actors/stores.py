@@ -8,8 +8,7 @@ from actors.accounts.store import AccountStore
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.devices.store import DeviceStore
-from actors.events.router import Sections
-from actors.events.store import EventStore
+from actors.events.store import EventStore, Sections
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
 from actors.nodes.store import NodeStore

@@ -28,7 +28,7 @@ from service.snapshots.catalog import CatalogLimits
 from service.snapshots.placements import PlacementsLimits
 
 EVENT_LANES = 3
-"""Batches of events under way in a node at once, of each shard. The database's ceiling is reached by three connections:
+"""Batches of events under way at once in each section of a node. The database's ceiling is reached by three connections:
 more are no faster (`bench.database`), and a node's other work needs the rest of `database.connections`."""
 
 

@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from storage.pool import Database
 from storage.postgres.events import PLACES
@@ -37,19 +37,24 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class PlaceMap:
-    """The worker of each place, by its number, at the time when this was read."""
+    """The number of each place's worker, at the time when this map was read. `since` is the first day whose events are on
+    the workers: those of earlier days are on the coordinator."""
 
     of: Sequence[int]
     workers: Mapping[int, Worker]
     since: int = 0
-    """The first day whose events are there. Those of earlier days are on the coordinator."""
+    _ranks: Mapping[int, int] = field(init=False)
+    """The position of each worker among all."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_ranks", {number: rank for rank, number in enumerate(sorted(self.workers))})
 
     def places_of(self, worker: int) -> Sequence[int]:
         return [place for place, holder in enumerate(self.of) if holder == worker]
 
     def section_of(self, place: int, count: int) -> int:
         """The one of `count` sections that a place belongs to: those of a worker share one."""
-        return sorted(self.workers).index(self.of[place]) % count
+        return self._ranks[self.of[place]] % count
 
     def __repr__(self) -> str:
         return f"<PlaceMap of {len(self.workers)} workers>"
@@ -69,7 +74,7 @@ async def check_engine(database: Database) -> None:
 
 
 async def read_places(database: Database) -> PlaceMap:
-    """Where the places are now. Raises `DistributionError` if the events are not distributed, or their shards are kept
+    """Read where the places are now. Raises `DistributionError` if the events are not distributed, or their shards are kept
     several times by Citus itself."""
     if not await database.fetchval(SQL.is_distributed):
         raise DistributionError(

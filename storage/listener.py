@@ -61,14 +61,17 @@ class _Subscription:
             with Deadline(self._connection, self._database.limits.command_seconds):
                 await self._connection.add_listener(self._channel, self._notified)
         except Exception as error:
-            raise translated(error, sent_commit=False) from error
+            raise self._translated(error) from error
 
     async def check(self) -> None:
         with Deadline(self._connection, self._database.limits.command_seconds):
             try:
                 await self._connection.execute("select 1")
             except Exception as error:
-                raise translated(error, sent_commit=False) from error
+                raise self._translated(error) from error
+
+    def _translated(self, error: BaseException) -> BaseException:
+        return translated(error, sent_commit=False, distributed=self._database.target.distributed)
 
     def end(self) -> None:
         if self._connection is not None:

@@ -1,4 +1,4 @@
-"""Where a Postgres is. Pure."""
+"""The address of a Postgres server. Pure."""
 
 from dataclasses import dataclass
 from typing import Any

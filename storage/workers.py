@@ -17,7 +17,7 @@ SQL = statements("distribution")
 
 @dataclass(frozen=True, slots=True)
 class WorkerReport:
-    """What a worker says of itself. `error` is why it could not be asked; the rest is then empty."""
+    """A worker's answers. `error` says why it could not be asked; the other values are then empty."""
 
     worker: Worker
     places: int

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 import trio
 
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Record
+from actors.events.store import Sections
 from actors.values import CallFailed
 
 
@@ -24,17 +24,6 @@ class EventOutcome(StrEnum):
     PREFETCH = "prefetch"
     CAPPED = "capped"
     UNAVAILABLE = "unavailable"
-
-
-class Sections(Protocol):
-    """How a store divides the places of keys, so that what one part of it waits for does not hold up the others."""
-
-    @property
-    def count(self) -> int: ...
-
-    def section_of(self, place: int) -> int:
-        """The section of a place, in range(count)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +72,6 @@ class EventRouter:
                 answers = await self.dedupers[section].record_keyed(keyed.some(places))
             except CallFailed as error:
                 errors[section] = error
-                self.outcomes[EventOutcome.UNAVAILABLE] += len(places)
                 return
             for place, outcome in zip(places, self._counted(answers), strict=True):
                 outcomes[place] = outcome
@@ -91,9 +79,9 @@ class EventRouter:
         async with trio.open_nursery() as nursery:
             for section in sections:
                 nursery.start_soon(on, section)
-        if len(errors) == len(sections):
-            self.outcomes[EventOutcome.UNAVAILABLE] -= len(events)
+        if errors and len(errors) == len(sections):
             raise errors[min(errors)]
+        self.outcomes[EventOutcome.UNAVAILABLE] += sum(len(sections[section]) for section in errors)
         return outcomes
 
     def _by_section(self, keyed: Record) -> Mapping[int, list[int]]:

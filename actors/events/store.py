@@ -1,10 +1,21 @@
-"""The port of the event store. The Postgres and the memory store pass the same contract tests."""
+"""The ports of the event store. The Postgres and the memory store pass the same contract tests."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from actors.events.messages import Row, Window
 from actors.values import BatchId
+
+
+class Sections(Protocol):
+    """How a store divides the places of keys, so that what one part of it waits for does not hold up the others."""
+
+    @property
+    def count(self) -> int: ...
+
+    def section_of(self, place: int) -> int:
+        """The section of a place, in range(count)."""
+        ...
 
 
 class EventStore(Protocol):

@@ -33,7 +33,7 @@ REREAD_SECONDS = 1.0
 
 @dataclass(eq=False, slots=True)
 class Part:
-    """What one commit writes: rows of one worker, journalled under `id` in `place`."""
+    """The rows of one worker, which one commit writes and journals under `id` in `place`."""
 
     place: int
     id: BatchId
@@ -46,11 +46,18 @@ class Part:
 
 @dataclass(eq=False, slots=True)
 class Plan:
-    """The parts of a batch over all its attempts."""
+    """The parts of a batch over all its attempts. `used` are the places of all, also of those that were split anew."""
 
-    parts: list[Part] = field(default_factory=list)
-    used: set[int] = field(default_factory=set)
-    """The places of all parts, also of those that were split anew."""
+    parts: list[Part]
+    used: set[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.used = {part.place for part in self.parts}
+
+    def replace(self, part: Part, parts: Sequence[Part]) -> None:
+        self.parts.remove(part)
+        self.parts.extend(parts)
+        self.used.update(each.place for each in parts)
 
 
 class DistributedEvents(PostgresEvents):
@@ -97,21 +104,21 @@ class DistributedEvents(PostgresEvents):
     def plan(self, batch_id: BatchId, rows: Sequence[Row]) -> Plan:
         """The plan of a batch, made at its first attempt."""
         if batch_id.decided is None:
-            batch_id.decided = Plan()
-            self._split(batch_id, rows)
+            batch_id.decided = Plan(self._parts(batch_id, rows, used=set()))
         plan: Plan = batch_id.decided
         return plan
 
-    def _split(self, batch_id: BatchId, rows: Sequence[Row]) -> None:
-        """Add a part to the plan for each worker that holds places of these rows."""
-        plan: Plan = batch_id.decided
+    def _parts(self, batch_id: BatchId, rows: Sequence[Row], used: Collection[int]) -> list[Part]:
+        """A part for each worker that holds places of these rows, in places that are not `used`. Raises
+        `StorageUnavailable` if a worker has none."""
+        parts: list[Part] = []
         by_worker: dict[int, list[Row]] = {}
         for row in rows:
             by_worker.setdefault(self.places.of[row.key[0]], []).append(row)
         for worker, some in by_worker.items():
-            place = self._free_place(worker, batch_id.owner, plan.used)
-            plan.used.add(place)
-            plan.parts.append(Part(place, BatchId(batch_id.owner, batch_id.seq), some))
+            place = self._free_place(worker, batch_id.owner, used)
+            parts.append(Part(place, BatchId(batch_id.owner, batch_id.seq), some))
+        return parts
 
     def _free_place(self, worker: int, owner: str, used: Collection[int]) -> int:
         """A place of a worker for the journal and the counts of an owner: normally always the same."""
@@ -164,8 +171,10 @@ class DistributedEvents(PostgresEvents):
                 part.added = part.id.decided
                 part.in_doubt = False
                 return
-        plan.parts.remove(part)
-        self._split(batch_id, part.rows)
+        try:
+            plan.replace(part, self._parts(batch_id, part.rows, plan.used))
+        except StorageUnavailable as error:
+            errors.append(error)
 
     async def _read_again(self, *, older_than: float = 0.0) -> bool:
         """Read the map, unless it is young enough. Returns whether it was read; one reads for all that wait."""

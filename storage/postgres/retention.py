@@ -26,6 +26,8 @@ class PostgresRetention(Store):
     """One statement for each kind of rows."""
 
     async def prune(self, rows: Rows, before_ms: int, limit: int) -> int:
+        pruned = await prune(self._database, PRUNING[rows], before_ms, limit)
         if rows is Rows.JOURNAL:
+            # Last, because it fails while a worker of a distributed database is away.
             await self._database.read(lambda connection: connection.execute(SQL.event_journal, before_ms))
-        return await prune(self._database, PRUNING[rows], before_ms, limit)
+        return pruned

@@ -17,13 +17,17 @@ LIMITS = ActorLimits(mailbox=20, batch=4, lanes=2, gather=3)
 
 
 class Book(Actor[int, int]):
-    """Commits each batch in a second and records it: its owner, number, messages and begin. Scripted messages fail."""
+    """Commits each batch in a second and records it: its owner, number, messages and begin. Scripted messages fail.
+    A message of 100 or more weighs its hundreds."""
 
     def __init__(self, limits: ActorLimits = LIMITS) -> None:
         super().__init__("book", "one", limits)
         self.commits: list[tuple[str, int, list[int], float]] = []
         self.errors: dict[int, list[Exception]] = {}
         self.done: list[int] = []
+
+    def weigh(self, message: int) -> int:
+        return message // 100 if message >= 100 else 1
 
     async def commit(self, batch_id: BatchId, messages: Sequence[int]) -> Sequence[int]:
         self.commits.append((batch_id.owner, batch_id.seq, list(messages), trio.current_time()))
@@ -68,6 +72,37 @@ async def test_no_more_batches_are_under_way_than_lanes(autojump_clock: MockCloc
     begun = [start for *_, start in book.commits]
     assert [begun.count(start) for start in sorted(set(begun))] == [2, 2]
     assert sorted(book.done) == list(range(16))
+
+
+async def test_what_one_lane_leaves_is_taken_by_the_next_free_one_at_once(autojump_clock: MockClock) -> None:
+    book = Book(ActorLimits(mailbox=20, batch=4, lanes=3, gather=3))
+    async with running([book]):
+        await together(now(book.ask, 1), after(0.5, book.ask, 200), after(0.5, book.ask, 400))
+    assert [(messages, begun - book.commits[0][3]) for _, _, messages, begun in book.commits] == [
+        ([1], 0),
+        ([200], 0.5),
+        ([400], 0.5),
+    ]
+
+
+async def test_at_low_load_the_same_lane_serves_all(autojump_clock: MockClock) -> None:
+    book = Book()
+    async with running([book]):
+        for message in range(3):
+            await book.ask(message)
+    assert [(owner, seq) for owner, seq, *_ in book.commits] == [("one/book", 1), ("one/book", 2), ("one/book", 3)]
+
+
+async def test_a_failure_restarts_the_actor_while_its_other_lanes_are_idle(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    book = Book()
+    book.errors[1] = [ValueError("a bug")]
+    async with running([book]):
+        assert kinds(await together(now(book.ask, 1))) == [ActorFailed]
+        await trio.sleep(1)
+        assert book.statistics().restarts == 1
+        assert book.accepting
 
 
 async def test_lanes_have_batch_ids_of_their_own(autojump_clock: MockClock) -> None:

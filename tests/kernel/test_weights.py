@@ -196,3 +196,7 @@ async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity(autojump_c
             now(book.ask, "a"), after(1, book.ask, "bbb"), after(2, look), after(3, book.ask, "c"), after(4, look)
         )
     assert accepting == [True, False]
+
+
+async def test_a_message_without_weight_is_taken(autojump_clock: MockClock) -> None:
+    assert await taken(filled(0), limit=3) == [0]

@@ -21,7 +21,7 @@ COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
 PARSE = re.compile(rb"P.{4}(__asyncpg_\w+__)\x00(.*?)\x00", re.DOTALL)
 BIND = re.compile(rb"B.{4}\x00(__asyncpg_\w+__)\x00", re.DOTALL)
 ITS_OWN_TRANSACTION = b"select record_new_events("
-"""What stands in the one statement that is a whole transaction, `record_new` of the events. Its execution is its commit."""
+"""Part of `record_new`, the only statement that is a transaction of its own: its execution is its commit."""
 
 
 class Weather(Enum):

@@ -2,6 +2,8 @@
 counted twice, whoever is killed meanwhile."""
 
 import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,11 +13,12 @@ from actors.values import Contended, TransientStorageError
 from storage.pool import Connection, Database, open_database
 from storage.postgres import event_moves
 from storage.postgres.event_moves import EventMoves, MoveError, Pace
+from storage.schema import migrate
 from storage.target import Target
 from tests.fakes import together
 from tests.storage.proxy import Weather, proxied
 from tests.stores.conftest import stores_over, stores_over_workers
-from tests.stores.distributed import distributed_in_use
+from tests.stores.distributed import CITUS_URL, distributed_in_use, empty_on_citus, stand_in
 from tests.stores.tallies import Tally, counted, keys_of, rows
 
 SINCE = 20_010
@@ -26,6 +29,11 @@ MANY = rows(range(600))
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_moves, "PIECE", 2)
+
+
+async def distribute(target: Target) -> None:
+    async with open_database(replace(target, distributed=True)) as database:
+        await migrate(database, distributed=True)
 
 
 async def fill(target: Target) -> None:
@@ -84,6 +92,30 @@ async def test_a_node_that_is_not_restarted_yet_goes_on_with_those_days_and_no_o
         with pytest.raises(Exception, match=r"a place of this batch is on another worker|no partition"):
             await before.record(SINCE, rows([1]))
         assert (await kept(database))[SINCE - 1] == keys_of([*MANY, *rows([1_000])])
+
+
+@pytest.mark.parametrize("engine", ["sharded", *(["citus"] if CITUS_URL else [])])
+async def test_connections_that_were_open_before_the_distribution_go_on(database_target: Target, engine: str) -> None:
+    """Their statements are prepared. Nodes have a day to restart: the days of the present day and the next stay."""
+    async with AsyncExitStack() as stack:
+        target = database_target
+        if engine == "citus":
+            target = replace(await stack.enter_async_context(empty_on_citus()), distributed=False)
+        else:
+            await stand_in(target)
+        database = await stack.enter_async_context(open_database(target))
+        await migrate(database)
+        await database.read(lambda c: c.execute("insert into tenants (id, tier) values ('ten_used', 'claimed')"))
+        before = Tally(stores_over(database), "old/events")
+        today = await database.fetchval("select extract(epoch from now())::bigint / 86400")
+        for number in range(20):
+            await before.record(today, rows([number]))
+        await trio.to_thread.run_sync(trio.run, distribute, target)
+        for number in range(20):
+            expected = keys_of(rows([number + 20]))
+            assert set(await before.record(today, rows([number, number + 20]))) == expected
+            await before.record(today + 1, rows([number]))
+        assert {day: len(some) for day, some in (await kept(database)).items()} == {today: 40, today + 1: 20}
 
 
 async def test_a_day_is_moved_in_pieces_and_leaves_the_coordinator(database_target: Target) -> None:

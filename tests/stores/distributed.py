@@ -70,7 +70,10 @@ async def distributed_in_use(target: Target, day: int) -> None:
         await database.read(lambda c: c.execute("insert into tenants (id, tier) values ('ten_used', 'claimed')"))
     await distributed(target)
     async with open_database(target) as database:
+        since = await database.fetchval("select since from event_distribution")
         await database.read(lambda c: c.execute("update event_distribution set since = $1", day))
+        days = ", ".join(f"undistributed.event_keys_{made}" for made in (since - 2, since - 1))
+        await database.read(lambda c: c.execute(f"drop table {days}"))
 
 
 async def distributed_events(database: Database) -> DistributedEvents:
@@ -79,8 +82,8 @@ async def distributed_events(database: Database) -> DistributedEvents:
 
 
 @asynccontextmanager
-async def on_citus(shards: int = 4) -> AsyncIterator[Target]:
-    """A fresh distributed database on the server of `CATALOG_TEST_CITUS_URL`."""
+async def empty_on_citus(shards: int = 4) -> AsyncIterator[Target]:
+    """A fresh empty database on the server of `CATALOG_TEST_CITUS_URL`, ready to be distributed."""
     assert CITUS_URL is not None
     name = f"catalog_test_{os.getpid()}_{next(_numbers)}"
     target = Target(url=urlunsplit(urlsplit(CITUS_URL)._replace(path=f"/{name}")), distributed=True)
@@ -90,9 +93,16 @@ async def on_citus(shards: int = 4) -> AsyncIterator[Target]:
             async with open_database(target) as database:
                 await database.read(lambda c: c.execute(CITUS))
                 await database.read(lambda c: c.execute(f"alter database {name} set citus.shard_count = {shards}"))
-            async with open_database(target) as database:
-                await check_engine(database)
-                await migrate(database, distributed=True)
             yield target
         finally:
             await server.read(lambda c: c.execute(f"drop database if exists {name} with (force)"))
+
+
+@asynccontextmanager
+async def on_citus(shards: int = 4) -> AsyncIterator[Target]:
+    """A fresh distributed database on that server."""
+    async with empty_on_citus(shards) as target:
+        async with open_database(target) as database:
+            await check_engine(database)
+            await migrate(database, distributed=True)
+        yield target

@@ -20,7 +20,7 @@ SWITCH = 13
 
 TODAY = "select extract(epoch from now())::bigint / 86400"
 PREVIOUS = statements("events").record_before_switch
-"""What a node of the previous version runs."""
+"""The statement with which a node of the previous version records events."""
 
 
 @pytest.fixture

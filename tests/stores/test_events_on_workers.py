@@ -240,6 +240,20 @@ async def test_an_outdated_map_stays_while_the_coordinator_is_away_and_nothing_i
         assert await stored(tally) == keys_of(SOME)
 
 
+async def test_a_batch_that_has_no_free_place_is_refused_whole_and_goes_on_later(divided: Target) -> None:
+    async with open_database(divided) as database:
+        tally = await a_tally(database)
+        store, batch_id = store_of(tally), tally.next_batch_id()
+        plan = store.plan(batch_id, SOME)
+        used, plan.used = plan.used, set(range(256))
+        await change(database, MOVE)
+        with pytest.raises(StorageUnavailable, match="moved too often"):
+            await store.record(batch_id, DAY, SOME)
+        plan.used = used
+        assert set(await tally.record(DAY, SOME, batch_id)) == keys_of(SOME)
+        assert await stored(tally) == keys_of(SOME)
+
+
 # Sections.
 
 
