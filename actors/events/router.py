@@ -43,8 +43,8 @@ class EventRouter:
     def __init__(self, dedupers: Sequence[EventDeduper], sections: Sections | None = None) -> None:
         assert dedupers
         self.dedupers = tuple(dedupers)
-        self._sections = sections or Even(len(self.dedupers))
-        assert self._sections.count == len(self.dedupers)
+        self.sections = sections or Even(len(self.dedupers))
+        assert self.sections.count == len(self.dedupers)
         self.outcomes: Counter[EventOutcome] = Counter()
 
     async def record(self, event: Event) -> EventOutcome:
@@ -52,7 +52,7 @@ class EventRouter:
         deduper = self.dedupers[0]
         keyed = deduper.keyed((event,))
         if len(self.dedupers) > 1:
-            deduper = self.dedupers[self._sections.section_of(keyed.keys[0][0])]
+            deduper = self.dedupers[self.sections.section_of(keyed.keys[0][0])]
         [recorded] = await deduper.record_keyed(keyed)
         return self.count(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
 
@@ -88,7 +88,7 @@ class EventRouter:
         """The sections of some events, with the positions of their events."""
         found: dict[int, list[int]] = {}
         for position, key in enumerate(keyed.keys):
-            found.setdefault(self._sections.section_of(key[0]), []).append(position)
+            found.setdefault(self.sections.section_of(key[0]), []).append(position)
         return found
 
     def _counted(self, answers: Sequence[bool]) -> list[EventOutcome]:

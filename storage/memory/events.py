@@ -13,22 +13,21 @@ class MemoryEvents(MemoryStore):
     """Event keys by day, and delivery counts by booking and day."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        return await self._memory.transact(batch_id, lambda: self._add(day, rows))
+
+    def _add(self, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         tables = self._memory
-
-        def work() -> Collection[bytes]:
-            known = tables.events.setdefault(day, {})
-            added = [row for row in rows if row.key not in known]
-            for row in added:
-                known[row.key] = row
-                impressions, clicks = tables.delivery_days.get((row.booking_id, day), (0, 0))
-                if row.kind is Kind.IMPRESSION:
-                    impressions += 1
-                else:
-                    clicks += 1
-                tables.delivery_days[row.booking_id, day] = (impressions, clicks)
-            return [row.key for row in added]
-
-        return await tables.transact(batch_id, work)
+        known = tables.events.setdefault(day, {})
+        added = [row for row in rows if row.key not in known]
+        for row in added:
+            known[row.key] = row
+            impressions, clicks = tables.delivery_days.get((row.booking_id, day), (0, 0))
+            if row.kind is Kind.IMPRESSION:
+                impressions += 1
+            else:
+                clicks += 1
+            tables.delivery_days[row.booking_id, day] = (impressions, clicks)
+        return [row.key for row in added]
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         await self._memory.before()

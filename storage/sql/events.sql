@@ -8,6 +8,9 @@ select record_new_events($1, $2, $3, $4, $5, $6, $7)
 -- Record the keys of a batch that are new. Returns them concatenated, or null if the batch's id is in the journal.
 select record_events($1, $2, $3, $4, $5, $6, $7)
 
+-- name: is_journalled
+select exists (select from event_journal where place = $1 and owner = $2 and seq = $3)
+
 -- name: since
 -- The first day whose events are in `event_keys`. Those of earlier days are in `events`.
 select since from event_switch

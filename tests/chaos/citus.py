@@ -37,12 +37,20 @@ from tests.chaos.judge import ANSWER_SECONDS, FINE, HEALED_SECONDS, broken_count
 from tests.chaos.kept import COUNTS, EVERY_KEY
 from tests.chaos.websites import Website
 
+Address = tuple[str, int]
+
 NODES = 3
 WEBSITES = 24
 DOWN_SECONDS = (0.5, 3.0)
 """How long a fault lasts."""
 CALM_SECONDS = 2.0
 """The pause after a fault healed."""
+REFUSE_SUPERUSER = """
+select pg_reload_conf(), pg_sleep(0.5), (
+    select count(pg_terminate_backend(pid)) from pg_stat_activity where usename = 'postgres' and pid <> pg_backend_pid()
+)
+"""
+"""Applies the changed rules of a server, and ends the connections that they refuse from now on."""
 UNCHECKED = """
 create or replace function require_local_places(at_place smallint, of_keys bytea[]) returns void language plpgsql
     as 'begin end'
@@ -106,11 +114,11 @@ class Cluster:
     spare: Server | None
     added: bool = False
 
-    async def ask(self, statement: str, *, admin: bool = False) -> list[Any]:
-        url = self.url
-        if admin:
-            parts = urlsplit(url)
-            url = urlunsplit(parts._replace(netloc=f"postgres@{parts.netloc.rpartition('@')[2]}"))
+    async def ask(self, statement: str, *, admin: bool = False, port: int | None = None) -> list[Any]:
+        """Ask the coordinator, or the server of a port, as the service's role or as the superuser."""
+        parts = urlsplit(self.url)
+        user, place = parts.username, f"{parts.hostname}:{port or parts.port}"
+        url = urlunsplit(parts._replace(netloc=f"{'postgres' if admin else user}@{place}"))
 
         async def work() -> list[Any]:
             connection = await asyncpg.connect(
@@ -123,6 +131,18 @@ class Cluster:
                 connection.terminate()
 
         return await trio.to_thread.run_sync(asyncio.run, work())
+
+    async def change(self, statement: str) -> None:
+        """Change the cluster, once the engine has ended other work on its tables."""
+        for _ in range(20):
+            try:
+                await self.ask(statement, admin=True)
+                return
+            except asyncpg.PostgresError as error:
+                if "could not acquire the lock" not in str(error):
+                    raise
+            await trio.sleep(0.5)
+        raise TimeoutError(statement)
 
 
 @dataclass(slots=True)
@@ -148,6 +168,8 @@ class Run:
     faults: list[Callable[["Run"], Awaitable[None]]] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
     made: dict[str, int] = field(default_factory=dict)
+    unchecked: bool = False
+    """Whether the check of places is taken away, once the nodes know the added server by it."""
 
     async def some_seconds(self) -> None:
         await trio.sleep(self.chance.uniform(*DOWN_SECONDS))
@@ -205,12 +227,14 @@ async def freeze_node(run: Run) -> None:
 
 
 async def move_shard(run: Run) -> None:
-    [shard, source, *others] = await _placement(run)
-    target = run.chance.choice(others)
-    await run.cluster.ask(
-        f"select citus_move_shard_placement({shard}, '{source[0]}', {source[1]}, '{target[0]}', {target[1]}, "
-        f"'{run.chance.choice(['force_logical', 'block_writes'])}')",
-        admin=True,
+    shard, source, *others = await _placement(run)
+    await _moved(run, shard, source, run.chance.choice(others))
+
+
+async def _moved(run: Run, shard: int, source: Address, target: Address) -> None:
+    how = run.chance.choice(["force_logical", "block_writes"])
+    await run.cluster.change(
+        f"select citus_move_shard_placement({shard}, '{source[0]}', {source[1]}, '{target[0]}', {target[1]}, '{how}')"
     )
 
 
@@ -235,9 +259,12 @@ async def add_worker(run: Run) -> None:
         return
     run.cluster.added = True
     run.cluster.servers.append(run.cluster.spare)
+    added = "127.0.0.1", run.cluster.spare.port
     await run.cluster.ask(f"select citus_add_node('127.0.0.1', {run.cluster.spare.port})", admin=True)
-    for _ in range(3):
-        await move_shard(run)
+    for _ in range(4):
+        while (placement := await _placement(run))[1] == added:
+            pass
+        await _moved(run, placement[0], placement[1], added)
 
 
 async def remove_worker(run: Run) -> None:
@@ -246,9 +273,34 @@ async def remove_worker(run: Run) -> None:
         await add_worker(run)
         return
     name = f"'127.0.0.1', {run.cluster.spare.port}"
-    await run.cluster.ask(f"select citus_drain_node({name}, 'force_logical')", admin=True)
+    await run.cluster.change(f"select citus_drain_node({name}, 'force_logical')")
     await run.cluster.ask(f"select citus_remove_node({name})", admin=True)
     run.cluster.servers.remove(run.cluster.spare)
+
+
+async def forget_worker(run: Run) -> None:
+    """Drain the added server and remove it while the coordinator cannot reach it, so that it goes on answering as if it
+    knew where the places are. Then they move."""
+    spare = run.cluster.spare
+    if spare is None or not run.cluster.added or spare not in run.cluster.servers:
+        await add_worker(run)
+        return
+    name = f"'127.0.0.1', {spare.port}"
+    await run.cluster.change(f"select citus_drain_node({name}, 'force_logical')")
+    rules = spare.directory / "pg_hba.conf"
+    before = rules.read_text()
+    rules.write_text(f"host all postgres all reject\n{before}")
+    try:
+        # Only the superuser can end the coordinator's connections. Its own is the last to pass.
+        await run.cluster.ask(REFUSE_SUPERUSER, admin=True, port=spare.port)
+        await run.cluster.ask(f"select citus_remove_node({name})", admin=True)
+        run.cluster.servers.remove(spare)
+        for _ in range(6):
+            await move_shard(run)
+            await trio.sleep(CALM_SECONDS)
+    finally:
+        rules.write_text(before)
+        os.kill(spare.pid, signal.SIGHUP)
 
 
 async def change_partitions(run: Run) -> None:
@@ -283,6 +335,7 @@ FAULTS: list[Callable[[Run], Awaitable[None]]] = [
     add_worker,
     change_partitions,
     remove_worker,
+    forget_worker,
 ]
 
 
@@ -304,6 +357,9 @@ async def suffer(run: Run, seconds: float, tell: Callable[[str], None]) -> None:
             healed = await _healed(run)
             run.made[name] = run.made.get(name, 0) + 1
             tell(f"{name}: took {took:.1f} s, healed after {healed:.2f} s")
+            if run.unchecked and (run.cluster.added or run.cluster.spare is None):
+                await run.cluster.ask(UNCHECKED)
+                run.unchecked = False
             if healed > HEALED_SECONDS:
                 run.found.append(
                     f"{name}: a node recorded an event {healed:.1f} s after the end, not within {HEALED_SECONDS:g} s"
@@ -372,8 +428,7 @@ async def campaign(
         before = await cluster.ask(COUNTS)
         run = Run(cluster, nodes, random.Random(seed), [each["bookingId"] for each in shown])
         run.faults = [fault for fault in FAULTS if only in _name(fault)]
-        if unchecked:
-            await cluster.ask(UNCHECKED)
+        run.unchecked = unchecked
         stop = trio.Event()
         async with trio.open_nursery() as nursery:
             urls = {node.number: node.service.url for node in nodes}

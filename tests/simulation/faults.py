@@ -18,6 +18,7 @@ from actors.clock import DAY_MS, SECOND_MS
 from actors.events.messages import Row, Window
 from actors.keys.messages import Resolved
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
+from storage.divided_batches import Elsewhere
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.sponsorship import MemorySponsorship
@@ -79,6 +80,11 @@ BASE_RATES: Mapping[str, float] = {
     "node_stopped": 0.08,
     "store_cut_off": 0.12,
     "listener_reconnected": 0.08,
+    # Workers of a distributed database, for each turn of the nemesis.
+    "shards_moved": 0.30,
+    "worker_away": 0.08,
+    # For each part of a batch whose outcome is unknown.
+    "moved_in_doubt": 0.40,
     # For each alarm of the scheduler.
     "killed_at_step": 0.08,
 }
@@ -150,19 +156,19 @@ class Link(Memory):
         self.node.world.memory.sponsorship_revision = revision
 
     async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
-        late = self.node.world.late
+        late, watched = self.node.world.late, self.node.world.watched(batch_id, work)
         while batch_id.owner in late:
             await late[batch_id.owner].wait()
         if self._faults.strikes("commits_late"):
             late[batch_id.owner] = trio.Event()
-            self.node.world.start_soon(self._commit_late, batch_id, work)
+            self.node.world.start_soon(self._commit_late, batch_id, watched)
             raise OutcomeUnknown("simulated: the commit is still under way")
-        return await super().transact(batch_id, self.node.world.watched(batch_id, work))
+        return await super().transact(batch_id, watched)
 
     async def _commit_late(self, batch_id: BatchId, work: Callable[[], D]) -> None:
         await trio.sleep(self._faults.stream("late").uniform(0.01, 0.8))
-        with suppress(Contended):
-            await self.node.world.memory.transact(batch_id, self.node.world.watched(batch_id, work))
+        with suppress(Contended, Elsewhere):
+            await self.node.world.memory.transact(batch_id, work)
         self.node.world.late.pop(batch_id.owner).set()
 
     async def _before(self) -> None:
@@ -335,3 +341,9 @@ async def nemesis(faults: Faults, nodes: Sequence["Node"]) -> None:
                 each.cut_off_until = trio.current_time() + random.uniform(0.1, 1.5)
         if faults.strikes("listener_reconnected"):
             node.listen_again()
+        cluster = node.world.cluster
+        if cluster is not None and faults.strikes("shards_moved"):
+            cluster.move(faults.stream("cluster"))
+        if cluster is not None and faults.strikes("worker_away"):
+            worker = faults.stream("cluster").choice(sorted(cluster.workers))
+            cluster.away_until[worker] = trio.current_time() + faults.stream("cluster").uniform(0.1, 1.5)

@@ -102,7 +102,8 @@ class Intake:
         # Requests in flight that a full mailbox has rejected.
         self._overloaded: set[str] = set()
         recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
-        self._services = replace(services, events=EventRouter(cast("list[EventDeduper]", recorders)))
+        router = EventRouter(cast("list[EventDeduper]", recorders), services.events.sections)
+        self._services = replace(services, events=router)
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:

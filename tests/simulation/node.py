@@ -59,6 +59,7 @@ from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, 
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS
+from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -92,6 +93,7 @@ class Parts:
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
+    workers: type[WorkerEvents] = WorkerEvents
     placements: type[CountedPlacements] = CountedPlacements
     partitions: type[CountedKeeper] = CountedKeeper
     mail: type[CountedSender] = CountedSender
@@ -126,6 +128,8 @@ class Parts:
 
 def stores_of(parts: Parts, link: Link) -> Stores:
     """Build the shared tables on one node's link. Catalog, nodes and erasure are not simulated here."""
+    events, cluster = parts.event_store(link), link.node.world.cluster
+    divided = parts.workers(events, link.node.world, cluster) if cluster is not None else None
     return Stores(
         database=MemoryDatabase(trio.lowlevel.checkpoint),
         announcements=Unheard(),
@@ -137,7 +141,8 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         catalog=MemoryCatalog(Memory()),
         sponsorship=parts.sponsorship(link),
         ledger=parts.ledger_store(link),
-        events=parts.event_store(link),
+        events=divided or events,
+        sections=divided,
         nodes=MemoryNodes(Memory()),
         accounts=MemoryAccounts(Memory()),
         retention=MemoryRetention(Memory()),

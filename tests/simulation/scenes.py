@@ -25,6 +25,7 @@ from tests.simulation import (
     stage,
     watches,
     websites,
+    worker_bugs,
 )
 from tests.simulation.clients import Client
 from tests.simulation.node import Node, Side
@@ -112,7 +113,7 @@ SITE = Area(
     oracle.judge_site,
     sights.of_site,
     sometimes.SITE,
-    event_bugs.BUGS,
+    {**event_bugs.BUGS, **worker_bugs.BUGS},
     opens=stage.open_site,
     side=attrgetter("intake"),
     watches={"events": watches.counting},

@@ -29,6 +29,7 @@ SHOWN_BY = {
     "closed-dispute-opened-again": 8,
     "disputed-and-shown": 9,
     "foreign-session-pays": 1,
+    "half-a-batch-answered": 11,
     "refund-in-wrong-window": 11,
     "refund-not-followed": 12,
 }

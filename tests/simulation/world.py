@@ -44,6 +44,7 @@ from tests.simulation.rules import (
     Scene,
 )
 from tests.simulation.scenes import BUGS, OFFICE, SCENES, SITE, scene_of
+from tests.simulation.workers import Cluster, at_worker
 
 D = TypeVar("D")
 
@@ -97,6 +98,7 @@ class World:
         self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice(self.cast.nodes))]
         self.event_rules = EventRules(chance.choice((24, 24, 6)), chance.choice(KEEP_DAYS), AHEAD_DAYS)
         self.shards = chance.choice((1, 1, 2))
+        self.cluster = Random(f"{seed}-cluster").choice((None, Cluster(2, 1), Cluster(3, 2), Cluster(3, 3)))
         self.clients = [
             Client(self, f"{live.__name__}-{number}", live) for live, size in self.cast.crowd for number in range(size)
         ]
@@ -221,7 +223,10 @@ class World:
     def watched(self, batch_id: BatchId, work: Callable[[], D]) -> Callable[[], D]:
         """Wrap `work` with the checks that hold for each transaction."""
         watch = self._watches.get(batch_id.owner.rpartition("/")[2].partition("-")[0])
-        return work if watch is None else lambda: watch(self, batch_id, work)
+        if watch is None:
+            return work
+        done = at_worker(self, batch_id, work)
+        return lambda: watch(self, batch_id, done)
 
     def wall_ms(self, node: Node) -> int:
         """Return the wall clock of a node."""

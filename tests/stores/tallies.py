@@ -52,7 +52,7 @@ class Tally:
         """A batch whose first attempt may still be under way, with no key that it would add."""
         batch_id = self.next_batch_id()
         if isinstance(self.stores.events, DistributedEvents):
-            for part in self.stores.events.plan(batch_id, some).parts:
+            for part in self.stores.events.batches.plan(batch_id, some).parts:
                 part.id.decided, part.in_doubt = [], True
         else:
             batch_id.decided = []

@@ -2,6 +2,7 @@
 other."""
 
 import random
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -197,12 +198,37 @@ async def test_a_part_in_doubt_whose_places_moved_is_settled_before_it_is_split_
             assert await stored(tally) == keys_of(SOME)
 
 
+async def test_a_part_is_settled_once_also_if_the_outcome_of_that_stays_unknown(divided: Target) -> None:
+    """The id of the part is then in the journal, and no attempt of it has committed."""
+    async with proxied(divided) as first, proxied(divided) as second, open_database(divided) as database:
+        await lead(database, 1, first.target)
+        await lead(database, 2, second.target)
+        tally = await a_tally(database)
+        batch_id = tally.next_batch_id()
+        first.weather = Weather.CUT_BEFORE_COMMIT
+        with pytest.raises(OutcomeUnknown):
+            await tally.record(DAY, SOME, batch_id)
+        await change(database, MOVE)
+        first.weather = Weather.FAIR
+        second.weather = Weather.CUT_AFTER_COMMIT
+        with pytest.raises(OutcomeUnknown):
+            await tally.record(DAY, SOME, batch_id)
+        second.weather = Weather.FAIR
+        for _ in range(2):
+            with suppress(OutcomeUnknown):
+                assert set(await tally.record(DAY, SOME, batch_id)) == keys_of(SOME)
+        assert set(await tally.record(DAY, SOME, batch_id)) == keys_of(SOME)
+        assert await stored(tally) == keys_of(SOME)
+
+
 async def test_an_attempt_that_arrives_after_its_batch_was_split_anew_writes_nothing(divided: Target) -> None:
     """The empty batch that settles a part takes its id, also where the first attempt still waits for a lock."""
     async with open_database(divided) as database:
         tally = await a_tally(database)
         batch_id = tally.abandoned(SOME)
-        [early] = [part for part in store_of(tally).plan(batch_id, SOME).parts if part.rows[0].key in keys_on(tally, 1)]
+        [early] = [
+            part for part in store_of(tally).batches.plan(batch_id, SOME).parts if part.rows[0].key in keys_on(tally, 1)
+        ]
         await change(database, MOVE)
         assert set(await tally.record(DAY, SOME, batch_id)) == keys_of(SOME)
         attempt: list[object] = [early.place, tally.owner, batch_id.seq, DAY, [], [], []]
@@ -244,7 +270,7 @@ async def test_a_batch_that_has_no_free_place_is_refused_whole_and_goes_on_later
     async with open_database(divided) as database:
         tally = await a_tally(database)
         store, batch_id = store_of(tally), tally.next_batch_id()
-        plan = store.plan(batch_id, SOME)
+        plan = store.batches.plan(batch_id, SOME)
         used, plan.used = plan.used, set(range(256))
         await change(database, MOVE)
         with pytest.raises(StorageUnavailable, match="moved too often"):
