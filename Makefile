@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos soak abuse mutants bench bench-memory bench-nodes lock clean
+.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -56,6 +56,16 @@ chaos: MINUTES = 2
 chaos: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
+# The stores and the distribution on your Citus: make test-citus CITUS=postgresql://postgres@host/postgres
+test-citus: $(VENV)/test.stamp
+	CATALOG_TEST_CITUS_URL="$(CITUS)" $(VENV)/bin/python -m pytest tests/stores tests/storage -k "citus or real or quick"
+
+# Faults in your Citus, whose servers are on this machine: make chaos-citus CITUS=postgresql://... SERVERS="COORDINATOR_DIR WORKER_DIR ..."
+chaos-citus: MINUTES = 2
+chaos-citus: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.chaos.citus --url "$(CITUS)" $(SERVERS:%=--server %) $(if $(SPARE),--spare $(SPARE)) $(if $(PG_CTL),--pg-ctl $(PG_CTL)) \
+		--minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
 # The same for an hour.
 soak: MINUTES = 60
 soak: $(VENV)/test.stamp
@@ -87,6 +97,11 @@ ROUNDS ?= 3
 bench-nodes: SECONDS = 2
 bench-nodes: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench.nodes --seconds $(SECONDS) --rounds $(ROUNDS)
+
+# A node on your Citus against one on a single Postgres of yours, both on this machine:
+# make bench-citus ONE=postgresql://... CITUS=postgresql://...
+bench-citus: $(VENV)/bench.stamp
+	$(VENV)/bin/python -m bench.distributed --one "$(ONE)" --distributed "$(CITUS)"
 
 $(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }

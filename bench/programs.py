@@ -78,8 +78,8 @@ def _pin(pid: int, core: int | None) -> None:
             os.sched_setaffinity(int(thread.name), {core})
 
 
-OURS, QUART, ENGINE = "service", "Quart and Hypercorn", "bare engine"
-IDIOMS = {"FastAPI models": "models", "FastAPI raw": "raw"}
+OURS, QUART, ENGINE, RAW = "service", "Quart and Hypercorn", "bare engine", "FastAPI raw"
+IDIOMS = {"FastAPI models": "models", RAW: "raw"}
 """Names of the FastAPI peers in the tables."""
 GROUPED = "FastAPI grouped"
 """FastAPI raw with a group commit of single events."""
@@ -99,6 +99,18 @@ def joining(name: str, data_dir: Path, logs: Path) -> AbstractAsyncContextManage
         # The only user beside root that this Postgres admits.
         "CATALOG__DATABASE__OS_USER": (data_dir / "run").owner(),
         "CATALOG__SERVER__SECRET": (data_dir / "secret").read_text().strip(),
+    }
+    command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(logs / f"{name} data")]
+    return _running(name, command, environment, logs, None)
+
+
+def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> AbstractAsyncContextManager[Program]:
+    """The service on an existing database, not pinned."""
+    environment = _configuration() | {
+        "CATALOG__DATABASE__URL": url,
+        "CATALOG__DATABASE__DISTRIBUTED": str(distributed).lower(),
+        # The same at each run, as nodes of one database need it.
+        "CATALOG__SERVER__SECRET": "the secret of a benchmark, which is none",
     }
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(logs / f"{name} data")]
     return _running(name, command, environment, logs, None)

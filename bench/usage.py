@@ -63,6 +63,11 @@ def family_cpu_seconds(pid: int) -> float:
     return cpu_seconds(pid, reaped=True) + sum(cpu_seconds(child) for child in children)
 
 
+def parent_of(pid: int) -> int:
+    """The parent of a process: of a backend, its postmaster."""
+    return int(_stat(pid)[1])
+
+
 def machine_cpu_seconds() -> float:
     """CPU seconds of all processes and the kernel since boot, without idle time and disk waits."""
     try:
