@@ -8,6 +8,7 @@ from actors.accounts.store import AccountStore
 from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.devices.store import DeviceStore
+from actors.events.servers import AskServers
 from actors.events.store import EventStore, Sections
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
@@ -47,7 +48,8 @@ class Announcements(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
-    """Nodes of one service have stores over the same database. `sections` are those of its events, if it has any."""
+    """Nodes of one service have stores over the same database. `sections` are those of its events and
+    `ask_servers` asks the servers that hold them, if they are distributed."""
 
     database: Database
     announcements: Announcements
@@ -64,3 +66,4 @@ class Stores:
     accounts: AccountStore
     retention: RetentionStore
     sections: Sections | None = None
+    ask_servers: AskServers | None = None

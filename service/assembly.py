@@ -17,6 +17,7 @@ from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
 from actors.events.router import Even, EventRouter
+from actors.events.servers import ServerWatch
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
@@ -110,6 +111,7 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     partitions = ports.classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=sweep_seconds)
     invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
     background = (services.mail, services.sweeper, services.key_uses, services.nodes, partitions, services.eraser)
+    watches = (services.event_servers,) if stores.ask_servers is not None else ()
     return Assembly(
         services=services,
         metrics=_metrics(services, stores.database.statistics),
@@ -120,6 +122,7 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
             placements,
             *actors,
             *background,
+            *watches,
             Pruner(prunings(stores, limits.retention), clock),
         ],
     )
@@ -177,6 +180,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         eraser=AccountEraser(accounts),
         events=_event_router(stores, ports, limits),
         windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
+        event_servers=ServerWatch(stores.ask_servers),
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
         budgets=Budgets(config, clock, nodes.live),
@@ -251,5 +255,6 @@ def _metrics(services: Services, pool: Callable[[], PoolStatistics]) -> Metrics:
     metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
     metrics.observe_events(services.events.outcomes)
     metrics.observe_nodes(services.nodes)
+    metrics.observe_event_servers(services.event_servers)
     metrics.observe_proxies(services.proxies)
     return metrics

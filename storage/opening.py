@@ -4,6 +4,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -33,6 +34,7 @@ from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
 from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 from storage.target import Target
+from storage.workers import ask_workers
 
 OLDEST_SERVER = 150_000
 """`server_version_num` of the oldest supported Postgres."""
@@ -109,6 +111,7 @@ async def open_storage(
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
                 sections=distributed,
+                ask_servers=None if distributed is None else partial(ask_workers, distributed),
             )
     except EmbeddedError as error:
         raise StorageError(str(error)) from error

@@ -13,6 +13,7 @@ from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.router import EventRouter
+from actors.events.servers import ServerWatch
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
@@ -62,6 +63,7 @@ class Services:
     eraser: AccountEraser
     events: EventRouter
     windows: WindowReader
+    event_servers: ServerWatch
     nodes: Heartbeat
     cursors: Cursors
     budgets: Budgets

@@ -17,9 +17,6 @@ from storage.postgres.distributed_events import DistributedEvents
 from storage.schema import room_for_connections, server_version, unsafe_settings
 from storage.workers import ask_workers
 
-PREPARED_SECONDS = 300.0
-"""The age at which a prepared transaction is a problem. Citus settles those of failed servers once a minute."""
-
 
 def add_doctor_command(commands: Commands) -> None:
     commands.add("doctor", doctor)
@@ -69,23 +66,9 @@ async def _check_workers(events: DistributedEvents) -> list[str]:
     """Ask each worker of a distributed database as nodes do."""
     problems = []
     for report in await ask_workers(events):
-        name = f"worker {report.worker.host}:{report.worker.port}"
-        if report.error:
-            problems.append(
-                f"{name} cannot be used, so the events of its {report.places} places get 503: {report.error}"
-            )
-            continue
-        print(f"ok: {name} answers and holds {report.places} of 256 places")
-        problems += [f"{name} has {setting}: a confirmed event can be lost in a crash" for setting in report.unsafe]
-        if report.lacks:
-            problems.append(
-                f"{name} does not let the role call {report.lacks}: synchronize its metadata and its rights"
-            )
-        if report.prepared_seconds > PREPARED_SECONDS:
-            problems.append(
-                f"{name} has a transaction that was prepared {report.prepared_seconds:,.0f} s ago: "
-                "call recover_prepared_transactions() on the coordinator"
-            )
+        if not report.error:
+            print(f"ok: {report.name} answers and holds {report.places} of 256 places")
+        problems += report.problems()
     return problems
 
 

@@ -16,6 +16,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from actors.events.router import EventOutcome
+from actors.events.servers import ServerWatch
 from actors.nodes.heartbeat import Heartbeat
 from actors.statistics import ActorStatistics
 from service.observability.proxies import Proxies
@@ -64,6 +65,9 @@ class Metrics:
 
     def observe_nodes(self, nodes: Heartbeat) -> None:
         self.registry.register(_Nodes(nodes))
+
+    def observe_event_servers(self, servers: ServerWatch) -> None:
+        self.registry.register(_EventServers(servers))
 
     def observe_proxies(self, proxies: Proxies) -> None:
         self.registry.register(_Proxies(proxies))
@@ -165,6 +169,29 @@ class _Nodes(Collector):
         if age_seconds is not None:
             text = "Seconds since this node's last successful heartbeat."
             yield GaugeMetricFamily("catalog_node_beat_age_seconds", text, value=age_seconds)
+
+
+class _EventServers(Collector):
+    """The servers of a distributed database, by the engine's number: no address on a page that may be public."""
+
+    def __init__(self, servers: ServerWatch) -> None:
+        self._servers = servers
+
+    def collect(self) -> Iterable[Metric]:
+        up = GaugeMetricFamily("catalog_event_server_up", "1 when it answers to the service.", labels=["server"])
+        places = GaugeMetricFamily("catalog_event_server_places", "Places of events that it holds.", labels=["server"])
+        problems = GaugeMetricFamily(
+            "catalog_event_server_problems", "Problems to mend: see doctor.", labels=["server"]
+        )
+        text = "Age of its oldest prepared transaction."
+        prepared = GaugeMetricFamily("catalog_event_server_prepared_seconds", text, labels=["server"])
+        for report in self._servers.reports:
+            labels = [str(report.number)]
+            up.add_metric(labels, int(not report.error))
+            places.add_metric(labels, report.places)
+            problems.add_metric(labels, len(report.problems()))
+            prepared.add_metric(labels, report.prepared_seconds)
+        yield from (up, places, problems, prepared)
 
 
 class _Proxies(Collector):

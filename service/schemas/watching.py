@@ -11,10 +11,18 @@ class Alive(BaseModel):
     status: Literal["ok"]
 
 
+class EventServers(BaseModel):
+    """The servers of a distributed database that hold events."""
+
+    total: int
+    unavailable: int = Field(description="Events of these get 503; all others are recorded")
+
+
 class Ready(BaseModel):
     status: Literal["ok"]
     node: str = Field(description="The process that answers; a new id at each start")
     liveNodes: int = Field(description="Number of processes that share the database, including this one", ge=1)
+    eventServers: EventServers | None = optional("Only with a distributed database")
 
 
 class NodeStatus(BaseModel):
@@ -74,6 +82,16 @@ class PoolStatus(BaseModel):
     loopErrors: int
 
 
+class EventServerStatus(BaseModel):
+    """A server of a distributed database that holds events, as it answered in the last seconds."""
+
+    name: str = Field(description="Its host and port")
+    available: bool
+    places: int = Field(description="How many of the 256 places of events it holds")
+    preparedSeconds: float = Field(description="Age of its oldest prepared transaction")
+    problems: list[str] = Field(description="What to mend")
+
+
 class SnapshotStatus(BaseModel):
     """An in-memory snapshot that answers requests."""
 
@@ -125,6 +143,7 @@ class OperationsStatus(BaseModel):
     liveNodes: list[LiveNode] = Field(description="Oldest first; as of this node's last successful heartbeat")
     actors: list[ActorStatus]
     database: PoolStatus
+    eventServers: list[EventServerStatus] = Field(description="Empty unless the database is distributed")
     snapshots: list[SnapshotStatus]
     events: EventsStatus
     refusals: RefusalStatus

@@ -8,6 +8,7 @@ import trio
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
+from actors.events.servers import ServerReport
 from actors.values import StorageUnavailable
 from service.api.operations import OPERATIONS
 from storage.memory.nodes import MemoryNodes
@@ -207,6 +208,17 @@ async def test_the_node_is_named_and_live_nodes_and_the_age_of_its_beat_are_seen
     assert _values(families["catalog_node_info"]) == {("n1", "1.0.0"): 1}
     assert _values(families["catalog_nodes_live"]) == {(): 3}
     assert _values(families["catalog_node_beat_age_seconds"]) == {(): pytest.approx(0.5)}
+
+
+async def test_servers_of_events_are_seen_by_number_and_not_by_address(world: World) -> None:
+    away = ServerReport(2, "worker two:5432", 100, error="connection refused")
+    world.services.event_servers.reports = [ServerReport(1, "worker one:5432", 156, prepared_seconds=301.0), away]
+    families = await _scraped(world)
+    assert _values(families["catalog_event_server_up"]) == {("1",): 1, ("2",): 0}
+    assert _values(families["catalog_event_server_places"]) == {("1",): 156, ("2",): 100}
+    assert _values(families["catalog_event_server_problems"]) == {("1",): 1, ("2",): 1}
+    assert _values(families["catalog_event_server_prepared_seconds"]) == {("1",): 301, ("2",): 0}
+    assert "worker" not in str(families)
 
 
 async def test_no_client_can_make_a_label(world: World) -> None:

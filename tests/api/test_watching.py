@@ -4,6 +4,7 @@ import pytest
 import trio
 
 from actors.clock import HOUR_MS, MINUTE_MS
+from actors.events.servers import ServerReport
 from service.observability.refusal_log import LEFT, MINUTES, RECENT, RefusalLog
 from tests.api.sponsors import add_slot, administrator, sponsor
 from tests.api.world import NOON_MS, World, away
@@ -121,6 +122,31 @@ async def test_the_status_tells_of_node_actors_database_snapshots_and_events(wor
         assert each["away"] is False
     outcomes = ("recorded", "duplicate", "inactive", "crawler", "prefetch", "capped", "unavailable")
     assert told["events"] == dict.fromkeys(outcomes, 0)
+
+
+async def test_servers_of_events_that_are_away_are_told_and_leave_the_node_ready(world: World) -> None:
+    admin = administrator(world)
+    assert "eventServers" not in (await world.client.get("/readyz")).json
+    assert (await admin.get(STATUS)).json["eventServers"] == []
+    world.services.event_servers.reports = [
+        ServerReport(1, "worker one:5432", 128),
+        ServerReport(2, "worker two:5432", 128, error="connection refused"),
+    ]
+    ready = await world.client.get("/readyz")
+    assert ready.words == "200"
+    assert ready.json["eventServers"] == {"total": 2, "unavailable": 1}
+    told = (await admin.get(STATUS)).json
+    assert told["ready"]
+    assert told["eventServers"] == [
+        {"name": "worker one:5432", "available": True, "places": 128, "preparedSeconds": 0.0, "problems": []},
+        {
+            "name": "worker two:5432",
+            "available": False,
+            "places": 128,
+            "preparedSeconds": 0.0,
+            "problems": world.services.event_servers.reports[1].problems(),
+        },
+    ]
 
 
 async def test_the_status_tells_of_live_nodes_and_which_one_answers(world: World) -> None:

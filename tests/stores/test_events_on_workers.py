@@ -19,6 +19,7 @@ from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.pool import Database, open_database
 from storage.postgres.distributed_events import SQL, DistributedEvents
 from storage.target import Target
+from storage.workers import ask_workers
 from tests.fakes import together
 from tests.storage.proxy import Weather, proxied
 from tests.stores.conftest import stores_over_workers
@@ -309,6 +310,26 @@ async def test_a_worker_that_hangs_refuses_its_own_events_and_the_others_are_rec
                     EventOutcome.UNAVAILABLE if store.places.of[key[0]] == 1 else EventOutcome.RECORDED for key in keys
                 ]
                 assert len(set(outcomes)) == 2
+
+
+# What operators see.
+
+
+async def test_workers_are_asked_by_the_way_that_events_take(divided: Target) -> None:
+    async with proxied(divided) as worker, open_database(divided) as database:
+        await lead(database, 1, worker.target)
+        store = await distributed_events(database)
+        well = await ask_workers(store)
+        assert [(each.number, each.places, each.problems()) for each in well] == [(1, 128, []), (2, 128, [])]
+        behind, worker.behind = worker.behind, "nowhere"
+        await worker.cut_all()
+        away, other = await ask_workers(store)
+        assert [away.error != "", away.places, other] == [True, 128, well[1]]
+        worker.behind = behind
+        assert await ask_workers(store) == well
+        await change(database, "revoke execute on function record_events from public")
+        await change(database, "drop function record_new_events")
+        assert [each.lacks for each in await ask_workers(store)] == ["record_new_events"] * 2
 
 
 # Many at once.

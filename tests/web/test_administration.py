@@ -6,6 +6,7 @@ import pytest
 
 from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
+from actors.events.servers import ServerReport
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
@@ -506,6 +507,16 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     for words in ("n1 this one host-1 7 http://192.0.2.1:8080", "n2 host-2 7 http://192.0.2.2:8080"):
         assert words in listed
     assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]
+
+
+async def test_operations_show_the_servers_of_events_and_what_to_mend(world: World) -> None:
+    visitor = boss(world)
+    assert "Servers of events" not in (await visitor.look("/ops")).text
+    away = ServerReport(2, "worker two:5432", 100, error="connection refused")
+    world.services.event_servers.reports = [ServerReport(1, "worker one:5432", 156, prepared_seconds=7.0), away]
+    text = (await visitor.look("/ops")).text
+    assert "worker one:5432 answers 156 7.0 s nothing" in text
+    assert f"worker two:5432 away 100 none {away.problems()[0]}" in text
 
 
 async def test_operations_are_shown_when_the_database_goes_away_after_the_sign_in(world: World) -> None:

@@ -6,7 +6,7 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.observability.health import not_ready
-from service.schemas.watching import Alive, Ready
+from service.schemas.watching import Alive, EventServers, Ready
 
 
 async def healthz(services: Services, call: Call) -> Answer | Refused:
@@ -17,7 +17,11 @@ async def readyz(services: Services, call: Call) -> Answer | Refused:
     problems = await not_ready(services.health)
     if problems:
         return Refused(Code.SERVICE_UNAVAILABLE, "; ".join(problems), 1)
-    return Answer.of(Ready(status="ok", node=services.nodes.node.id, liveNodes=services.nodes.live()))
+    ready = Ready(status="ok", node=services.nodes.node.id, liveNodes=services.nodes.live())
+    if reports := services.event_servers.reports:
+        # A server that is away does not turn the node away, which records all events but that server's.
+        ready.eventServers = EventServers(total=len(reports), unavailable=sum(bool(each.error) for each in reports))
+    return Answer.of(ready)
 
 
 ROWS = (

@@ -2,6 +2,7 @@
 
 from actors.clock import SECOND_MS
 from actors.events.router import EventOutcome
+from actors.events.servers import ServerReport
 from actors.nodes.heartbeat import Heartbeat
 from actors.statistics import ActorStatistics
 from actors.stores import PoolStatistics
@@ -15,6 +16,7 @@ from service.observability.health import not_ready
 from service.observability.refusal_log import RefusalLog
 from service.schemas.watching import (
     ActorStatus,
+    EventServerStatus,
     EventsStatus,
     LiveNode,
     NodeStatus,
@@ -46,6 +48,7 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
         liveNodes=_live_nodes(services.nodes),
         actors=[_actor(actor) for actor in services.health.actors()],
         database=_pool(refusal_log.pool()),
+        eventServers=[_event_server(report) for report in services.event_servers.reports],
         snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
         events=EventsStatus(**{each.value: services.events.outcomes.get(each, 0) for each in EventOutcome}),
         refusals=_refusals(refusal_log),
@@ -101,6 +104,16 @@ def _pool(pool: PoolStatistics) -> PoolStatus:
         unknown=pool.unknown,
         refused=pool.refused,
         loopErrors=pool.loop_errors,
+    )
+
+
+def _event_server(report: ServerReport) -> EventServerStatus:
+    return EventServerStatus(
+        name=report.name,
+        available=not report.error,
+        places=report.places,
+        preparedSeconds=round(report.prepared_seconds, 1),
+        problems=report.problems(),
     )
 
 
