@@ -81,7 +81,8 @@ class EventRouter:
                 nursery.start_soon(on, section)
         if errors and len(errors) == len(sections):
             raise errors[min(errors)]
-        self.outcomes[EventOutcome.UNAVAILABLE] += sum(len(sections[section]) for section in errors)
+        for section in errors:
+            self.outcomes[EventOutcome.UNAVAILABLE] += len(sections[section])
         return outcomes
 
     def _by_section(self, keyed: Record) -> Mapping[int, list[int]]:

@@ -9,6 +9,7 @@ select record_new_events($1, $2, $3, $4, $5, $6, $7)
 select record_events($1, $2, $3, $4, $5, $6, $7)
 
 -- name: is_journalled
+-- Whether the journal of a place has this number of an owner.
 select exists (select from event_journal where place = $1 and owner = $2 and seq = $3)
 
 -- name: since

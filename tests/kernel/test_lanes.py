@@ -76,11 +76,12 @@ async def test_no_more_batches_are_under_way_than_lanes(autojump_clock: MockCloc
 
 async def test_what_one_lane_leaves_is_taken_by_the_next_free_one_at_once(autojump_clock: MockClock) -> None:
     book = Book(ActorLimits(mailbox=20, batch=4, lanes=3, gather=3))
+
     async with running([book]):
-        await together(now(book.ask, 1), after(0.5, book.ask, 200), after(0.5, book.ask, 400))
+        await together(*asked(book, 1, 2, 3), after(0.5, book.ask, 400))
     assert [(messages, begun - book.commits[0][3]) for _, _, messages, begun in book.commits] == [
         ([1], 0),
-        ([200], 0.5),
+        ([2, 3], 0.5),
         ([400], 0.5),
     ]
 

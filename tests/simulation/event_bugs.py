@@ -23,6 +23,7 @@ from service.api.messages import Answer
 from service.api.operation import Call
 from service.api.operations import events
 from service.api.rate_limits import Budgets
+from storage.divided_batches import Elsewhere
 from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship, SimulatedBug
 from tests.simulation.intake import CountedPlacements, handled
 from tests.simulation.planting import Bug, Plant, replaced, swapped
@@ -44,7 +45,7 @@ class _EagerStore(LinkedEvents):
         assert isinstance(link, Link)
 
         async def later() -> None:
-            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
+            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug, Elsewhere):
                 await commit(batch_id, day, rows)
 
         link.node.server.start_soon(later)
@@ -209,7 +210,7 @@ class _OneOwnerDeduper(EventDeduper):
         return self._owner
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        if batch_id.decided is None:
+        if batch_id.decided is None and isinstance(self._store, LinkedEvents):
             # As the store in Postgres does before its first attempt.
             batch_id.decided = [key for message in messages for key in message.keys]
         return await super().commit(batch_id, messages)
