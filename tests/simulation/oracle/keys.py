@@ -249,7 +249,7 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
                 continue  # `no_key_gives_what_it_lacks` tells
             if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
                 continue  # `no_key_gives_what_it_lacks` reports it
-            if operation.result.code is Code.UNAUTHORIZED and _a_session_ended(case, about.email):
+            if operation.result.code is Code.UNAUTHORIZED and _a_session_ended(case, about.email, operation.end):
                 continue  # `keys_of_ended_sessions` tells if it was granted instead
             if about.scoped:
                 most = RULES.scoped_keys_per_account
@@ -266,9 +266,14 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             yield f"{operation.about} exists, but got {operation.result}"
 
 
-def _a_session_ended(case: Case, email: str) -> bool:
-    """Whether a session of the account was ended by the end of the run."""
-    return any(each.revoked_ms is not None for each in case.memory.sessions.values() if each.email == email)
+def _a_session_ended(case: Case, email: str, seconds: float) -> bool:
+    """Whether a session of the account was ended by the end of the run, or had expired at this time by the fastest clock."""
+    latest_ms = case.fastest_ms(seconds)
+    return any(
+        each.revoked_ms is not None or each.expires_ms <= latest_ms
+        for each in case.memory.sessions.values()
+        if each.email == email
+    )
 
 
 def one_key_for_each_idempotency_key(case: Case) -> Iterator[str]:
