@@ -26,11 +26,28 @@ create function get_shard_id_for_distribution_column(divided regclass, probe int
     where logicalrelid = divided and hashint4(probe) between shardminvalue::int and shardmaxvalue::int
 $$;
 
+-- Citus reports what passes by itself without a SQLSTATE of its own. Tests let a worker fail so at a write or at the commit.
+create table failing (groupid int, moment text, words text);
+
+create function fail_if_wanted(at_moment text) returns void language plpgsql as $$
+declare
+    said text := (
+        select words from citus_stand_in.failing
+        where groupid = (select groupid from citus_stand_in.pg_dist_local_group) and moment = at_moment
+    );
+begin
+    if said is not null then
+        raise exception using errcode = 'XX000', message = said;
+    end if;
+end
+$$;
+
 -- What comes with a row: its shard stays where it is until the transaction ends.
 create function hold_shard() returns trigger language plpgsql as $$
 declare
     shard bigint := citus_stand_in.get_shard_id_for_distribution_column('public.event_keys', (to_jsonb(new) ->> 'place')::int);
 begin
+    perform citus_stand_in.fail_if_wanted('write');
     perform from citus_stand_in.pg_dist_placement where shardid = shard for share;
     return new;
 end
@@ -46,6 +63,7 @@ begin
     if here not in (0, home) then
         raise exception 'a transaction on worker % writes to worker %', here, home;
     end if;
+    perform citus_stand_in.fail_if_wanted('commit');
     return null;
 end
 $$;

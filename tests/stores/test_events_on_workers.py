@@ -3,6 +3,7 @@ other."""
 
 import random
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -134,6 +135,31 @@ async def test_a_part_whose_connection_breaks_in_its_commit_is_settled(
         for _ in range(2):
             assert set(await tally.record(DAY, SOME, batch_id)) == keys_of(SOME) - keys_of(before)
             assert await stored(tally) == keys_of(SOME)
+
+
+@pytest.mark.parametrize("moment", ["write", "commit"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "failure on connection marked as essential: 127.0.0.1:5602",
+        "could not find the source shard to move",
+        "the coordinator is not added to the metadata",
+    ],
+)
+async def test_an_error_of_the_engine_without_a_sqlstate_keeps_back_a_part_which_is_settled_later(
+    divided: Target, moment: str, words: str
+) -> None:
+    async with open_database(replace(divided, distributed=True)) as database:
+        tally = await a_tally(database)
+        await tally.record(DAY, SOME[:5])
+        batch_id = tally.next_batch_id()
+        await change(database, f"insert into citus_stand_in.failing values (1, '{moment}', '{words}')")
+        for _ in range(2):
+            with pytest.raises((OutcomeUnknown, StorageUnavailable), match=words):
+                await store_of(tally).record(batch_id, DAY, SOME)
+        await change(database, "delete from citus_stand_in.failing")
+        assert set(await tally.record(DAY, SOME, batch_id)) == keys_of(SOME[5:])
+        assert await stored(tally) == keys_of(SOME)
 
 
 # Places that move.
