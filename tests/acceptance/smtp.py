@@ -9,10 +9,10 @@ import re
 from email.message import EmailMessage
 from enum import Enum
 
-from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from tests.acceptance.processes import STOP_SECONDS, until
+from tests.acceptance.processes import until
+from tests.mail.servers import LocalServer
 
 
 class Mood(Enum):
@@ -61,45 +61,13 @@ class PostOffice:
         return str(codes[0])
 
 
-class SmtpServer(Controller):
-    """A server during a `with` block, on a free port or on `port`."""
+class SmtpServer(LocalServer):
+    """A server with a post office, on a free port or on `port`."""
 
     def __init__(self, office: PostOffice, port: int = 0) -> None:
-        # Explicit, because under Trio trio-asyncio does not create a plain asyncio loop.
-        super().__init__(office, "127.0.0.1", port, asyncio.SelectorEventLoop(), server_hostname="test")
+        super().__init__(office, port)
         self.office = office
-        self._sessions: list[SMTP] = []
-
-    def factory(self) -> SMTP:
-        """A session for a new connection."""
-        session: SMTP = super().factory()  # type: ignore[no-untyped-call]
-        self._sessions.append(session)
-        return session
 
     @property
     def url(self) -> str:
         return f"smtp://127.0.0.1:{self.port}"
-
-    def __enter__(self) -> "SmtpServer":
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        # The library leaves connections open that wait for an answer. Collected during a later test, they fail it.
-        asyncio.run_coroutine_threadsafe(self._abort(), self.loop).result(STOP_SECONDS)
-        self.stop()
-
-    async def _abort(self) -> None:
-        assert self.server is not None
-        self.server.close()
-        for session in self._sessions:
-            if isinstance(session.transport, asyncio.Transport):
-                session.transport.abort()
-        # A transport closes its socket in the next round of the loop.
-        await asyncio.sleep(0)
-
-    def _trigger_server(self) -> None:
-        # The earliest moment at which the socket is bound.
-        assert isinstance(self.server, asyncio.Server)
-        self.port = self.server.sockets[0].getsockname()[1]
-        super()._trigger_server()  # type: ignore[no-untyped-call]  # aiosmtpd annotates it only in part

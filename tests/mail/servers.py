@@ -7,10 +7,12 @@ import email
 import email.policy
 import ssl
 from email.message import EmailMessage
-from typing import Any
+from typing import Any, Self
 
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+STOP_SECONDS = 10.0
 
 
 class Mailbox:
@@ -87,24 +89,49 @@ class Doorman:
         return AuthResult(success=known, handled=known)
 
 
-class SmtpServer(Controller):
-    """A server for the life of a `with` block, on the `port` chosen by the system."""
+class LocalServer(Controller):
+    """A server for the life of a `with` block, on `port` or one that the system chooses."""
 
-    def __init__(self, handler: Mailbox, *, tls: ssl.SSLContext | None = None, **options: Any) -> None:
+    def __init__(self, handler: Any, port: int = 0, **options: Any) -> None:
         # The loop is named, because under Trio trio-asyncio would not create one of the usual kind.
         loop = asyncio.SelectorEventLoop()
-        super().__init__(handler, "127.0.0.1", 0, loop, ssl_context=tls, server_hostname="test", **options)
-        self.taken = handler
+        super().__init__(handler, "127.0.0.1", port, loop, server_hostname="test", **options)
+        self._sessions: list[SMTP] = []
 
-    def __enter__(self) -> "SmtpServer":
+    def factory(self) -> SMTP:
+        """A session for a new connection."""
+        session: SMTP = super().factory()  # type: ignore[no-untyped-call]
+        self._sessions.append(session)
+        return session
+
+    def __enter__(self) -> Self:
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        # The library leaves connections open that wait for an answer. Collected during a later test, they fail it.
+        asyncio.run_coroutine_threadsafe(self._abort(), self.loop).result(STOP_SECONDS)
         self.stop()
 
+    async def _abort(self) -> None:
+        assert self.server is not None
+        self.server.close()
+        for session in self._sessions:
+            if isinstance(session.transport, asyncio.Transport):
+                session.transport.abort()
+        # A transport closes its socket in the next round of the loop.
+        await asyncio.sleep(0)
+
     def _trigger_server(self) -> None:
-        # The first moment at which the socket is bound and the port is needed.
+        # The earliest moment at which the socket is bound.
         assert isinstance(self.server, asyncio.Server)
         self.port = self.server.sockets[0].getsockname()[1]
-        super()._trigger_server()  # type: ignore[no-untyped-call]  # aiosmtpd types half of itself
+        super()._trigger_server()  # type: ignore[no-untyped-call]  # aiosmtpd annotates it only in part
+
+
+class SmtpServer(LocalServer):
+    """A server with a mailbox, `taken`."""
+
+    def __init__(self, handler: Mailbox, *, tls: ssl.SSLContext | None = None, **options: Any) -> None:
+        super().__init__(handler, ssl_context=tls, **options)
+        self.taken = handler
