@@ -2,10 +2,11 @@
 
 asyncpg runs on an asyncio loop inside Trio. A crossing is shielded from cancellation: cancelling an asyncpg call can end
 the loop, and a cancelled commit may have succeeded. What bounds a crossing instead is the server's `statement_timeout`
-and, behind it, a `Deadline`. Must not know what a pool is or what its transactions do.
+and, behind it, the end of its connection. Must not know what a pool is or what its transactions do.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
@@ -18,6 +19,8 @@ from actors.values import StorageUnavailable
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 STATEMENTS = 256
 """Prepared statements that a connection keeps: more than the service has."""
 
@@ -27,24 +30,58 @@ def open_loop() -> AbstractAsyncContextManager[asyncio.AbstractEventLoop]:
     return trio_asyncio.open_loop()  # type: ignore[no-any-return]  # the library is not typed
 
 
-async def cross(run: Callable[[], Awaitable[T]]) -> T:
-    """Call an asyncio-flavoured function from Trio and wait for its end, even when cancelled."""
-    with trio.CancelScope(shield=True):
-        result: T = await trio_asyncio.aio_as_trio(run)()
+async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callable[[], None]) -> T:
+    """Call an asyncio-flavoured function and wait for its end, even when cancelled. It may wait for nothing but futures, as
+    the driver's statements do. If it takes longer than `seconds`, `overdue` is called, which has to let it fail. The loop has
+    to outlive it.
+
+    The Trio task takes the function's steps itself: an asyncio task and its timer would cost more than a small statement.
+    """
+    task = trio.lowlevel.current_task()
+
+    def go_on(_: object) -> None:
+        trio.lowlevel.reschedule(task)
+
+    def refuse_to_abort(_: object) -> trio.lowlevel.Abort:
+        try:
+            overdue()
+        except Exception:
+            log.exception("what a statement waits for could not be ended")
+        return trio.lowlevel.Abort.FAILED
+
+    steps = run().__await__()
+    with trio.CancelScope(deadline=trio.current_time() + seconds, shield=True):
+        try:
+            while True:
+                future = next(steps)
+                if future is None:
+                    # asyncio.sleep(0): let other tasks run.
+                    await trio.lowlevel.cancel_shielded_checkpoint()
+                    continue
+                future._asyncio_future_blocking = False  # what an asyncio task does with a future that it will wait for
+                future.add_done_callback(go_on)
+                await trio.lowlevel.wait_task_rescheduled(refuse_to_abort)
+        except StopIteration as end:
+            result: T = end.value
+        finally:
+            # Ends a function that waits for something else, which is a bug.
+            steps.close()
     return result
 
 
 async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mapping[str, str]) -> Any:
-    """Open a connection (asyncio side) with these server settings. Raises `StorageUnavailable` on any failure."""
+    """Open a connection with these server settings, even when cancelled. Raises `StorageUnavailable` on any failure."""
+    open_connection = trio_asyncio.aio_as_trio(asyncpg.connect)
     try:
-        return await asyncpg.connect(
-            **arguments,
-            timeout=seconds,
-            statement_cache_size=STATEMENTS,
-            # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
-            max_cached_statement_lifetime=0,
-            server_settings=dict(settings),
-        )
+        with trio.CancelScope(shield=True):
+            return await open_connection(
+                **arguments,
+                timeout=seconds,
+                statement_cache_size=STATEMENTS,
+                # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
+                max_cached_statement_lifetime=0,
+                server_settings=dict(settings),
+            )
     except ValueError:
         # From None and without the message: it may quote the part of the URL that holds the password.
         raise StorageUnavailable(
@@ -52,26 +89,3 @@ async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mappin
         ) from None
     except Exception as error:
         raise StorageUnavailable(f"{type(error).__name__}: {error}") from error
-
-
-class Deadline:
-    """Terminate a connection that is still busy after `seconds`. Its calls then fail by themselves, without a
-    cancellation.
-
-    The server's own timeout fires first, so a connection that reaches this deadline has probably lost its server.
-    `on_silence` is called so that the owner can drop other connections to it.
-    """
-
-    def __init__(self, connection: Any, seconds: float, on_silence: Callable[[], None] = lambda: None) -> None:
-        self._connection, self._on_silence = connection, on_silence
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._pass)
-
-    def _pass(self) -> None:
-        self._connection.terminate()
-        self._on_silence()
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()

@@ -1,13 +1,13 @@
 """Listens for Postgres notifications on a connection of its own, and reconnects when it is lost."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import trio
 
 from actors.values import StorageUnavailable
-from storage.asyncio_border import Deadline, cross
+from storage.asyncio_border import cross
 from storage.error_translation import translated
 from storage.pool import Database, connect
 
@@ -31,12 +31,12 @@ class Listener:
         while True:
             subscription = _Subscription(self._database, channel, on_topic)
             try:
-                await cross(subscription.open)
+                await subscription.open()
                 warned = False
                 on_gap()
                 while True:
                     await trio.sleep(limits.listen_check_seconds)
-                    await cross(subscription.check)
+                    await subscription.check()
             except StorageUnavailable as error:
                 if not warned:
                     log.warning("LISTEN connection lost, retrying: %s", error)
@@ -47,7 +47,7 @@ class Listener:
 
 
 class _Subscription:
-    """One connection that listens (asyncio side), until `end`."""
+    """One connection that listens, until `end`."""
 
     def __init__(self, database: Database, channel: str, on_topic: Callable[[str], None]) -> None:
         self._database = database
@@ -56,22 +56,17 @@ class _Subscription:
         self._connection: Any = None
 
     async def open(self) -> None:
-        try:
-            self._connection = await connect(self._database.target, self._database.limits)
-            with Deadline(self._connection, self._database.limits.command_seconds):
-                await self._connection.add_listener(self._channel, self._notified)
-        except Exception as error:
-            raise self._translated(error) from error
+        self._connection = await connect(self._database.target, self._database.limits)
+        await self._run(lambda: self._connection.add_listener(self._channel, self._notified))
 
     async def check(self) -> None:
-        with Deadline(self._connection, self._database.limits.command_seconds):
-            try:
-                await self._connection.execute("select 1")
-            except Exception as error:
-                raise self._translated(error) from error
+        await self._run(lambda: self._connection.execute("select 1"))
 
-    def _translated(self, error: BaseException) -> BaseException:
-        return translated(error, sent_commit=False, distributed=self._database.target.distributed)
+    async def _run(self, statement: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await cross(statement, self._database.limits.command_seconds, self._connection.terminate)
+        except Exception as error:
+            raise translated(error, sent_commit=False, distributed=self._database.target.distributed) from error
 
     def end(self) -> None:
         if self._connection is not None:

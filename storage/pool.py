@@ -6,8 +6,9 @@ transactions do.
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
@@ -16,7 +17,6 @@ import trio
 from actors.stores import PoolStatistics
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage import asyncio_border
-from storage.asyncio_border import Deadline
 from storage.detached_reads import DetachedReads, open_detached_reads
 from storage.error_translation import error_of, is_full_disk, translated
 from storage.target import Target
@@ -88,7 +88,7 @@ class Database:
         `work` is asyncio-flavoured and awaits nothing but the connection. Raises `Contended` (rolled back, run it again),
         `OutcomeUnknown` (the connection broke during the commit) or `StorageUnavailable` (nothing was written).
         """
-        return await self._cross(lambda: self._transaction(work, seconds or self.limits.command_seconds))
+        return await self._cross(partial(self._transaction, work), seconds or self.limits.command_seconds)
 
     async def commit(self, work: Work[T]) -> T:
         """Run `work(connection)`, which is one writing statement and so its own transaction. This takes one round trip
@@ -96,7 +96,7 @@ class Database:
 
         Raises as `transact` does. If the connection breaks, the result of the statement is lost with it.
         """
-        return await self._cross(lambda: self._statement(work, commits=True))
+        return await self._cross(partial(self._statement, work, commits=True), self.limits.command_seconds)
 
     async def read(self, work: Work[T], *, room: AbstractAsyncContextManager[object] | None = None) -> T:
         """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice.
@@ -107,7 +107,7 @@ class Database:
 
         async def run() -> T:
             async with room or nullcontext():
-                return await self._cross(lambda: self._statement(work))
+                return await self._cross(partial(self._statement, work), self.limits.command_seconds)
 
         return await self._reads.run(run)
 
@@ -153,11 +153,19 @@ class Database:
 
     # The Trio side.
 
-    async def _cross(self, run: Callable[[], Awaitable[T]]) -> T:
+    async def _cross(self, run: Callable[[Connection], Awaitable[T]], seconds: float) -> T:
+        """Run an asyncio-flavoured function on a connection. One that is still busy after `seconds` is terminated: as the
+        server's own time limit is shorter, the connection has probably lost its server."""
         await self._take_slot()
         try:
             self._counts.transactions += 1
-            return await asyncio_border.cross(run)
+            connection = await self._checked_out()
+
+            def overdue() -> None:
+                connection.terminate()
+                self._terminate_all()
+
+            return await asyncio_border.cross(partial(run, connection), seconds, overdue)
         except Contended:
             self._counts.contended += 1
             raise
@@ -173,42 +181,20 @@ class Database:
             self._slots.release()
 
     async def _take_slot(self) -> None:
+        await trio.lowlevel.checkpoint_if_cancelled()
         if self._slots.statistics().tasks_waiting >= self.limits.waiters:
             self._counts.refused += 1
             raise StorageUnavailable(f"the queue for a connection is full ({self.limits.waiters} waiting)")
+        with suppress(trio.WouldBlock):
+            self._slots.acquire_nowait()
+            return
         with trio.move_on_after(self.limits.wait_seconds):
             await self._slots.acquire()
             return
         self._counts.refused += 1
         raise StorageUnavailable(f"no connection became free within {self.limits.wait_seconds:g} s")
 
-    # The asyncio side.
-
-    async def _transaction(self, work: Work[T], seconds: float) -> T:
-        connection = await self._checked_out()
-        sent_commit = False
-        with Deadline(connection, seconds, self._terminate_all):
-            try:
-                await connection.execute("begin")
-                result = await work(connection)
-                sent_commit = True
-                await connection.execute("commit")
-            except BaseException as error:
-                raise self._failed(connection, error, sent_commit=sent_commit) from error
-        self._idle.append(connection)
-        return result
-
-    async def _statement(self, work: Work[T], *, commits: bool = False) -> T:
-        connection = await self._checked_out()
-        with Deadline(connection, self.limits.command_seconds, self._terminate_all):
-            try:
-                result = await work(connection)
-            except BaseException as error:
-                raise self._failed(connection, error, sent_commit=commits) from error
-        self._idle.append(connection)
-        return result
-
-    async def _checked_out(self) -> Any:
+    async def _checked_out(self) -> Connection:
         while self._idle:
             connection = self._idle.pop()
             if not connection.is_closed():
@@ -217,6 +203,28 @@ class Database:
         connection = await connect(self.target, self.limits)
         self._counts.open += 1
         return connection
+
+    # The asyncio side.
+
+    async def _transaction(self, work: Work[T], connection: Connection) -> T:
+        sent_commit = False
+        try:
+            await connection.execute("begin")
+            result = await work(connection)
+            sent_commit = True
+            await connection.execute("commit")
+        except BaseException as error:
+            raise self._failed(connection, error, sent_commit=sent_commit) from error
+        self._idle.append(connection)
+        return result
+
+    async def _statement(self, work: Work[T], connection: Connection, *, commits: bool = False) -> T:
+        try:
+            result = await work(connection)
+        except BaseException as error:
+            raise self._failed(connection, error, sent_commit=commits) from error
+        self._idle.append(connection)
+        return result
 
     def _failed(self, connection: Any, error: BaseException, *, sent_commit: bool) -> BaseException:
         """Discard the connection and return the error to raise."""
@@ -249,7 +257,7 @@ class Store:
 
 
 async def connect(target: Target, limits: PoolLimits) -> Any:
-    """Open a connection (asyncio side) with this service's time limits. Raises `StorageUnavailable` on any failure."""
+    """Open a connection with this service's time limits, even when cancelled. Raises `StorageUnavailable` on any failure."""
     settings = {
         "application_name": target.application,
         "timezone": "UTC",

@@ -1,18 +1,18 @@
 """The oldest supported Postgres, set up like an operator's: over TCP with a password and an ordinary role."""
 
-import asyncio
 import shutil
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 import pytest
 import trio
+from asyncpg import ConnectionDoesNotExistError
 
+from storage.asyncio_border import cross, open_loop
 from storage.children import run, server_account
 from storage.directories import make_directory
-from storage.pool import PoolLimits, connect
+from storage.pool import Connection, PoolLimits, connect
 from storage.target import Target
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, complaint, serving
@@ -82,20 +82,27 @@ def test_a_client_that_vanishes_while_it_is_sent_a_result_keeps_its_locks_no_lon
     hasty = PoolLimits(lock_seconds=0.5, statement_seconds=1.0, command_seconds=60.0)
     patient = PoolLimits(lock_seconds=20.0, statement_seconds=30.0, command_seconds=60.0)
 
-    async def vanish() -> None:
-        vanished, other = await connect(Target(url=url), hasty), await connect(Target(url=url), patient)
-        try:
-            await other.execute("create table locked ()")
-            await vanished.execute("begin; lock table locked in exclusive mode")
-            # A client that reads nothing is to the server as one that is gone: its window stays closed.
-            vanished._transport.pause_reading()
-            unread = asyncio.create_task(vanished.execute("select repeat('x', 100000000)"))
-            await other.execute("begin; lock table locked in exclusive mode")
-            unread.cancel()
-            with suppress(asyncio.CancelledError):
-                await unread
-        finally:
-            vanished.terminate()
-            other.terminate()
+    async def execute(connection: Connection, statement: str) -> None:
+        await cross(lambda: connection.execute(statement), 60.0, connection.terminate)
 
-    asyncio.run(vanish())
+    async def run_unread(connection: Connection) -> None:
+        with pytest.raises(ConnectionDoesNotExistError):
+            await execute(connection, "select repeat('x', 100000000)")
+
+    async def vanish() -> None:
+        async with open_loop():
+            vanished, other = await connect(Target(url=url), hasty), await connect(Target(url=url), patient)
+            try:
+                await execute(other, "create table locked ()")
+                await execute(vanished, "begin; lock table locked in exclusive mode")
+                # A client that reads nothing is to the server as one that is gone: its window stays closed.
+                vanished._transport.pause_reading()
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(run_unread, vanished)
+                    await execute(other, "begin; lock table locked in exclusive mode")
+                    vanished.terminate()
+            finally:
+                vanished.terminate()
+                other.terminate()
+
+    trio.run(vanish)

@@ -62,6 +62,15 @@ async def test_a_transaction_is_committed_whole(database: Database) -> None:
     assert await notes(database) == 1
 
 
+async def test_a_cancelled_caller_starts_no_transaction(database: Database) -> None:
+    before = database.statistics().transactions
+    with trio.CancelScope() as scope:
+        scope.cancel()
+        await database.transact(lambda connection: connection.execute("select 1"))
+    assert scope.cancelled_caught
+    assert database.statistics().transactions == before
+
+
 async def test_an_error_in_the_middle_leaves_nothing(database: Database) -> None:
     async def broken(connection: Connection) -> None:
         await note(connection)

@@ -1,0 +1,152 @@
+"""The crossing from Trio to asyncio: a Trio task takes the steps of an asyncio-flavoured function."""
+
+import asyncio
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from storage.asyncio_border import cross, open_loop
+
+
+def never() -> None:
+    raise AssertionError("nothing was overdue")
+
+
+class Futures:
+    """An asyncio-flavoured function that waits for one future after the other and returns their results."""
+
+    def __init__(self, loop: Any, count: int) -> None:
+        self.all = [loop.create_future() for _ in range(count)]
+
+    async def run(self) -> list[Any]:
+        return [await each for each in self.all]
+
+    async def answer(self, *answers: object) -> None:
+        """Set a result, or an error, each second."""
+        for future, answer in zip(self.all, answers, strict=False):
+            await trio.sleep(1)
+            if isinstance(answer, Exception):
+                future.set_exception(answer)
+            else:
+                future.set_result(answer)
+
+
+async def test_a_function_runs_through_all_that_it_waits_for(autojump_clock: MockClock) -> None:
+    async with open_loop() as loop, trio.open_nursery() as nursery:
+        futures = Futures(loop, 3)
+        nursery.start_soon(futures.answer, "a", "b", "c")
+        assert await cross(futures.run, 10, never) == ["a", "b", "c"]
+        assert trio.current_time() == 3
+
+
+async def test_a_future_that_is_there_already_is_not_waited_for() -> None:
+    async with open_loop() as loop:
+        futures = Futures(loop, 1)
+        futures.all[0].set_result("a")
+        assert await cross(futures.run, 10, never) == ["a"]
+
+
+async def test_an_error_comes_out_of_the_crossing(autojump_clock: MockClock) -> None:
+    async with open_loop() as loop, trio.open_nursery() as nursery:
+        futures = Futures(loop, 2)
+        nursery.start_soon(futures.answer, "a", ConnectionError("gone"))
+        with pytest.raises(ConnectionError, match="gone"):
+            await cross(futures.run, 10, never)
+
+
+async def test_other_tasks_run_while_a_function_only_yields() -> None:
+    other = trio.Event()
+
+    async def set_it() -> None:
+        await trio.lowlevel.checkpoint()
+        other.set()
+
+    async def yields() -> bool:
+        for _ in range(100):
+            await asyncio.sleep(0)
+        return other.is_set()
+
+    async with open_loop(), trio.open_nursery() as nursery:
+        nursery.start_soon(set_it)
+        assert await cross(yields, 10, never)
+
+
+async def test_two_functions_may_wait_for_one_future(autojump_clock: MockClock) -> None:
+    answers: list[Any] = []
+    async with open_loop() as loop, trio.open_nursery() as nursery:
+        futures = Futures(loop, 1)
+
+        async def one_more() -> None:
+            answers.append(await cross(futures.run, 10, never))
+
+        nursery.start_soon(one_more)
+        nursery.start_soon(one_more)
+        nursery.start_soon(futures.answer, "a")
+    assert answers == [["a"], ["a"]]
+
+
+async def test_a_function_that_waits_for_something_else_is_ended_with_its_clean_up() -> None:
+    ended = []
+
+    async def waits_for_trio() -> None:
+        try:
+            await trio.sleep(1)
+        finally:
+            ended.append(True)
+
+    async with open_loop():
+        with pytest.raises(AttributeError):
+            await cross(waits_for_trio, 10, never)
+        assert ended == [True]
+
+
+async def test_an_error_at_the_deadline_is_logged_and_the_function_goes_on(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with open_loop() as loop, trio.open_nursery() as nursery:
+        futures = Futures(loop, 2)
+        nursery.start_soon(futures.answer, "a", "b")
+        assert await cross(futures.run, 1.5, never) == ["a", "b"]
+    assert "could not be ended" in caplog.text
+
+
+async def test_what_takes_too_long_is_let_fail_and_its_error_comes_out(autojump_clock: MockClock) -> None:
+    called: list[float] = []
+    async with open_loop() as loop:
+        futures = Futures(loop, 1)
+
+        def overdue() -> None:
+            called.append(trio.current_time())
+            futures.all[0].set_exception(ConnectionError("terminated"))
+
+        with pytest.raises(ConnectionError, match="terminated"):
+            await cross(futures.run, 5, overdue)
+    assert called == [5]
+
+
+async def test_each_further_wait_of_what_is_overdue_is_let_fail_at_once(autojump_clock: MockClock) -> None:
+    called: list[float] = []
+    async with open_loop() as loop:
+        futures = Futures(loop, 3)
+
+        def overdue() -> None:
+            futures.all[len(called)].set_result(len(called))
+            called.append(trio.current_time())
+
+        assert await cross(futures.run, 5, overdue) == [0, 1, 2]
+    assert called == [5, 5, 5]
+
+
+async def test_a_cancelled_caller_waits_for_the_end(autojump_clock: MockClock) -> None:
+    answers: list[Any] = []
+    async with open_loop() as loop, trio.open_nursery() as nursery:
+        futures = Futures(loop, 2)
+        nursery.start_soon(futures.answer, "a", "b")
+        with trio.move_on_after(0.5) as scope:
+            answers.append(await cross(futures.run, 10, never))
+            await trio.lowlevel.checkpoint()
+        assert scope.cancelled_caught
+        assert trio.current_time() == 2
+    assert answers == [["a", "b"]]
