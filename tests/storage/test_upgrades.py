@@ -98,3 +98,10 @@ async def test_bookings_that_share_a_payment_do_not_stop_an_upgrade(postgres_ser
         with pytest.raises(Contended, match="bookings_payment"):
             await database.transact(methodcaller("execute", COPY, "bok_copy_3", "pay_shared", 4))
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
+
+
+async def test_the_functions_that_record_events_are_not_planned_for_each_call(database: Database) -> None:
+    rows = await database.fetch(
+        "select proname, proconfig from pg_proc where proname in ('record_events', 'record_new_events')"
+    )
+    assert [row["proconfig"] for row in rows] == [["plan_cache_mode=force_generic_plan"]] * 2
