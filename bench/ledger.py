@@ -11,7 +11,8 @@ import asyncpg
 
 T = TypeVar("T")
 
-SETTLED_SECONDS = 0.3
+SETTLED_SECONDS = 0.8
+"""Counts that stay the same for so long are final: a slow program may pause before it commits its last requests."""
 STATISTICS_SECONDS = 11.0
 """Idle Postgres backends report their commits within 10 s."""
 WEEK_MS = 7 * 86_400_000
