@@ -10,9 +10,8 @@ from contextvars import ContextVar
 from copy import copy
 from dataclasses import dataclass, field
 from math import inf
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-import outcome
 import trio
 
 from actors.values import Overloaded, Stopped
@@ -30,59 +29,68 @@ answer_due: ContextVar[float] = ContextVar("answer_due", default=inf)
 """The deadline of that request's answer, on Trio's clock. Calls made for it time out by then."""
 
 
+READ = object()
+"""In place of a value that was read."""
+
+
 class Reply(Generic[R]):
     """A slot that is filled once and read by at most one task. Filling it never blocks and never raises, even if the
     reader has left or the slot is already full."""
 
-    __slots__ = ("_outcome", "_reader", "left")
+    __slots__ = ("_error", "_reader", "_value", "given", "left")
+
+    # Set when it is filled.
+    _value: Any
+    _error: BaseException | None
 
     def __init__(self) -> None:
+        self.given = False
+        """Whether there is an answer or an error."""
         self.left = False
         """Whether the reader was cancelled while it waited."""
-        self._outcome: outcome.Outcome[R] | None = None
         self._reader: trio.lowlevel.Task | None = None
 
     def answer(self, value: R) -> None:
-        self._fill(outcome.Value(value))
+        self._fill(value, None)
 
     def fail(self, error: BaseException) -> None:
-        self._fill(outcome.Error(error))
+        self._fill(None, error)
 
-    def _fill(self, result: outcome.Outcome[R]) -> None:
-        if self._outcome is not None:
+    def _fill(self, value: object, error: BaseException | None) -> None:
+        if self.given:
             return
-        self._outcome = result
+        self.given = True
+        self._value, self._error = value, error
         if self._reader is not None:
             trio.lowlevel.reschedule(self._reader)
             self._reader = None
 
     async def wait(self) -> R:
         """The answer. Raises the error that the actor gave instead of one."""
-        if self._outcome is None:
-            await self._park()
-        else:
+        if self.given:
             await trio.lowlevel.checkpoint()
-        assert self._outcome is not None
-        return self._outcome.unwrap()
+        else:
+            assert self._reader is None, "a reply has one reader"
+            self._reader = trio.lowlevel.current_task()
+            await trio.lowlevel.wait_task_rescheduled(self._leave)
+        value, error = self._value, self._error
+        assert value is not READ, "a reply is read once"
+        self._value, self._error = READ, None
+        if error is not None:
+            try:
+                raise error
+            finally:
+                # The error's traceback refers to this frame, which would refer to the error.
+                del error
+        return value  # type: ignore[no-any-return]
 
-    async def _park(self) -> None:
-        assert self._reader is None, "a reply has one reader"
-        self._reader = trio.lowlevel.current_task()
-
-        def leave(_: object) -> trio.lowlevel.Abort:
-            self._reader = None
-            self.left = True
-            return trio.lowlevel.Abort.SUCCEEDED
-
-        await trio.lowlevel.wait_task_rescheduled(leave)
-
-    @property
-    def given(self) -> bool:
-        """Whether there is an answer or an error."""
-        return self._outcome is not None
+    def _leave(self, _: object) -> trio.lowlevel.Abort:
+        self._reader = None
+        self.left = True
+        return trio.lowlevel.Abort.SUCCEEDED
 
     def __repr__(self) -> str:
-        state = "empty" if self._outcome is None else repr(self._outcome)
+        state = repr(self._error or self._value) if self.given else "empty"
         return f"<Reply {state}>"
 
 
@@ -118,8 +126,9 @@ class Mailbox(Generic[M, R]):
         self.weight = 0
         self._waiting: deque[Envelope[M, R]] = deque()
         self._arrival = trio.lowlevel.ParkingLot()
-        # The `least` of the taker that parked last. Once this much is queued, a taker calls `least` again.
-        self._wanted: float = 1
+        # The `least` of the taker that parked last. Once this much is queued, a taker is woken to call `least` again. Until
+        # it has run, there is nobody to wake.
+        self._wanted = NO_MORE
 
     def post(self, envelope: Envelope[M, R]) -> None:
         """Add an envelope. Raises `Overloaded` (full) or `Stopped` (closed) at once."""
@@ -132,6 +141,7 @@ class Mailbox(Generic[M, R]):
         self.weight += envelope.weight
         self.peak = max(self.peak, self.weight)
         if self._holds(self._wanted):
+            self._wanted = NO_MORE
             self._arrival.unpark()
 
     async def take(self, limit: int, least: Callable[[], float] = lambda: 1) -> list[Envelope[M, R]]:

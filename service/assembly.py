@@ -223,7 +223,7 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
             node=ports.node.id,
             limits=limits.events,
             section=section,
-            remember=max(1, limits.event_keys_remembered // sections.count),
+            remember=max(2, limits.event_keys_remembered // sections.count),
         )
         for section in range(sections.count)
     ]

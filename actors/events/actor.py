@@ -1,7 +1,6 @@
 """The event deduper: records and counts events, one transaction per batch, and answers after the commit."""
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 import trio
@@ -13,44 +12,32 @@ from actors.events.state import EventRules, VisitorHasher, bucket_of, rows_of
 from actors.events.store import EventStore
 from actors.values import BatchId
 
-SETS = 256
-"""A key is in the set that its last byte selects. Keys are hashes, so the sets fill evenly."""
-
 
 class RecentKeys:
-    """A bounded memory of keys that are known to be committed. The oldest is forgotten first. Uses many small sets: a
-    set with changing keys copies itself from time to time, and copies of 100,000 keys fragment memory by megabytes."""
+    """A bounded memory of keys that are known to be committed: the latest ones, at least half of `capacity`. Keeps two sets
+    and drops the older one when the newer one is full, so that adding and finding many keys is one call each."""
 
     def __init__(self, capacity: int) -> None:
-        assert capacity > 0
+        assert capacity > 1
         self.capacity = capacity
-        self._sets: list[set[bytes]] = [set() for _ in range(SETS)]
-        # Not the order of a dict: finding its first key gets slower while the first ones are deleted.
-        self._ages: deque[bytes] = deque()
+        self._half = capacity // 2
+        self._newer: set[bytes] = set()
+        self._older: set[bytes] = set()
 
-    def add(self, *keys: bytes) -> None:
-        """Remember keys, which must be distinct."""
-        sets, ages = self._sets, self._ages
-        new = [key for key in keys if key not in sets[key[-1]]][-self.capacity :]
-        for _ in range(len(ages) + len(new) - self.capacity):
-            oldest = ages.popleft()
-            sets[oldest[-1]].remove(oldest)
-        for key in new:
-            sets[key[-1]].add(key)
-        ages.extend(new)
+    def add(self, keys: Sequence[bytes]) -> None:
+        """Remember keys, which are distinct and mostly not known."""
+        if len(self._newer) + len(keys) > self._half:
+            self._older, self._newer = self._newer, set()
+        self._newer.update(keys[-self._half :])
 
-    def knows_none(self, keys: Iterable[bytes]) -> bool:
-        sets = self._sets
-        for key in keys:  # noqa: SIM110 - a generator would cost more than all of its look-ups
-            if key in sets[key[-1]]:
-                return False
-        return True
+    def knows_none(self, keys: Sequence[bytes]) -> bool:
+        return self._newer.isdisjoint(keys) and self._older.isdisjoint(keys)
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._sets[key[-1]]
+        return key in self._newer or key in self._older
 
     def __len__(self) -> int:
-        return len(self._ages)
+        return len(self._newer) + len(self._older)
 
     def __repr__(self) -> str:
         return f"<RecentKeys {len(self)}/{self.capacity}>"
@@ -116,10 +103,12 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch))
         added = set(await self._store.record(batch_id, bucket.day, rows))
-        answers = [_firsts(keys, added) for keys in batch]
         # Only now: a key that another lane has not committed yet is no duplicate.
-        self.seen.add(*[row.key for row in rows])
-        return answers
+        self.seen.add([row.key for row in rows])
+        if len(added) == sum(map(len, batch)):
+            # Nearly always, all events are new and different.
+            return [[True] * len(keys) for keys in batch]
+        return [_firsts(keys, added) for keys in batch]
 
     def _bucket_of(self, batch_id: BatchId) -> Bucket:
         """One bucket for the whole batch and its retries: events received before midnight and committed after it count

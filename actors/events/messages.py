@@ -32,7 +32,7 @@ class Bucket(NamedTuple):
     hour: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """Record these events. `keys` are their hashes in `bucket`: see `VisitorHasher`."""
 

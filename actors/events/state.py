@@ -5,6 +5,7 @@ Source of the rules: ADR 0033.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from hashlib import blake2b
 
 from actors.events.messages import Bucket, Event, Kind, Row
@@ -34,8 +35,13 @@ class EventRules:
 
 def bucket_of(now_ms: int, hours: int) -> Bucket:
     """The bucket of `hours` width that contains the moment, named by its first hour."""
-    hour = now_ms % DAY_MS // HOUR_MS
-    return Bucket(day_of(now_ms), hour - hour % hours)
+    return _bucket_of(now_ms // HOUR_MS, hours)
+
+
+@lru_cache(4)
+def _bucket_of(hours_since_epoch: int, hours: int) -> Bucket:
+    day, hour = divmod(hours_since_epoch, 24)
+    return Bucket(day, hour - hour % hours)
 
 
 class VisitorHasher:
@@ -53,20 +59,30 @@ class VisitorHasher:
 
     def key(self, bucket: Bucket, event: Event) -> bytes:
         """The key that the event counts under in the bucket."""
-        booking_id, kind, visitor = event
-        begun = self._days.get(bucket.day, {}).get((bucket.hour, kind, booking_id))
-        hashed = (begun or self._begin(bucket, booking_id, kind)).copy()
-        hashed.update(visitor.encode())
-        return hashed.digest()
+        return self.keys(bucket, (event,))[0]
 
     def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
         """The key of each event in the bucket, in order."""
-        return [self.key(bucket, event) for event in events]
+        day, hour = bucket
+        begun = self._days.get(day)
+        if begun is None:
+            begun = self._begin_day(day)
+        keys = []
+        for booking_id, kind, visitor in events:
+            prefix = begun.get((hour, kind, booking_id)) or self._begin(bucket, booking_id, kind)
+            hashed = prefix.copy()
+            hashed.update(visitor.encode())
+            keys.append(hashed.digest())
+        return keys
+
+    def _begin_day(self, day: int) -> dict[tuple[int, str, str], blake2b]:
+        if len(self._days) > 1:
+            del self._days[min(self._days)]
+        self._days[day] = {}
+        return self._days[day]
 
     def _begin(self, bucket: Bucket, booking_id: str, kind: Kind) -> blake2b:
-        if bucket.day not in self._days and len(self._days) > 1:
-            del self._days[min(self._days)]
-        begun = self._days.setdefault(bucket.day, {})
+        begun = self._days[bucket.day]
         if len(begun) >= REMEMBERED_PREFIXES:
             begun.clear()
         day_key = blake2b(b"day %d" % bucket.day, key=self._secret, digest_size=32).digest()
@@ -80,10 +96,14 @@ class VisitorHasher:
         return f"<VisitorHasher of the days {sorted(self._days)}>"
 
 
+_row = partial(tuple.__new__, Row)
+"""`Row._make` without its check of the length, which costs as much as the rest."""
+
+
 def rows_of(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
     """One row per key, sorted like the primary key: unsorted batches of several nodes would deadlock."""
     rows = {key: (booking_id, key, kind) for (booking_id, kind, _), key in zip(events, keys, strict=True)}
-    return list(map(Row._make, sorted(rows.values())))
+    return list(map(_row, sorted(rows.values())))
 
 
 def days_to_keep(now_ms: int, rules: EventRules) -> range:

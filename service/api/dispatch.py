@@ -24,6 +24,8 @@ from service.api.validation import FORM, form_as_json, parse_body, parse_query, 
 
 log = logging.getLogger(__name__)
 
+TOO_MANY_REQUESTS = HTTPStatus.TOO_MANY_REQUESTS.value  # members are slow to look up
+
 
 async def dispatch(services: Services, operation: Operation, request: Request, viewer: Caller | None = None) -> Answer:
     """Handle one request within `http.answer_seconds`. Raises nothing but cancellation.
@@ -31,7 +33,6 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
     `viewer` is the caller of a page. The page has authenticated it, and has its own limit per address, deadline and log line.
     """
     if viewer is None:
-        note(operation=operation.name)
         start_deadline(answer_seconds(services.config, operation))
     elif pays(services.config, operation):
         extend_deadline(services.config.billing.timeout_seconds)
@@ -43,7 +44,7 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
         outcome = failure(operation.name, error)
     answer_of = refusal if viewer is None else rendered
     answer = answer_of(outcome, operation.family) if isinstance(outcome, Refused) else outcome
-    if answer.status >= 500 or answer.status == HTTPStatus.TOO_MANY_REQUESTS:
+    if answer.status >= 500 or answer.status == TOO_MANY_REQUESTS:
         await pipeline.refund()
     answer.headers += pipeline.headers()
     return answer
@@ -109,6 +110,8 @@ class RequestPipeline:
         if self._viewer is not None:
             return self._session_caller(self._viewer)
         authorization = request.headers.get("authorization")
+        if authorization is None and operation.access in (Access.OPTIONAL, Access.PUBLIC):
+            return Caller(request.client)
         if operation.access is Access.SESSION or (operation.access is Access.REQUIRED and authorization is None):
             # Other operations ignore the cookie.
             person = await signed_in(
@@ -226,8 +229,10 @@ class RequestPipeline:
     def _json_body(self) -> bytes | Refused:
         """The body as JSON, converted from a form if the operation accepts forms."""
         request = self._request
+        if not self._operation.form:
+            return request.body
         content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return form_as_json(request.body) if self._operation.form and content_type == FORM else request.body
+        return form_as_json(request.body) if content_type == FORM else request.body
 
 
 def _cross_origin() -> Refused:

@@ -11,7 +11,7 @@ from actors.values import Tenant, Tier
 from service.api.messages import Headers
 from service.api.policy import Budget
 from service.config.model import Config
-from service.http.addresses import Network, is_in, limited_as, network_of
+from service.http.addresses import Networks, limited_as, network_of
 
 
 def rate_limit_headers(allowance: Allowance, tenant: Tenant | None, caps: Mapping[Tier, Caps]) -> Headers:
@@ -63,7 +63,7 @@ class Budgets:
     _minted: SharedTotal = field(init=False)
     _mailed: SharedTotal = field(init=False)
     _devices: SharedTotal = field(init=False)
-    _exempt: tuple[Network, ...] = field(init=False)
+    _exempt: Networks = field(init=False)
     _unlimited: Allowance = field(init=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class Budgets:
         totals = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(3))
         self._minted, self._mailed, self._devices = totals
         limit = self.config.events.per_minute
-        self._exempt = tuple(self.config.events.exempt_networks)
+        self._exempt = Networks(self.config.events.exempt_networks)
         self._unlimited = Allowance(True, limit, limit, 60)
 
     def read(self, address: str) -> Allowance:
@@ -120,7 +120,7 @@ class Budgets:
 
     def events(self, address: str, count: int) -> Allowance:
         """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""
-        if is_in(address, self._exempt):
+        if address in self._exempt:
             return self._unlimited
         return self._events.hit(limited_as(address), self.config.events.per_minute, self.clock.now_ms(), count)
 
@@ -135,7 +135,7 @@ class Budgets:
 
     def caps_events(self, address: str) -> bool:
         """Whether `take_events` limits this address."""
-        return self.config.events.per_booking_per_hour > 0 and not is_in(address, self._exempt)
+        return self.config.events.per_booking_per_hour > 0 and address not in self._exempt
 
     def take_events(self, address: str, booking_id: str, count: int = 1) -> int:
         """Count up to `count` events about one booking that are to be recorded. Returns how many may be."""

@@ -185,7 +185,7 @@ class Events(Section):
     # One transaction must have room for all events of a request.
     batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
     answer_seconds: Seconds
-    remember: Annotated[int, Field(ge=1, le=10_000_000)]
+    remember: Annotated[int, Field(ge=1, le=1_000_000)]
     shards: Annotated[int, Field(ge=1, le=64)]
 
     @model_validator(mode="after")

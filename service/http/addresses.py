@@ -1,7 +1,7 @@
 """Client addresses: behind trusted proxies, grouped for limits, and matched against networks. Pure."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -13,13 +13,13 @@ ADDRESSES = 10_000
 LONGEST_ADDRESS = 64
 
 
-def client_address(peer: str, forwarded_for: str | None, trusted: Sequence[Network]) -> str:
+def client_address(peer: str, forwarded_for: str | None, trusted: "Networks") -> str:
     """The peer or, if that is a trusted proxy, the rightmost address in X-Forwarded-For that is not one."""
     if not trusted:
         return peer
     address = peer
     for hop in reversed((forwarded_for or "").split(",")):
-        if not is_in(address, trusted):
+        if address not in trusted:
             break
         hop = _without_port(hop.strip())
         if not hop:
@@ -62,15 +62,27 @@ def _network_of(address: str) -> str:
     return str(ipaddress.ip_network((int(parsed), length), strict=False))
 
 
-def is_in(address: str, networks: Sequence[Network]) -> bool:
-    """Whether `address` is valid and in one of the networks. IPv4 addresses may be written as IPv6 (dual-stack sockets)."""
-    return bool(networks) and _is_in(address[:LONGEST_ADDRESS], tuple(networks))
+class Networks:
+    """A set of networks. Its answers are cached by address, because hashing networks costs more than all other limits."""
 
+    def __init__(self, networks: Iterable[Network] = ()) -> None:
+        self._networks = tuple(networks)
+        self._holds = lru_cache(ADDRESSES)(self._match)
 
-@lru_cache(ADDRESSES)
-def _is_in(address: str, networks: tuple[Network, ...]) -> bool:
-    parsed = _parsed(address)
-    return parsed is not None and any(parsed in network for network in networks)
+    def __bool__(self) -> bool:
+        return bool(self._networks)
+
+    def __contains__(self, address: str) -> bool:
+        """Whether `address` is valid and in one of the networks. It may be an IPv4 address written as IPv6, as dual-stack
+        sockets do."""
+        return bool(self._networks) and self._holds(address[:LONGEST_ADDRESS])
+
+    def _match(self, address: str) -> bool:
+        parsed = _parsed(address)
+        return parsed is not None and any(parsed in network for network in self._networks)
+
+    def __repr__(self) -> str:
+        return f"<Networks {', '.join(map(str, self._networks))}>"
 
 
 @lru_cache(ADDRESSES)

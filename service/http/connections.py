@@ -8,7 +8,7 @@ from math import inf
 
 import trio
 
-from service.http.addresses import is_in, limited_as
+from service.http.addresses import Networks, limited_as
 from service.http.limits import ServingLimits
 from service.http.transports import SocketTransport, Transport, expire_overdue
 
@@ -23,6 +23,7 @@ class Connections:
 
     def __init__(self, limits: ServingLimits) -> None:
         self._limits = limits
+        self._exempt = Networks(limits.exempt_networks)
         self._open: set[Transport] = set()
         self._by_address: Counter[str] = Counter()
         self._rejected = 0
@@ -36,7 +37,7 @@ class Connections:
             return False
         if self._by_address[limited_as(address)] < self._limits.connections_per_address:
             return True
-        return is_in(address, self._limits.exempt_networks)
+        return address in self._exempt
 
     @contextmanager
     def holding(self, transport: Transport) -> Iterator[None]:

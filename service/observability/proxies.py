@@ -7,7 +7,7 @@ import logging
 from collections.abc import Mapping, Sequence
 
 from actors.clock import MINUTE_MS, Clock
-from service.http.addresses import Network, client_address, is_in
+from service.http.addresses import Network, Networks, client_address
 
 HEADERS = ("x-forwarded-for", "forwarded", "x-forwarded-proto")
 """Headers that proxies add."""
@@ -20,14 +20,14 @@ class Proxies:
 
     def __init__(self, trusted: Sequence[Network], clock: Clock) -> None:
         self.ignored = 0
-        self._trusted = trusted
+        self._trusted = Networks(trusted)
         self._clock = clock
         self._quiet_until_ms = 0
 
     def client_of(self, peer: str, headers: Mapping[str, str]) -> str:
         """The address of the client. `headers` have lower-case names."""
         for name in HEADERS:
-            if name in headers and not is_in(peer, self._trusted):
+            if name in headers and peer not in self._trusted:
                 self._ignore(peer, name)
                 break
         return client_address(peer, headers.get("x-forwarded-for"), self._trusted)
@@ -47,4 +47,4 @@ class Proxies:
         )
 
     def __repr__(self) -> str:
-        return f"<Proxies: {len(self._trusted)} trusted networks, {self.ignored} requests of others>"
+        return f"<Proxies: {self._trusted!r} trusted, {self.ignored} requests of others>"

@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from http import HTTPStatus
 
 import trio
 
@@ -19,7 +18,8 @@ from service.api.dispatch import dispatch
 from service.api.errors import not_valid, too_large
 from service.api.messages import Answer, note
 from service.api.operation import Operation
-from service.http.asgi import BOUNDED, App, Message, Receive, Scope, Send
+from service.http.asgi import BOUNDED, App, Receive, Scope, Send
+from service.http.exchange import BODILESS
 from service.web.requests import headers_of, request_of
 
 _PLAIN = re.compile(r"[0-9A-Za-z_-]+")
@@ -101,7 +101,9 @@ class FastPath:
         if route.reads:
             if _declared(headers) > route.most_bytes:
                 return refusal_of(operation, too_large())
-            read = await self._body(scope, receive, route.most_bytes)
+            # The server limits each wait for a body; a second limit here would cost as much as reading it.
+            bounded = BOUNDED in scope.get("extensions", ())
+            read = await (_read if bounded else self._read_in_time)(receive, route.most_bytes)
             if read is None:
                 return None
             if isinstance(read, Refused):
@@ -110,11 +112,8 @@ class FastPath:
         request = request_of(scope, headers, path_values, body, self._services.proxies)
         return await dispatch(self._services, operation, request)
 
-    async def _body(self, scope: Scope, receive: Receive, most_bytes: int) -> bytes | Refused | None:
-        """The body, a refusal if it is too large or too slow, or None if the client disconnected."""
-        if BOUNDED in scope.get("extensions", ()):
-            # The server limits each wait for a body; a second limit here would cost as much as reading it.
-            return await _read(receive, most_bytes)
+    async def _read_in_time(self, receive: Receive, most_bytes: int) -> bytes | Refused | None:
+        """`_read`, or a refusal if it takes too long."""
         with trio.move_on_after(self._services.config.http.request_seconds):
             return await _read(receive, most_bytes)
         return not_valid()
@@ -129,6 +128,7 @@ def _declared(headers: Mapping[str, str]) -> int:
 
 
 async def _read(receive: Receive, most_bytes: int) -> bytes | Refused | None:
+    """The body, a refusal if it is too large, or None if the client disconnected."""
     parts: list[bytes] = []
     size = 0
     while True:
@@ -146,12 +146,11 @@ async def _read(receive: Receive, most_bytes: int) -> bytes | Refused | None:
 
 async def _send(answer: Answer, send: Send) -> None:
     headers: list[tuple[bytes, bytes]] = []
-    if answer.status not in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
-        headers.append((b"content-type", answer.content_type.encode()))
+    if answer.status not in BODILESS:
+        headers.append(_encoded(("content-type", answer.content_type)))
         headers.append((b"content-length", b"%d" % len(answer.body)))
     headers += map(_encoded, answer.headers)
-    start: Message = {"type": "http.response.start", "status": answer.status, "headers": headers}
-    await send(start)
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})
 
 

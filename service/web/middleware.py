@@ -2,9 +2,10 @@
 
 import logging
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from http import HTTPStatus
+from operator import itemgetter
 from urllib.parse import quote
 
 import trio
@@ -14,7 +15,7 @@ from actors.mailbox import request_id
 from service.api.messages import RequestTrace, trace
 from service.config.deployment import is_public
 from service.config.process import Server
-from service.http.addresses import Network, is_in
+from service.http.addresses import Networks
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
@@ -29,6 +30,11 @@ PATH_CHARACTERS = 200
 _PLAIN = "/:@!$&'()*+,;=~"
 """Characters of paths that are not encoded, besides letters, digits and `_.-`."""
 
+FAILED, INTERNAL_ERROR = (
+    HTTPStatus.BAD_REQUEST.value,
+    HTTPStatus.INTERNAL_SERVER_ERROR.value,
+)  # members are slow to look up
+
 _REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 
 ID_BYTES = 12
@@ -42,6 +48,7 @@ SECURITY_HEADERS = (
 API_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'")
 COMMON = (*SECURITY_HEADERS, API_POLICY)
 _OURS = frozenset(name for name, _ in COMMON)
+_NAME = itemgetter(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +56,13 @@ class Hsts:
     """Tells browsers to use HTTPS only (RFC 6797), where people come by HTTPS: to our own listener, or to a trusted proxy."""
 
     seconds: int
-    trusted_proxies: Sequence[Network] = ()
+    trusted_proxies: Networks = field(default_factory=Networks)
 
     @classmethod
     def of(cls, server: Server) -> "Hsts":
         """Of a service whose base URL is https. On this machine, browsers would forbid HTTP to all ports."""
         wanted = server.base_url.startswith("https:") and is_public(server.base_url)
-        return cls(server.hsts_seconds if wanted else 0, server.trusted_proxies)
+        return cls(server.hsts_seconds if wanted else 0, Networks(server.trusted_proxies))
 
     @property
     def header(self) -> tuple[bytes, bytes]:
@@ -68,7 +75,7 @@ class Hsts:
         if scope["scheme"] == "https":
             return True
         peer = (scope.get("client") or ("", 0))[0]
-        return is_in(peer, self.trusted_proxies) and (b"x-forwarded-proto", b"https") in scope["headers"]
+        return peer in self.trusted_proxies and (b"x-forwarded-proto", b"https") in scope["headers"]
 
 
 NO_HSTS = Hsts(0)
@@ -127,13 +134,13 @@ class RequestMiddleware:
             await self._app(scope, receive, sending)
         except Exception:
             if status == LEFT:
-                status = HTTPStatus.INTERNAL_SERVER_ERROR.value  # the server sends this
+                status = INTERNAL_ERROR  # the server sends this
             raise
         finally:
             status = notes.status or status
             seconds = trio.current_time() - started
             self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
-            if status >= HTTPStatus.BAD_REQUEST:
+            if status >= FAILED:
                 self._refusals.refused(notes.operation or "other", notes.refusal or "-", status)
             self._log(scope, notes, status, seconds)
 
@@ -176,9 +183,9 @@ def _add_headers(message: Message, name: str) -> None:
     """Add the common headers, except those that the response sets itself. ASGI requires names in lower case."""
     headers = list(message.get("headers", ()))
     headers.append((b"x-request-id", name.encode()))
-    present = {key for key, _ in headers}
-    if present.isdisjoint(_OURS):
+    if _OURS.isdisjoint(map(_NAME, headers)):
         headers += COMMON
     else:
+        present = set(map(_NAME, headers))
         headers += [pair for pair in COMMON if pair[0] not in present]
     message["headers"] = headers

@@ -133,7 +133,7 @@ async def test_while_a_commit_is_under_way_nothing_is_known(autojump_clock: Mock
 
 async def test_the_memory_is_bounded_and_forgets_the_oldest(autojump_clock: MockClock) -> None:
     memory = a_memory()
-    events = deduper(memory, remember=3)
+    events = deduper(memory, remember=4)
     async with running([events]):
         for visitor in range(5):
             assert await events.record([seen(visitor)]) == [True]
@@ -146,14 +146,28 @@ async def test_the_memory_is_bounded_and_forgets_the_oldest(autojump_clock: Mock
     assert kept(memory) == {DAY: 5}
 
 
-def test_the_memory_of_keys_never_holds_more_than_its_capacity() -> None:
+@pytest.mark.parametrize("at_once", [1, 2, 3, 5, 7, 30])
+def test_the_memory_of_keys_holds_the_latest_ones_and_never_more_than_its_capacity(at_once: int) -> None:
+    memory, keys = RecentKeys(11), [b"%d" % number for number in range(1_000)]
+    for first in range(0, len(keys), at_once):
+        end = min(first + at_once, len(keys))
+        assert memory.knows_none(keys[first:end])
+        memory.add(keys[first:end])
+        assert len(memory) <= memory.capacity
+        latest = keys[max(0, end - 3) : end]
+        assert all(key in memory for key in latest)
+        assert not any(memory.knows_none([key]) for key in latest)
+    assert memory.knows_none(keys[:900])
+
+
+def test_keys_that_are_added_again_are_forgotten_later_than_those_that_came_with_them() -> None:
     memory = RecentKeys(10)
-    for number in range(1_000):
-        memory.add(b"%d" % (number % 700))
-        memory.add(b"%d" % (number % 700))
-        assert len(memory) == min(number + 1, 10)
-    assert [b"%d" % number in memory for number in (289, 290, 299, 300)] == [False, True, True, False]
-    assert repr(memory) == "<RecentKeys 10/10>"
+    for keys in ([b"a", b"b", b"c"], [b"d", b"e"], [b"a"], [b"f", b"g", b"h"]):
+        memory.add(keys)
+    assert repr(memory) == "<RecentKeys 9/10>"
+    memory.add([b"i", b"j"])
+    assert repr(memory) == "<RecentKeys 6/10>"
+    assert [each for each in b"abcdefghij" if bytes([each]) in memory] == list(b"afghij")
 
 
 # Unknown outcomes.
@@ -292,10 +306,11 @@ async def test_a_narrower_bucket_counts_again_within_the_day_and_adds_to_its_cou
 
 async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojump_clock: MockClock) -> None:
     memory, clock = a_memory(), HandClock(MIDNIGHT_MS)
-    events = deduper(memory, clock, remember=1)
+    events = deduper(memory, clock)
     async with running([events]):
         answers: list[bool] = []
         for step_ms in (-1, 1, -1, 1):
+            events.seen = RecentKeys(2)
             answers += await events.record([seen(1)])
             clock.at_ms += step_ms
     assert answers == [True, True, False, False]

@@ -1,6 +1,5 @@
 """The mailbox and the reply: order, bounds, and replies that never raise when they are filled."""
 
-import outcome
 import pytest
 import trio
 from trio.testing import MockClock, assert_checkpoints
@@ -91,7 +90,7 @@ async def test_a_reply_is_read_once() -> None:
     reply: Reply[str] = Reply()
     reply.answer("yes")
     await reply.wait()
-    with pytest.raises(outcome.AlreadyUsedError):
+    with pytest.raises(AssertionError, match="read once"):
         await reply.wait()
 
 
@@ -116,7 +115,7 @@ def test_a_reply_says_what_it_holds() -> None:
     reply: Reply[int] = Reply()
     assert repr(reply) == "<Reply empty>"
     reply.answer(3)
-    assert repr(reply) == "<Reply Value(3)>"
+    assert repr(reply) == "<Reply 3>"
 
 
 # The mailbox.

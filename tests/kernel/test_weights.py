@@ -86,6 +86,51 @@ async def test_what_is_taken_makes_room_for_its_weight() -> None:
         mailbox.post(Envelope(1, 1))
 
 
+async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there(autojump_clock: MockClock) -> None:
+    mailbox = filled(1)
+    batches: list[list[int]] = []
+
+    async def take() -> None:
+        batches.append([envelope.message for envelope in await mailbox.take(10, lambda: 2)])
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take)
+        await trio.sleep(1)
+        assert not batches
+        mailbox.post(Envelope(1, 1))
+    assert batches == [[1, 1]]
+
+
+async def test_a_message_without_weight_wakes_a_taker(autojump_clock: MockClock) -> None:
+    mailbox = filled()
+    batches: list[list[int]] = []
+
+    async def take() -> None:
+        batches.append(await taken(mailbox, 10))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take)
+        await trio.sleep(1)
+        mailbox.post(Envelope(0, 0))
+    assert batches == [[0]]
+
+
+async def test_each_of_several_takers_is_woken_by_a_message_of_its_own(autojump_clock: MockClock) -> None:
+    mailbox = filled()
+    batches: list[list[int]] = []
+
+    async def take() -> None:
+        batches.append(await taken(mailbox, 10))
+
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(take)
+        for number in range(1, 4):
+            await trio.sleep(1)
+            mailbox.post(Envelope(number, 1))
+    assert batches == [[1], [2], [3]]
+
+
 async def test_a_withdrawn_message_makes_room_once() -> None:
     mailbox = filled(2)
     heavy: Envelope[int, str] = Envelope(7, 7)

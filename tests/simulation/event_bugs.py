@@ -102,7 +102,7 @@ class _HastyMemory(EventDeduper):
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
-            self.seen.add(*dict.fromkeys(message.keys))
+            self.seen.add(list(dict.fromkeys(message.keys)))
         return await super().commit(batch_id, messages)
 
 
@@ -114,8 +114,7 @@ class _StubbornMemory(EventDeduper):
             return await super().commit(batch_id, messages)
         except StorageUnavailable:
             for message in messages:
-                for key in message.keys:
-                    self.seen.add(key)
+                self.seen.add(message.keys)
             raise
 
 
@@ -259,18 +258,18 @@ def _not_withdrawn(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
 
 
 class _KindlessHasher(VisitorHasher):
-    def key(self, bucket: Bucket, event: Event) -> bytes:
-        return super().key(bucket, event._replace(kind=Kind.IMPRESSION))
+    def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
+        return super().keys(bucket, [event._replace(kind=Kind.IMPRESSION) for event in events])
 
 
 class _SharedHasher(VisitorHasher):
-    def key(self, bucket: Bucket, event: Event) -> bytes:
-        return super().key(bucket, event._replace(booking_id=""))
+    def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
+        return super().keys(bucket, [event._replace(booking_id="") for event in events])
 
 
 class _EternalHasher(VisitorHasher):
-    def key(self, bucket: Bucket, event: Event) -> bytes:
-        return super().key(Bucket(0, 0), event)
+    def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
+        return super().keys(Bucket(0, 0), events)
 
 
 # Live placements.

@@ -45,7 +45,8 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
     outcome = _dropped(call.request.headers) or _inactive(window, services.clock.now_ms())
     if outcome is not None:
         return event_answer(services.events.count(outcome))
-    return event_answer(await _record(services, call.request.client, _event(body)))
+    [event] = _events([body])
+    return event_answer(await _record(services, call.request.client, event))
 
 
 async def _record(services: Services, address: str, event: Event) -> EventOutcome:
@@ -95,8 +96,8 @@ async def _outcomes(
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
     if not any(known.values()):
         # The common case: relays report live placements.
-        return await _record_all(services, call.request.client, [_event(each) for each in events])
-    live = [_event(each) for each in events if known[each.bookingId] is None]
+        return await _record_all(services, call.request.client, _events(events))
+    live = _events([each for each in events if known[each.bookingId] is None])
     recorded = iter(await _record_all(services, call.request.client, live) if live else ())
     outcomes = []
     for each in events:
@@ -158,8 +159,12 @@ def _inactive(window: Window, now_ms: int) -> EventOutcome | None:
     return None if window.holds(now_ms) else EventOutcome.INACTIVE
 
 
-def _event(body: EventBody | BatchEvent) -> Event:
-    return Event(body.bookingId, KINDS[body.kind], body.visitorId)
+_event = partial(tuple.__new__, Event)
+"""Makes an event of a tuple in half the time of `Event`, which matters for hundreds at once."""
+
+
+def _events(bodies: Sequence[EventBody | BatchEvent]) -> list[Event]:
+    return [_event((each.bookingId, KINDS[each.kind], each.visitorId)) for each in bodies]
 
 
 _reporting = partial(
