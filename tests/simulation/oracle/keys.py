@@ -267,10 +267,11 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
 
 
 def _a_session_ended(case: Case, email: str, seconds: float) -> bool:
-    """Whether a session of the account was ended by the end of the run, or had expired at this time by the fastest clock."""
+    """Whether a session of the account was ended by the end of the run, or may have expired at this time by the fastest
+    clock: before a use of it that prolonged it was written."""
     latest_ms = case.fastest_ms(seconds)
     return any(
-        each.revoked_ms is not None or each.expires_ms <= latest_ms
+        each.revoked_ms is not None or each.created_ms + (each.expires_ms - each.seen_ms) <= latest_ms
         for each in case.memory.sessions.values()
         if each.email == email
     )
