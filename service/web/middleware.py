@@ -30,10 +30,9 @@ PATH_CHARACTERS = 200
 _PLAIN = "/:@!$&'()*+,;=~"
 """Characters of paths that are not encoded, besides letters, digits and `_.-`."""
 
-FAILED, INTERNAL_ERROR = (
-    HTTPStatus.BAD_REQUEST.value,
-    HTTPStatus.INTERNAL_SERVER_ERROR.value,
-)  # members are slow to look up
+# Numbers, because members are slow to look up.
+FAILED = HTTPStatus.BAD_REQUEST.value
+INTERNAL_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR.value
 
 _REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 
