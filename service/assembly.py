@@ -255,6 +255,8 @@ def _metrics(services: Services, pool: Callable[[], PoolStatistics]) -> Metrics:
     metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
     metrics.observe_events(services.events.outcomes)
     metrics.observe_nodes(services.nodes)
+    services.nodes.observe_lag = metrics.lagged
+    metrics.observe_work(services.mail, services.sweeper)
     metrics.observe_event_servers(services.event_servers)
     metrics.observe_proxies(services.proxies)
     return metrics

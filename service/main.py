@@ -19,6 +19,7 @@ from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
 from service.config.deployment import refuse_other_mode
 from service.config.model import Config
+from service.http.certificates import expires_at
 from service.http.listen_address import ListenAddress, tls_context
 from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
@@ -143,8 +144,10 @@ def listen_addresses(config: Config) -> list[ListenAddress]:
     """The addresses to listen on. Raises `ListenError` if the TLS files cannot be used."""
     addresses = [ListenAddress(*address_of(config.server.bind))]
     if config.tls.bind:
-        context = tls_context(Path(config.tls.certificate), Path(config.tls.key))
-        addresses.append(ListenAddress(*address_of(config.tls.bind), setting="tls.bind", tls=context))
+        certificate = Path(config.tls.certificate)
+        context = tls_context(certificate, Path(config.tls.key))
+        expires = expires_at(certificate.read_text("ascii", errors="replace"))
+        addresses.append(ListenAddress(*address_of(config.tls.bind), "tls.bind", context, expires))
     return addresses
 
 

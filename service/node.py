@@ -86,6 +86,7 @@ async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, 
     async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
         _freeze_garbage_collector()
         services, metrics = node.services, node.metrics
+        metrics.observe_machine(None if config.database.url else data_dir, server.certificate_expires)
         nursery.start_soon(_mark_stopping, services.health, stop)
         app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
         hsts = Hsts.of(config.server)

@@ -18,6 +18,8 @@ class ListenAddress:
     setting: str = "server.bind"
     """The setting to change when the address cannot be used."""
     tls: ssl.SSLContext | None = None
+    certificate_expires: float | None = None
+    """The Unix time in seconds at which its certificate expires, if it has one that can be read."""
 
 
 def cannot_listen(address: ListenAddress, error: OSError | ValueError) -> ListenError:

@@ -1,9 +1,10 @@
-"""Prometheus metrics: requests by operation and status, and the state of actors, database and snapshots."""
+"""Prometheus metrics: requests by operation and status, and the state of actors, database, snapshots and machine."""
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import (
@@ -15,10 +16,13 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerWatch
+from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.statistics import ActorStatistics
+from service.observability.machine import Certificate, Disk, register_process
 from service.observability.proxies import Proxies
 from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics
@@ -45,6 +49,12 @@ class Metrics:
         self._commits = Histogram(
             "catalog_commit_seconds", "Time of one commit.", ["actor"], buckets=LATENCY_BUCKETS, registry=self.registry
         )
+        self._lag = Histogram(
+            "catalog_loop_lag_seconds",
+            "How late the event loop woke the heartbeat.",
+            buckets=LATENCY_BUCKETS,
+            registry=self.registry,
+        )
 
     def answered(self, operation: str, status: int, seconds: float, refusal: str) -> None:
         """Count a request. `operation` comes from the operation table, never from the client's path."""
@@ -54,6 +64,10 @@ class Metrics:
         """Count a committed batch."""
         self._batches.labels(actor).observe(messages)
         self._commits.labels(actor).observe(seconds)
+
+    def lagged(self, seconds: float) -> None:
+        """Record by how much the event loop woke a task too late."""
+        self._lag.observe(seconds)
 
     # Sources that are read at each scrape.
 
@@ -76,6 +90,17 @@ class Metrics:
         self, catalog: Callable[[], CatalogStatistics], placements: Callable[[], PlacementsStatistics]
     ) -> None:
         self.registry.register(_Snapshots(catalog, placements))
+
+    def observe_work(self, mail: MailSender, sweeper: HoldAndRefundSweeper) -> None:
+        self.registry.register(_Work(mail, sweeper))
+
+    def observe_machine(self, disk: Path | None, certificate_expires: float | None) -> None:
+        """Add the process, the file system of a directory, and the Unix time at which the TLS certificate expires."""
+        register_process(self.registry)
+        if disk is not None:
+            self.registry.register(Disk(disk))
+        if certificate_expires is not None:
+            self.registry.register(Certificate(certificate_expires))
 
     def page(self) -> bytes:
         """The metrics in Prometheus text format."""
@@ -169,6 +194,22 @@ class _Nodes(Collector):
         if age_seconds is not None:
             text = "Seconds since this node's last successful heartbeat."
             yield GaugeMetricFamily("catalog_node_beat_age_seconds", text, value=age_seconds)
+
+
+class _Work(Collector):
+    """Work that waits in the database, as the tasks that do it have last seen it. All nodes see the same work."""
+
+    def __init__(self, mail: MailSender, sweeper: HoldAndRefundSweeper) -> None:
+        self._mail = mail
+        self._sweeper = sweeper
+
+    def collect(self) -> Iterable[Metric]:
+        text = "Mails in the outbox that are not sent; at most 1000 are counted."
+        yield GaugeMetricFamily("catalog_mail_waiting", text, value=self._mail.backlog.waiting)
+        text = "Age of the oldest of these mails; 0 if there is none."
+        yield GaugeMetricFamily("catalog_mail_oldest_seconds", text, value=self._mail.oldest_seconds())
+        text = "Refunds that are not made, due or postponed; at most 1000 are counted."
+        yield GaugeMetricFamily("catalog_refunds_waiting", text, value=self._sweeper.refunds_waiting)
 
 
 class _EventServers(Collector):

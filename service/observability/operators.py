@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import trio
 from prometheus_client import CollectorRegistry, generate_latest
@@ -20,47 +20,49 @@ log = logging.getLogger(__name__)
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 MOST_CONNECTIONS = 64
+PARENT = "parent"
+"""The label of the parent's metrics."""
 
 
-async def serve_operators(server: Server, reports: Reports) -> None:
-    """Serve operators until cancelled."""
+async def serve_operators(server: Server, reports: Reports, parent: Callable[[], bytes] | None = None) -> None:
+    """Serve operators until cancelled. `parent` tells the metrics of a parent of the nodes, in Prometheus text format."""
     log.info("serving operators on %s", server.url)
-    handlers = Handlers(_Operators(reports), _reject, _render_error)
+    handlers = Handlers(_Operators(reports, parent), _reject, _render_error)
     await server.serve(handlers, stop=trio.Event(), ready=lambda: None)
 
 
-def merged(reports: Mapping[int, Report | None]) -> bytes:
-    """The metrics of several nodes on one page, with the label `worker` added to each sample."""
+def merged(reports: Mapping[int, Report | None], parent: bytes = b"") -> bytes:
+    """The metrics of several nodes, and of their parent, on one page, with the label `worker` added to each sample."""
     registry = CollectorRegistry()
-    registry.register(_Merged(reports))
+    registry.register(_Merged(reports, parent))
     return generate_latest(registry)
 
 
 class _Merged(Collector):
-    def __init__(self, reports: Mapping[int, Report | None]) -> None:
+    def __init__(self, reports: Mapping[int, Report | None], parent: bytes) -> None:
         self._reports = reports
+        self._parent = parent
 
     def collect(self) -> Iterable[Metric]:
         up = GaugeMetricFamily("catalog_worker_up", "1 when the worker answered this scrape.", labels=["worker"])
-        families: dict[str, Metric] = {}
         for number, report in self._reports.items():
             up.add_metric([str(number)], int(report is not None))
-            if report is None:
-                continue
-            for family in text_string_to_metric_families(report.metrics):
-                both = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
-                both.samples += [
-                    each._replace(labels={**each.labels, "worker": str(number)}) for each in family.samples
-                ]
         yield up
+        pages = {str(number): report.metrics for number, report in self._reports.items() if report is not None}
+        families: dict[str, Metric] = {}
+        for worker, page in (pages | {PARENT: self._parent.decode()}).items():
+            for family in text_string_to_metric_families(page):
+                both = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                both.samples += [each._replace(labels={**each.labels, "worker": worker}) for each in family.samples]
         yield from families.values()
 
 
 class _Operators:
     """The ASGI application of the listener."""
 
-    def __init__(self, reports: Reports) -> None:
+    def __init__(self, reports: Reports, parent: Callable[[], bytes] | None) -> None:
         self._reports = reports
+        self._parent = parent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -80,7 +82,7 @@ class _Operators:
             return 200, JSON, b'{"status":"ok"}'
         reports = await self._reports()
         if path == "/metrics":
-            return 200, CONTENT_TYPE, merged(reports)
+            return 200, CONTENT_TYPE, merged(reports, b"" if self._parent is None else self._parent())
         return _readiness(reports)
 
 

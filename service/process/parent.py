@@ -14,6 +14,7 @@ from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
 from service.main import foundation, listen_addresses
 from service.observability.logs import set_up
+from service.observability.machine import process_page
 from service.observability.operators import serve_operators
 from service.operators_listener import open_operators_listener
 from service.process.shared_sockets import Reservation, reserve
@@ -84,7 +85,7 @@ async def run(
                         shutdown.supervisor = supervisor
                         log.info("%d workers are ready", config.server.workers)
                         if operators is not None:
-                            nursery.start_soon(serve_operators, operators, supervisor.reports)
+                            nursery.start_soon(serve_operators, operators, supervisor.reports, process_page)
                         ready(reservation.urls)
                         await _replace_on_hangup(hangup, launcher, supervisor, reread)
                 log.info("all workers have exited")

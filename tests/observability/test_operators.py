@@ -65,6 +65,14 @@ def test_a_report_survives_its_line() -> None:
     assert Report.read(report.line()) == report
 
 
+def test_the_parent_is_a_process_beside_its_workers() -> None:
+    parent = b"# HELP process_open_fds Files.\n# TYPE process_open_fds gauge\nprocess_open_fds 7.0\n"
+    worker = parent.decode().replace("7.0", "30.0")
+    found = samples(merged({1: Report(worker, []), 2: None}, parent))
+    assert found["process_open_fds"] == {(("worker", "1"),): 30, (("worker", "parent"),): 7}
+    assert found["catalog_worker_up"] == {(("worker", "1"),): 1, (("worker", "2"),): 0}
+
+
 LIMITS = ServingLimits(
     head_seconds=10, request_seconds=10, stall_seconds=10, connections=4, connections_per_address=4, graceful_seconds=1
 )
