@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -24,14 +25,14 @@ from service.main import allow_connections, listen_addresses, prepare, storage_o
 from service.observability.health import Health, not_ready
 from service.observability.operators import serve_operators
 from service.observability.reports import Report
+from service.observability.tracing import Tracer
 from service.operators_listener import open_operators_listener
 from service.server_secret import Secrets
 from service.signals import handle_signals, warn_no_reload
 from service.unprivileged import give_up_root
 from service.version import VERSION
-from service.web.app import build_app
+from service.web.app import build_app, request_middleware
 from service.web.error_responses import handlers, reject
-from service.web.middleware import Hsts, RequestMiddleware
 from storage.opening import Opened, open_storage
 
 log = logging.getLogger(__name__)
@@ -88,9 +89,9 @@ async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, 
         services, metrics = node.services, node.metrics
         metrics.observe_machine(None if config.database.url else data_dir, server.certificate_expires)
         nursery.start_soon(_mark_stopping, services.health, stop)
-        app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
-        hsts = Hsts.of(config.server)
-        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy, hsts, services.proxies)
+        described = Described.of(OPERATIONS, services.base_url)
+        app = build_app(services, OPERATIONS, described, metrics, tracer=node.tracer)
+        rejected = request_middleware(reject, services, metrics, OPERATIONS, node.tracer)
         await server.serve(handlers(app, rejected), stop=stop, ready=lambda: ready(node, nursery))
         log.info("listeners are closed; draining actors")
         nursery.cancel_scope.cancel()
@@ -100,10 +101,24 @@ async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, 
 async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) -> AsyncIterator[Assembly]:
     """Run the actors over open storage. `url` is where the node listens, and its base URL if none is configured."""
     limits = Limits.of(config)
-    node = assemble(config, opened, await system_ports(config, data_dir, opened, url), limits)
-    async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
-        log.info("node %s is up: %r", node.services.nodes.node.id, node.members)
-        yield node
+    ports = await system_ports(config, data_dir, opened, url)
+    async with _open_tracer(config, ports) as tracer:
+        node = assemble(config, opened, replace(ports, tracer=tracer), limits)
+        async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
+            log.info("node %s is up: %r", node.services.nodes.node.id, node.members)
+            yield node
+
+
+@asynccontextmanager
+async def _open_tracer(config: Config, ports: Ports) -> AsyncIterator[Tracer | None]:
+    """The tracer, if spans are to be sent. It ends after the actors, whose last batches it records."""
+    if not config.tracing.otlp_url:
+        yield None
+        return
+    from service.observability.otel import exporting  # a node without tracing does not load the SDK
+
+    async with exporting(config.tracing, ports.node, ports.clock, ports.entropy) as tracer:
+        yield tracer
 
 
 async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str) -> Ports:

@@ -70,6 +70,11 @@ def test_locks_hold_hashes_and_name_no_address() -> None:
         assert "://" not in text, path
 
 
+def test_the_extra_is_tested_in_its_own_versions() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(project["project"]["optional-dependencies"]["otel"]) <= set(project["dependency-groups"]["test"])
+
+
 def test_every_dependency_is_explained() -> None:
     explained = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 from service.cli.command import Commands
 from service.cli.database import open_beside
 from service.cli.running import configured
-from service.config.deployment import refuse_unsafe
+from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
 
 
@@ -19,6 +19,7 @@ def add_serving_commands(commands: Commands) -> None:
 
 async def serve_until_stopped(config: Config, data_dir: Path, *, config_file: Path | None, bind: str | None) -> None:
     refuse_unsafe(config)
+    refuse_untraced(config)
     # Loaded here, because other commands need no server; and the parent of several workers loads no app.
     if config.server.workers > 1:
         from service.process import parent

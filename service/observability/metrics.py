@@ -16,6 +16,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from actors.batches import ServedBatch
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerWatch
@@ -24,6 +25,7 @@ from actors.nodes.heartbeat import Heartbeat
 from actors.statistics import ActorStatistics
 from service.observability.machine import Certificate, Disk, register_process
 from service.observability.proxies import Proxies
+from service.observability.tracing import SpanCounts
 from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics
 
@@ -60,10 +62,10 @@ class Metrics:
         """Count a request. `operation` comes from the operation table, never from the client's path."""
         self._answers.count(operation, status, seconds, refusal)
 
-    def committed(self, actor: str, messages: int, seconds: float) -> None:
-        """Count a committed batch."""
-        self._batches.labels(actor).observe(messages)
-        self._commits.labels(actor).observe(seconds)
+    def committed(self, batch: ServedBatch) -> None:
+        """Count a batch of an actor."""
+        self._batches.labels(batch.actor).observe(batch.size)
+        self._commits.labels(batch.actor).observe(batch.seconds)
 
     def lagged(self, seconds: float) -> None:
         """Record by how much the event loop woke a task too late."""
@@ -93,6 +95,9 @@ class Metrics:
 
     def observe_work(self, mail: MailSender, sweeper: HoldAndRefundSweeper) -> None:
         self.registry.register(_Work(mail, sweeper))
+
+    def observe_spans(self, counts: SpanCounts) -> None:
+        self.registry.register(_Spans(counts))
 
     def observe_machine(self, disk: Path | None, certificate_expires: float | None) -> None:
         """Add the process, the file system of a directory, and the Unix time at which the TLS certificate expires."""
@@ -210,6 +215,17 @@ class _Work(Collector):
         yield GaugeMetricFamily("catalog_mail_oldest_seconds", text, value=self._mail.oldest_seconds())
         text = "Refunds that are not made, due or postponed; at most 1000 are counted."
         yield GaugeMetricFamily("catalog_refunds_waiting", text, value=self._sweeper.refunds_waiting)
+
+
+class _Spans(Collector):
+    def __init__(self, counts: SpanCounts) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterable[Metric]:
+        spans = CounterMetricFamily("catalog_spans", "Spans made, sent, and not taken in time.", labels=["event"])
+        for event in ("made", "sent", "failed"):
+            spans.add_metric([event], getattr(self._counts, event))
+        yield spans
 
 
 class _EventServers(Collector):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import trio
 
-from service.config.deployment import refuse_unsafe
+from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
@@ -156,6 +156,7 @@ def checked(before: Config, after: Config) -> Config:
         if getattr(getattr(before, section), setting) != getattr(getattr(after, section), setting):
             raise ConfigError(f"{name} cannot change in a reload: restart the service")
     refuse_unsafe(after)
+    refuse_untraced(after)
     listen_addresses(after)
     return after
 

@@ -12,6 +12,7 @@ import trio
 
 from actors.clock import Entropy
 from actors.mailbox import request_id
+from actors.tracing import trace_context
 from service.api.messages import RequestTrace, trace
 from service.config.deployment import is_public
 from service.config.process import Server
@@ -21,6 +22,7 @@ from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
 from service.observability.proxies import Proxies
 from service.observability.refusal_log import LEFT, RefusalLog
+from service.observability.trace_context import HEADER, caller_of
 from service.web.requests import headers_of
 
 log = logging.getLogger("service.access")
@@ -111,9 +113,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        notes = RequestTrace(self._request_id(scope))
-        trace.set(notes)
-        request_id.set(notes.request_id)
+        notes = self._begin(scope)
         started = trio.current_time()
         status = LEFT
 
@@ -136,20 +136,29 @@ class RequestMiddleware:
                 status = INTERNAL_ERROR  # the server sends this
             raise
         finally:
-            status = notes.status or status
-            seconds = trio.current_time() - started
-            self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
-            if status >= FAILED:
-                self._refusals.refused(notes.operation or "other", notes.refusal or "-", status)
-            self._log(scope, notes, status, seconds)
+            self._end(scope, notes, notes.status or status, trio.current_time() - started)
 
-    def _request_id(self, scope: Scope) -> str:
+    def _begin(self, scope: Scope) -> RequestTrace:
+        """The notes of a request, whose ids stand in all log lines from here on."""
+        headers = dict(scope["headers"])
+        notes = RequestTrace(self._request_id(headers.get(b"x-request-id")))
+        trace.set(notes)
+        request_id.set(notes.request_id)
+        trace_context.set(caller_of(scope["headers"]) if HEADER in headers else None)
+        return notes
+
+    def _end(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
+        self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
+        if status >= FAILED:
+            self._refusals.refused(notes.operation or "other", notes.refusal or "-", status)
+        self._log(scope, notes, status, seconds)
+
+    def _request_id(self, given: bytes | None) -> str:
         """The client's X-Request-Id if it is harmless, else a new one. The log and the audit keep it."""
-        for name, value in scope["headers"]:
-            if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-                text = str(value, "ascii")
-                if masked(text) == text:
-                    return text
+        if given is not None and _REQUEST_ID.fullmatch(given):
+            text = str(given, "ascii")
+            if masked(text) == text:
+                return text
         if not self._ids:
             # Random bytes cost one system call, so a call fetches many ids.
             fresh = self._entropy.token(ID_BYTES * IDS_AT_ONCE).hex()

@@ -66,6 +66,10 @@ SETTINGS: dict[str, Refusal] = {
         "billing.stripe_secret_key must begin with sk_test_ or rk_test_ in test mode",
     ),
     "HTTPS for longer than browsers remember": ({"server.hsts_seconds": 63_072_001}, "server.hsts_seconds: "),
+    "a collector without a scheme": ({"tracing.otlp_url": "127.0.0.1:4318"}, "tracing.otlp_url: "),
+    "more traces than requests": ({"tracing.sample": 1.5}, "tracing.sample: "),
+    "spans of nobody": ({"tracing.service_name": ""}, "tracing.service_name: "),
+    "spans that nobody keeps": ({"tracing.queue": 0}, "tracing.queue: "),
     "undone for no day": ({"account.undo_days": 0}, "account.undo_days: "),
     "no export": ({"account.exports_per_hour": 0}, "account.exports_per_hour: "),
     **{

@@ -1,0 +1,239 @@
+"""Tracing by OpenTelemetry: its SDK makes the spans, and a thread of it sends them. Loaded only with `tracing.otlp_url`."""
+
+import logging
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from itertools import islice
+
+import trio
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    Status,
+    StatusCode,
+    TraceFlags,
+    format_span_id,
+    format_trace_id,
+    set_span_in_context,
+)
+
+from actors.batches import ServedBatch
+from actors.clock import Clock, Entropy
+from actors.nodes.messages import NodeInfo
+from actors.times import MINUTE_MS, SECOND_MS
+from actors.tracing import TraceContext
+from service.config.process import Tracing
+from service.observability.tracing import Attributes, SpanCounts
+
+log = logging.getLogger(__name__)
+
+MOST_LINKS = 128
+"""Most requests that the span of a batch links to."""
+
+SEND_SECONDS = 1.0
+"""How long spans wait for others to be sent with. At most `BATCH` are sent together."""
+BATCH = 512
+
+FLUSH_SECONDS = 2.0
+"""Maximum time at shutdown to send the last spans. Beyond it, they are lost."""
+
+QUIET_SECONDS = 60.0
+"""Minimum time between two warnings of lost spans."""
+
+_DRAW_BYTES = 4
+_MS, _S = 1_000_000, 1_000_000_000
+_FAILED = Status(StatusCode.ERROR)
+
+
+class OtelTracer:
+    """Makes spans for `processor`. Of requests without a caller's trace it records the share `sample`."""
+
+    def __init__(
+        self, processor: SpanProcessor, sample: float, resource: Resource, clock: Clock, entropy: Entropy
+    ) -> None:
+        self.counts = SpanCounts()
+        # Sampling is decided in `begin`, before the SDK does any work. It is not to end spans at exit: `exporting` does.
+        provider = TracerProvider(ALWAYS_ON, resource, shutdown_on_exit=False)
+        provider.add_span_processor(processor)
+        self._tracer = provider.get_tracer("service")
+        self._bound: int = round(sample * 256**_DRAW_BYTES)
+        self._clock = clock
+        self._entropy = entropy
+        self._offset_ns = 0
+        self._compare_at = 0.0
+
+    def begin(self, caller: TraceContext | None) -> "_RequestSpan | None":
+        sampled = self._draw() if caller is None else caller.sampled
+        if not sampled:
+            return None
+        parent = None if caller is None else _span_context(caller, remote=True)
+        span = self._start("request", SpanKind.SERVER, parent, trio.current_time())
+        return _RequestSpan(span, self) if span.is_recording() else None
+
+    def batch(self, batch: ServedBatch) -> None:
+        traces = dict.fromkeys(each.trace for each in batch.envelopes if each.trace is not None and each.trace.sampled)
+        if not traces:
+            return
+        requests = [_span_context(trace) for trace in islice(traces, MOST_LINKS)]
+        span = self._start(f"{batch.actor} batch", SpanKind.INTERNAL, requests[0], batch.started, requests)
+        span.set_attributes(
+            {"catalog.actor": batch.actor, "catalog.messages": batch.size, "catalog.requests": len(traces)}
+        )
+        commit = self._start(f"{batch.actor} commit", SpanKind.CLIENT, span.get_span_context(), batch.started)
+        commit.set_attributes(
+            {"catalog.actor": batch.actor, "catalog.attempts": batch.attempts, "db.system.name": "postgresql"}
+        )
+        if batch.error:
+            for each in (span, commit):
+                each.set_attribute("error.type", batch.error)
+                each.set_status(_FAILED)
+        commit.end(self.unix_ns(batch.committed or batch.ended))
+        span.end(self.unix_ns(batch.ended))
+
+    def unix_ns(self, moment: float) -> int:
+        """A moment of Trio's clock as Unix time in nanoseconds. The clocks are compared once a minute, so that the spans
+        of a trace are exact to each other and follow an adjusted clock."""
+        if moment >= self._compare_at:
+            now = trio.current_time()
+            self._offset_ns = self._clock.now_ms() * _MS - int(now * _S)
+            self._compare_at = now + MINUTE_MS / SECOND_MS
+        return int(moment * _S) + self._offset_ns
+
+    def _draw(self) -> bool:
+        return int.from_bytes(self._entropy.token(_DRAW_BYTES), "big") < self._bound
+
+    def _start(
+        self, name: str, kind: SpanKind, parent: SpanContext | None, moment: float, links: Sequence[SpanContext] = ()
+    ) -> Span:
+        self.counts.made += 1
+        context = Context() if parent is None else set_span_in_context(NonRecordingSpan(parent), Context())
+        return self._tracer.start_span(
+            name, context, kind, links=[Link(each) for each in links], start_time=self.unix_ns(moment)
+        )
+
+
+class _RequestSpan:
+    __slots__ = ("_span", "_tracer", "context")
+
+    def __init__(self, span: Span, tracer: OtelTracer) -> None:
+        own = span.get_span_context()
+        self.context = TraceContext(format_trace_id(own.trace_id), format_span_id(own.span_id), sampled=True)
+        self._span = span
+        self._tracer = tracer
+
+    def end(self, name: str, attributes: Attributes, *, failed: bool) -> None:
+        self._span.update_name(name)
+        self._span.set_attributes(attributes)
+        if failed:
+            self._span.set_status(_FAILED)
+        self._span.end(self._tracer.unix_ns(trio.current_time()))
+
+
+def _span_context(trace: TraceContext, *, remote: bool = False) -> SpanContext:
+    return SpanContext(int(trace.trace_id, 16), int(trace.span_id, 16), remote, TraceFlags(TraceFlags.SAMPLED))
+
+
+def resource_of(settings: Tracing, node: NodeInfo) -> Resource:
+    """What all spans of a node share. `OTEL_RESOURCE_ATTRIBUTES` may add to it."""
+    return Resource.create(
+        {
+            "service.name": settings.service_name,
+            "service.version": node.version,
+            "service.instance.id": node.id,
+        }
+    )
+
+
+@asynccontextmanager
+async def exporting(settings: Tracing, node: NodeInfo, clock: Clock, entropy: Entropy) -> AsyncIterator[OtelTracer]:
+    """Send the spans of the block to the collector. Whatever happens to them, the block does not wait: it loses spans."""
+    url = f"{settings.otlp_url.rstrip('/')}/v1/traces"
+    with _reasons() as reasons:
+        exporter = CountingExporter(OTLPSpanExporter(url, timeout=settings.timeout_seconds), reasons)
+        processor = BatchSpanProcessor(exporter, settings.queue, SEND_SECONDS * 1_000, min(BATCH, settings.queue))
+        tracer = OtelTracer(processor, settings.sample, resource_of(settings, node), clock, entropy)
+        exporter.counts = tracer.counts
+        log.info("sending spans of %g of the requests", settings.sample)
+        try:
+            yield tracer
+        finally:
+            with trio.move_on_after(FLUSH_SECONDS, shield=True) as flushing:
+                await trio.to_thread.run_sync(processor.shutdown, abandon_on_cancel=True)
+            if flushing.cancelled_caught:
+                exporter.abandon()
+                log.warning("the last spans are lost, because they were not sent within %g s", FLUSH_SECONDS)
+
+
+class CountingExporter(SpanExporter):
+    """An exporter around another that counts spans, and warns of lost ones. The SDK calls it in a thread of its own."""
+
+    def __init__(self, exporter: SpanExporter, reasons: "Reasons") -> None:
+        self.counts = SpanCounts()
+        self._exporter = exporter
+        self._reasons = reasons
+        self._quiet_until = 0.0
+        self._ended = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        if not self._ended and self._exporter.export(spans) is SpanExportResult.SUCCESS:
+            self.counts.sent += len(spans)
+            return SpanExportResult.SUCCESS
+        self.counts.failed += len(spans)
+        self._warn()
+        return SpanExportResult.FAILURE
+
+    def _warn(self) -> None:
+        if self._ended or time.monotonic() < self._quiet_until:
+            return
+        self._quiet_until = time.monotonic() + QUIET_SECONDS
+        log.warning(
+            "tracing.otlp_url does not take spans, and %d are lost so far (logged at most once a minute): %s",
+            self.counts.failed,
+            self._reasons.last,
+        )
+
+    def shutdown(self) -> None:
+        self.abandon()
+
+    def abandon(self) -> None:
+        """End an export under way."""
+        if not self._ended:
+            self._ended = True
+            self._exporter.shutdown()
+
+
+class Reasons(logging.Handler):
+    """Remembers the last warning of the SDK, in place of its own lines in the log, of which there may be many."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.last = "no reason is known"
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.last = record.getMessage()
+
+
+@contextmanager
+def _reasons() -> Iterator[Reasons]:
+    """Keep the SDK's lines out of the log during the block. A full queue is no reason to make a line for each span."""
+    library, queue, reasons = logging.getLogger("opentelemetry"), logging.getLogger("opentelemetry.sdk"), Reasons()
+    before = library.propagate, queue.level
+    library.propagate = False
+    library.addHandler(reasons)
+    queue.setLevel(logging.ERROR)
+    try:
+        yield reasons
+    finally:
+        library.removeHandler(reasons)
+        library.propagate = before[0]
+        queue.setLevel(before[1])
