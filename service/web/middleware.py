@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from operator import itemgetter
@@ -36,7 +36,8 @@ _PLAIN = "/:@!$&'()*+,;=~"
 FAILED = HTTPStatus.BAD_REQUEST.value
 INTERNAL_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR.value
 
-_REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
+REQUEST_ID = b"x-request-id"
+_HARMLESS = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 
 ID_BYTES = 12
 IDS_AT_ONCE = 64
@@ -140,11 +141,12 @@ class RequestMiddleware:
 
     def _begin(self, scope: Scope) -> RequestTrace:
         """The notes of a request, whose ids stand in all log lines from here on."""
-        headers = dict(scope["headers"])
-        notes = RequestTrace(self._request_id(headers.get(b"x-request-id")))
+        headers = scope["headers"]
+        names = dict(headers)
+        notes = RequestTrace((_given_id(headers) if REQUEST_ID in names else None) or self._new_id())
         trace.set(notes)
         request_id.set(notes.request_id)
-        trace_context.set(caller_of(scope["headers"]) if HEADER in headers else None)
+        trace_context.set(caller_of(headers) if HEADER in names else None)
         return notes
 
     def _end(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
@@ -153,12 +155,7 @@ class RequestMiddleware:
             self._refusals.refused(notes.operation or "other", notes.refusal or "-", status)
         self._log(scope, notes, status, seconds)
 
-    def _request_id(self, given: bytes | None) -> str:
-        """The client's X-Request-Id if it is harmless, else a new one. The log and the audit keep it."""
-        if given is not None and _REQUEST_ID.fullmatch(given):
-            text = str(given, "ascii")
-            if masked(text) == text:
-                return text
+    def _new_id(self) -> str:
         if not self._ids:
             # Random bytes cost one system call, so a call fetches many ids.
             fresh = self._entropy.token(ID_BYTES * IDS_AT_ONCE).hex()
@@ -187,10 +184,20 @@ class RequestMiddleware:
         return self._proxies.client_of(peer, headers_of(scope))
 
 
+def _given_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The client's first X-Request-Id that is harmless. The log and the audit keep it."""
+    for name, value in headers:
+        if name == REQUEST_ID and _HARMLESS.fullmatch(value):
+            text = str(value, "ascii")
+            if masked(text) == text:
+                return text
+    return None
+
+
 def _add_headers(message: Message, name: str) -> None:
     """Add the common headers, except those that the response sets itself. ASGI requires names in lower case."""
     headers = list(message.get("headers", ()))
-    headers.append((b"x-request-id", name.encode()))
+    headers.append((REQUEST_ID, name.encode()))
     if _OURS.isdisjoint(map(_NAME, headers)):
         headers += COMMON
     else:
