@@ -144,7 +144,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("quart", "quart_trio", "werkzeug"): "service.web",
         ("h2", "hpack", "httptools"): "service.http",
         ("prometheus_client",): "service.observability",
-        ("opentelemetry",): "service.observability.otel",
+        ("opentelemetry", "requests"): "service.observability.otel",
         ("stripe",): "service.payments",
         ("webauthn", "cryptography", "cbor2"): "service.webauthn",
         DRIVERS: "storage",

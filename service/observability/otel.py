@@ -2,10 +2,12 @@
 
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from itertools import islice
+from typing import Any
 
+import requests
 import trio
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -158,29 +160,31 @@ def resource_of(settings: Tracing, node: NodeInfo) -> Resource:
 async def exporting(settings: Tracing, node: NodeInfo, clock: Clock, entropy: Entropy) -> AsyncIterator[OtelTracer]:
     """Send the spans of the block to the collector. Whatever happens to them, the block does not wait: it loses spans."""
     url = f"{settings.otlp_url.rstrip('/')}/v1/traces"
-    with _reasons() as reasons:
-        exporter = CountingExporter(OTLPSpanExporter(url, timeout=settings.timeout_seconds), reasons)
-        processor = BatchSpanProcessor(exporter, settings.queue, SEND_SECONDS * 1_000, min(BATCH, settings.queue))
-        tracer = OtelTracer(processor, settings.sample, resource_of(settings, node), clock, entropy)
-        exporter.counts = tracer.counts
-        log.info("sending spans of %g of the requests", settings.sample)
-        try:
-            yield tracer
-        finally:
-            with trio.move_on_after(FLUSH_SECONDS, shield=True) as flushing:
-                await trio.to_thread.run_sync(processor.shutdown, abandon_on_cancel=True)
-            if flushing.cancelled_caught:
-                exporter.abandon()
-                log.warning("the last spans are lost, because they were not sent within %g s", FLUSH_SECONDS)
+    # The SDK has a line in the log for each span beyond its queue. One warning a minute replaces them.
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
+    session = WatchedSession()
+    exporter = CountingExporter(OTLPSpanExporter(url, timeout=settings.timeout_seconds, session=session), session)
+    processor = BatchSpanProcessor(exporter, settings.queue, SEND_SECONDS * 1_000, min(BATCH, settings.queue))
+    tracer = OtelTracer(processor, settings.sample, resource_of(settings, node), clock, entropy)
+    exporter.counts = tracer.counts
+    log.info("sending spans of %g of the requests", settings.sample)
+    try:
+        yield tracer
+    finally:
+        with trio.move_on_after(FLUSH_SECONDS, shield=True) as flushing:
+            await trio.to_thread.run_sync(processor.shutdown, abandon_on_cancel=True)
+        if flushing.cancelled_caught:
+            exporter.abandon()
+            log.warning("the last spans are lost, because they were not sent within %g s", FLUSH_SECONDS)
 
 
 class CountingExporter(SpanExporter):
     """An exporter around another that counts spans, and warns of lost ones. The SDK calls it in a thread of its own."""
 
-    def __init__(self, exporter: SpanExporter, reasons: "Reasons") -> None:
+    def __init__(self, exporter: SpanExporter, session: "WatchedSession") -> None:
         self.counts = SpanCounts()
         self._exporter = exporter
-        self._reasons = reasons
+        self._session = session
         self._quiet_until = 0.0
         self._ended = False
 
@@ -197,9 +201,10 @@ class CountingExporter(SpanExporter):
             return
         self._quiet_until = time.monotonic() + QUIET_SECONDS
         log.warning(
-            "tracing.otlp_url does not take spans, and %d are lost so far (logged at most once a minute): %s",
+            "%d spans are lost so far, because the collector at tracing.otlp_url does not take them: %s (logged at most once "
+            "a minute)",
             self.counts.failed,
-            self._reasons.last,
+            self._session.last,
         )
 
     def shutdown(self) -> None:
@@ -212,28 +217,26 @@ class CountingExporter(SpanExporter):
             self._exporter.shutdown()
 
 
-class Reasons(logging.Handler):
-    """Remembers the last warning of the SDK, in place of its own lines in the log, of which there may be many."""
+class WatchedSession(requests.Session):
+    """A session that remembers how its last request ended, because the exporter tells only whether it failed."""
 
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.last = "no reason is known"
+    last = "no request was made"
 
-    def emit(self, record: logging.LogRecord) -> None:
-        self.last = record.getMessage()
+    def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
+        try:
+            response = super().send(request, **options)
+        except requests.Timeout:
+            self.last = "it did not answer in time"
+            raise
+        except requests.RequestException as error:
+            self.last = f"it cannot be reached ({_cause_of(error)})"
+            raise
+        self.last = f"it answered with status {response.status_code}"
+        return response
 
 
-@contextmanager
-def _reasons() -> Iterator[Reasons]:
-    """Keep the SDK's lines out of the log during the block. A full queue is no reason to make a line for each span."""
-    library, queue, reasons = logging.getLogger("opentelemetry"), logging.getLogger("opentelemetry.sdk"), Reasons()
-    before = library.propagate, queue.level
-    library.propagate = False
-    library.addHandler(reasons)
-    queue.setLevel(logging.ERROR)
-    try:
-        yield reasons
-    finally:
-        library.removeHandler(reasons)
-        library.propagate = before[0]
-        queue.setLevel(before[1])
+def _cause_of(error: BaseException) -> str:
+    """The system's words for a failed connection, which are the innermost error's, or the class of another error."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return getattr(error, "strerror", None) or type(error).__name__

@@ -66,7 +66,10 @@ async def test_a_collector_that_refuses_costs_spans_and_one_warning(
     assert (counts.made, counts.sent, counts.failed) == (6, 0, 6)
     [line] = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert line.name == "service.observability.otel"
-    assert line.getMessage().startswith("tracing.otlp_url does not take spans, and ")
+    assert line.getMessage().endswith(
+        "the collector at tracing.otlp_url does not take them: it answered with status "
+        f"{status} (logged at most once a minute)"
+    )
 
 
 async def test_without_a_collector_spans_are_made_at_once_and_the_end_is_bounded(
@@ -80,6 +83,16 @@ async def test_without_a_collector_spans_are_made_at_once_and_the_end_is_bounded
     assert counts.made == 5_000
     assert counts.sent + counts.failed <= 8, "the queue had dropped the others"
     assert caplog.messages == ["the last spans are lost, because they were not sent within 0.2 s"]
+
+
+async def test_a_collector_that_is_away_is_named_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
+    with Collector().serving() as collector:
+        pass
+    counts = await make_spans(settings(collector.url, TIMEOUT_SECONDS=0.05), 1)
+    assert (counts.made, counts.failed) == (1, 1)
+    [warning] = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert warning.startswith("1 spans are lost so far")
+    assert "it cannot be reached (Connection refused)" in warning
 
 
 async def test_a_cancelled_node_sends_its_last_spans() -> None:
