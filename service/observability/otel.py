@@ -12,7 +12,7 @@ import trio
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import (
@@ -36,6 +36,7 @@ from actors.times import MINUTE_MS, SECOND_MS
 from actors.tracing import TraceContext
 from service.config.process import Tracing
 from service.observability.tracing import Attributes, SpanCounts
+from service.user_errors import ConfigError
 
 log = logging.getLogger(__name__)
 
@@ -58,15 +59,10 @@ _FAILED = Status(StatusCode.ERROR)
 
 
 class OtelTracer:
-    """Makes spans for `processor`. Of requests without a caller's trace it records the share `sample`."""
+    """Makes spans with `provider`. Of requests without a caller's trace it records the share `sample`."""
 
-    def __init__(
-        self, processor: SpanProcessor, sample: float, resource: Resource, clock: Clock, entropy: Entropy
-    ) -> None:
+    def __init__(self, provider: TracerProvider, sample: float, clock: Clock, entropy: Entropy) -> None:
         self.counts = SpanCounts()
-        # Sampling is decided in `begin`, before the SDK does any work. It is not to end spans at exit: `exporting` does.
-        provider = TracerProvider(ALWAYS_ON, resource, shutdown_on_exit=False)
-        provider.add_span_processor(processor)
         self._tracer = provider.get_tracer("service")
         self._bound: int = round(sample * 256**_DRAW_BYTES)
         self._clock = clock
@@ -156,16 +152,26 @@ def resource_of(settings: Tracing, node: NodeInfo) -> Resource:
     )
 
 
+def provider_of(resource: Resource) -> TracerProvider:
+    """A provider that records each span: `OtelTracer.begin` has chosen the requests, before the SDK does any work."""
+    return TracerProvider(ALWAYS_ON, resource, shutdown_on_exit=False)  # `exporting` ends it
+
+
 @asynccontextmanager
 async def exporting(settings: Tracing, node: NodeInfo, clock: Clock, entropy: Entropy) -> AsyncIterator[OtelTracer]:
-    """Send the spans of the block to the collector. Whatever happens to them, the block does not wait: it loses spans."""
-    url = f"{settings.otlp_url.rstrip('/')}/v1/traces"
+    """Send the spans of the block to the collector. Whatever happens to them, the block does not wait: it loses spans.
+
+    Raises `ConfigError` if the SDK cannot use a variable of the environment.
+    """
     # The SDK has a line in the log for each span beyond its queue. One warning a minute replaces them.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)
-    session = WatchedSession()
-    exporter = CountingExporter(OTLPSpanExporter(url, timeout=settings.timeout_seconds, session=session), session)
+    try:
+        provider, exporter = provider_of(resource_of(settings, node)), _exporter(settings)
+    except ValueError as error:
+        raise ConfigError(f"tracing cannot use an OTEL_ variable of the environment: {error}") from None
     processor = BatchSpanProcessor(exporter, settings.queue, SEND_SECONDS * 1_000, min(BATCH, settings.queue))
-    tracer = OtelTracer(processor, settings.sample, resource_of(settings, node), clock, entropy)
+    provider.add_span_processor(processor)
+    tracer = OtelTracer(provider, settings.sample, clock, entropy)
     exporter.counts = tracer.counts
     log.info("sending spans of %g of the requests", settings.sample)
     try:
@@ -176,6 +182,11 @@ async def exporting(settings: Tracing, node: NodeInfo, clock: Clock, entropy: En
         if flushing.cancelled_caught:
             exporter.abandon()
             log.warning("the last spans are lost, because they were not sent within %g s", FLUSH_SECONDS)
+
+
+def _exporter(settings: Tracing) -> "CountingExporter":
+    url, session = f"{settings.otlp_url.rstrip('/')}/v1/traces", WatchedSession()
+    return CountingExporter(OTLPSpanExporter(url, timeout=settings.timeout_seconds, session=session), session)
 
 
 class CountingExporter(SpanExporter):
@@ -228,7 +239,7 @@ class WatchedSession(requests.Session):
         except requests.Timeout:
             self.last = "it did not answer in time"
             raise
-        except requests.RequestException as error:
+        except Exception as error:
             self.last = f"it cannot be reached ({_cause_of(error)})"
             raise
         self.last = f"it answered with status {response.status_code}"

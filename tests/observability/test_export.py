@@ -95,6 +95,21 @@ async def test_a_collector_that_is_away_is_named_with_the_reason(caplog: pytest.
     assert "it cannot be reached (Connection refused)" in warning
 
 
+@pytest.mark.parametrize("name", ["OTEL_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT"])
+async def test_a_variable_that_the_sdk_cannot_use_is_an_error_for_a_person(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "nonsense")
+    with pytest.raises(ConfigError, match=r"^tracing cannot use an OTEL_ variable of the environment: .*nonsense"):
+        await make_spans(settings("http://127.0.0.1:4318"), 1)
+
+
+async def test_an_sdk_that_is_disabled_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    async with exporting(settings("http://127.0.0.1:4318"), NODE, SystemClock(), SystemEntropy()) as tracer:
+        assert tracer.begin(None) is None
+
+
 async def test_a_cancelled_node_sends_its_last_spans() -> None:
     with Collector().serving() as collector:
         collector.released.set()

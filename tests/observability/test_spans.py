@@ -20,7 +20,7 @@ from actors.mailbox import Envelope
 from actors.tracing import TraceContext
 from actors.values import StorageUnavailable
 from service.observability.logs import set_up
-from service.observability.otel import MOST_LINKS, OtelTracer
+from service.observability.otel import MOST_LINKS, OtelTracer, provider_of
 from service.observability.tracing import Tracer
 from tests.api.events import event
 from tests.api.world import NOON_MS, World, away, broken, fails_once, open_world
@@ -52,8 +52,9 @@ class Traced:
 
 
 def tracer_of(exporter: InMemorySpanExporter, sample: float) -> Tracer:
-    resource = Resource({"service.name": "catalog"})
-    return OtelTracer(SimpleSpanProcessor(exporter), sample, resource, HandClock(NOON_MS), SeededEntropy())
+    provider = provider_of(Resource({"service.name": "catalog"}))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    return OtelTracer(provider, sample, HandClock(NOON_MS), SeededEntropy())
 
 
 @asynccontextmanager
