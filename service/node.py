@@ -20,7 +20,7 @@ from service.config.model import Config
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.limits import Limits, serving_limits
-from service.main import allow_connections, listen_addresses, prepare, storage_options
+from service.main import allow_connections, listen_addresses, open_to_serve, prepare, storage_options
 from service.observability.health import Health, not_ready
 from service.observability.operators import serve_operators
 from service.observability.reports import Report
@@ -44,7 +44,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
     async with trio.open_nursery() as nursery:
         await nursery.start(handle_signals, stop, warn_no_reload)
         async with (
-            open_storage(storage_options(config), data_dir) as opened,
+            open_to_serve(config, data_dir) as opened,
             open_listeners(addresses, serving_limits(config), SystemClock()) as server,
             open_operators_listener(config) as operators,
         ):
