@@ -16,6 +16,7 @@ from actors.supervision import running
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.assembly import Assembly, Ports, assemble
+from service.backups import new_backup_directory, running_backups
 from service.config.model import Config
 from service.http.listeners import open_listeners
 from service.http.server import Server
@@ -53,14 +54,18 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                 async def reports() -> dict[int, Report | None]:
                     return {1: await report_of(node)}
 
+                if backups is not None:
+                    node.metrics.observe_backups(backups)
                 if operators is not None:
                     tasks.start_soon(serve_operators, operators, reports)
                 ready(server.urls)
 
             await prepare(config, data_dir, opened)
-            if await give_up_root(config, data_dir) and config.database.url:
+            given_up = await give_up_root(config, data_dir, backups=new_backup_directory(config, data_dir))
+            if given_up and config.database.url:
                 await _check_admission(config, data_dir)
-            await serve(config, data_dir, opened, server, stop, begun)
+            async with running_backups(config, data_dir, opened) as backups:
+                await serve(config, data_dir, opened, server, stop, begun)
         nursery.cancel_scope.cancel()
 
 
