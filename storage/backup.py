@@ -117,7 +117,8 @@ def _check_empty(data_dir: Path) -> None:
 
 
 async def _dump(endpoint: Endpoint, target: Path, niceness: int = 0) -> None:
-    options = ("--format=custom", "--no-owner", f"--file={target}", f"--dbname={endpoint.database}")
+    # The quickest compression: the default takes twice the processor time for a file that is less than a tenth smaller.
+    options = ("--format=custom", "--compress=1", "--no-owner", f"--file={target}", f"--dbname={endpoint.database}")
     await _client("pg_dump", endpoint, *options, niceness=niceness)
 
 
