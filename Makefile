@@ -1,8 +1,8 @@
-# `make serve` and `make test` set up all they need on a machine with Python 3.11 to 3.13 and make.
+# `make serve` and `make test` set up all they need on a machine with Python 3.11 to 3.14 and make.
 
-PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
 	command -v $$python >/dev/null 2>&1 || continue; \
-	$$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' 2>/dev/null \
 	&& echo $$python && break; done)
 VENV ?= .venv
 MUTANTS_VENV ?= .venv-mutants
@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus lock clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -55,6 +55,11 @@ fuzz-search: $(VENV)/test.stamp
 chaos: MINUTES = 2
 chaos: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# The last release and this one on one database, under load, while it is migrated (docs/upgrading.md), and nodes behind nginx that
+# are replaced under load.
+upgrade: $(VENV)/test.stamp
+	CATALOG_TEST_SLOW=1 $(VENV)/bin/python -m pytest -s tests/acceptance/test_upgrade.py tests/acceptance/test_renewal.py
 
 # The stores and the distribution on your Citus: make test-citus CITUS=postgresql://postgres@host/postgres
 test-citus: $(VENV)/test.stamp
@@ -104,7 +109,7 @@ bench-citus: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench.distributed --one "$(ONE)" --distributed "$(CITUS)"
 
 $(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
-	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.14 with venv found: install one (on Debian: apt install python3-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $*
 
 $(VENV)/run.stamp: requirements/run.lock | $(VENV)/bin/python

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
+from actors.backups.state import BackupRules
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
@@ -237,6 +238,12 @@ def mail_limits(config: Config) -> MailLimits:
     )
 
 
+def backup_rules(config: Config) -> BackupRules | None:
+    """The rules of scheduled backups; None if they are off."""
+    backup = config.backup
+    return BackupRules(every_ms=backup.every_hours * HOUR_MS, keep=backup.keep) if backup.every_hours else None
+
+
 def serving_limits(config: Config) -> ServingLimits:
     http = config.http
     return ServingLimits(
@@ -246,6 +253,7 @@ def serving_limits(config: Config) -> ServingLimits:
         connections=http.connections,
         connections_per_address=http.connections_per_address,
         graceful_seconds=config.server.graceful_seconds,
+        drain_seconds=config.server.drain_seconds,
         # All clients behind a proxy share its address.
         exempt_networks=(*config.events.exempt_networks, *config.server.trusted_proxies),
     )

@@ -22,6 +22,7 @@ class Server(Section):
     allow_unsafe_public: bool
     hsts_seconds: Annotated[int, Field(ge=0, le=63_072_000)]
     secret: str
+    drain_seconds: Annotated[float, Field(ge=0, le=3_600)]
     graceful_seconds: Seconds
 
     @model_validator(mode="after")
@@ -66,6 +67,12 @@ class DatabaseSection(Section):
         if self.distributed and not self.url:
             raise ValueError("database.distributed needs database.url: the embedded Postgres has no Citus extension")
         return self
+
+
+class Backup(Section):
+    every_hours: Annotated[int, Field(ge=0, le=365 * 24)]
+    keep: Annotated[int, Field(ge=1, le=1_000)]
+    directory: str
 
 
 class Nodes(Section):

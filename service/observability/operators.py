@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import trio
 from prometheus_client import CollectorRegistry, generate_latest
@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from service.http.asgi import Handlers, Headers, Receive, Scope, Send
 from service.http.server import Server
+from service.observability.machine import process_page
 from service.observability.metrics import CONTENT_TYPE
 from service.observability.reports import Report, Reports
 
@@ -24,33 +25,45 @@ PARENT = "parent"
 """The label of the parent's metrics."""
 
 
-async def serve_operators(server: Server, reports: Reports, parent: Callable[[], bytes] | None = None) -> None:
-    """Serve operators until cancelled. `parent` tells the metrics of a parent of the nodes, in Prometheus text format."""
+async def serve_operators(server: Server, reports: Reports, own: Sequence[Collector] | None = None) -> None:
+    """Serve operators until cancelled. `own` are metrics of this process, if it is the parent of the nodes."""
     log.info("serving operators on %s", server.url)
-    handlers = Handlers(_Operators(reports, parent), _reject, _render_error)
+    handlers = Handlers(_Operators(reports, own), _reject, _render_error)
     await server.serve(handlers, stop=trio.Event(), ready=lambda: None)
 
 
-def merged(reports: Mapping[int, Report | None], parent: bytes = b"") -> bytes:
-    """The metrics of several nodes, and of their parent, on one page, with the label `worker` added to each sample."""
+def merged(reports: Mapping[int, Report | None], own: Sequence[Collector] | None = None) -> bytes:
+    """The metrics of several nodes on one page, with the label `worker` added to each sample, and the parent's own. Those
+    that every process has carry `PARENT` in place of the number."""
+    pages = {str(number): report.metrics for number, report in reports.items() if report is not None}
+    if own is not None:
+        pages[PARENT] = process_page().decode()
     registry = CollectorRegistry()
-    registry.register(_Merged(reports, parent))
+    for collector in (_Up(reports), _Merged(pages), *(own or ())):
+        registry.register(collector)
     return generate_latest(registry)
 
 
-class _Merged(Collector):
-    def __init__(self, reports: Mapping[int, Report | None], parent: bytes) -> None:
+class _Up(Collector):
+    def __init__(self, reports: Mapping[int, Report | None]) -> None:
         self._reports = reports
-        self._parent = parent
 
     def collect(self) -> Iterable[Metric]:
         up = GaugeMetricFamily("catalog_worker_up", "1 when the worker answered this scrape.", labels=["worker"])
         for number, report in self._reports.items():
             up.add_metric([str(number)], int(report is not None))
         yield up
-        pages = {str(number): report.metrics for number, report in self._reports.items() if report is not None}
+
+
+class _Merged(Collector):
+    """The metrics of several pages in text format, by the value of their label `worker`."""
+
+    def __init__(self, pages: Mapping[str, str]) -> None:
+        self._pages = pages
+
+    def collect(self) -> Iterable[Metric]:
         families: dict[str, Metric] = {}
-        for worker, page in (pages | {PARENT: self._parent.decode()}).items():
+        for worker, page in self._pages.items():
             for family in text_string_to_metric_families(page):
                 both = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
                 both.samples += [each._replace(labels={**each.labels, "worker": worker}) for each in family.samples]
@@ -60,9 +73,9 @@ class _Merged(Collector):
 class _Operators:
     """The ASGI application of the listener."""
 
-    def __init__(self, reports: Reports, parent: Callable[[], bytes] | None) -> None:
+    def __init__(self, reports: Reports, own: Sequence[Collector] | None) -> None:
         self._reports = reports
-        self._parent = parent
+        self._own = own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -82,7 +95,7 @@ class _Operators:
             return 200, JSON, b'{"status":"ok"}'
         reports = await self._reports()
         if path == "/metrics":
-            return 200, CONTENT_TYPE, merged(reports, b"" if self._parent is None else self._parent())
+            return 200, CONTENT_TYPE, merged(reports, self._own)
         return _readiness(reports)
 
 

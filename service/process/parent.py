@@ -8,13 +8,14 @@ from pathlib import Path
 
 import trio
 
+from service.backups import new_backup_directory, running_backups
 from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
 from service.main import foundation, listen_addresses
+from service.observability.collectors import BackupCollector
 from service.observability.logs import set_up
-from service.observability.machine import process_page
 from service.observability.operators import serve_operators
 from service.operators_listener import open_operators_listener
 from service.process.shared_sockets import Reservation, reserve
@@ -30,11 +31,15 @@ FIXED = (
     "server.ops_bind",
     "server.user",
     "server.allow_unsafe_public",
+    "server.drain_seconds",
     "tls.bind",
     "billing.mode",
     "database.url",
     "database.os_user",
     "database.connections",
+    "backup.every_hours",
+    "backup.keep",
+    "backup.directory",
 )
 """Settings that a reload cannot change."""
 
@@ -78,16 +83,19 @@ async def run(
         async with open_operators_listener(config) as operators, trio.open_nursery() as nursery:
             await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
-            async with foundation(config, data_dir):
-                await give_up_root(config, data_dir, reservation.descriptors())
-                with shutdown.scope:
-                    async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
-                        shutdown.supervisor = supervisor
-                        log.info("%d workers are ready", config.server.workers)
-                        if operators is not None:
-                            nursery.start_soon(serve_operators, operators, supervisor.reports, process_page)
-                        ready(reservation.urls)
-                        await _replace_on_hangup(hangup, launcher, supervisor, reread)
+            async with foundation(config, data_dir) as opened:
+                backup_directory = new_backup_directory(config, data_dir)
+                await give_up_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
+                async with running_backups(config, data_dir, opened) as backups:
+                    own = [] if backups is None else [BackupCollector(backups)]
+                    with shutdown.scope:
+                        async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
+                            shutdown.supervisor = supervisor
+                            log.info("%d workers are ready", config.server.workers)
+                            if operators is not None:
+                                nursery.start_soon(serve_operators, operators, supervisor.reports, own)
+                            ready(reservation.urls)
+                            await _replace_on_hangup(hangup, launcher, supervisor, reread)
                 log.info("all workers have exited")
             nursery.cancel_scope.cancel()
 
@@ -163,5 +171,6 @@ def checked(before: Config, after: Config) -> Config:
 
 def limits_of(config: Config) -> SupervisionLimits:
     """The supervisor's limits. A worker within its own limits is never killed."""
-    own = config.server.graceful_seconds + LAST_MOMENT_SECONDS + config.actors.drain_seconds
+    server = config.server
+    own = server.drain_seconds + server.graceful_seconds + LAST_MOMENT_SECONDS + config.actors.drain_seconds
     return SupervisionLimits(end_seconds=own + SPARE_SECONDS, starts_at_once=max(2, os.cpu_count() or 1))

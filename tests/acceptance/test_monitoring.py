@@ -66,6 +66,7 @@ def monitored(new_data_dir: Callable[[str], Path]) -> Iterator[Monitored]:
             "tls.key": data_dir.parent / "localhost.key",
             "nodes.beat_seconds": 0.2,
             "log.format": "json",
+            "backup.every_hours": 1,
             "tracing.otlp_url": collector.url,
             "tracing.sample": 1,
         }
@@ -106,8 +107,15 @@ def test_all_samples_differ_and_the_parent_has_those_of_a_process_only(monitored
     samples = monitored.samples()
     series = [(each.name, *sorted(each.labels.items())) for each in samples]
     assert len(set(series)) == len(series)
-    assert {each.labels.get("worker") for each in samples} == {"1", "2", "parent"}
-    assert all(each.name.startswith(("process_", "python_")) for each in samples if each.labels["worker"] == "parent")
+    named: dict[str | None, set[str]] = {}
+    for sample in samples:
+        named.setdefault(sample.labels.get("worker"), set()).add(sample.name.partition("_")[0])
+    assert named.keys() == {"1", "2", "parent", None}
+    assert named["parent"] == {"process", "python"}
+    assert {each.name for each in samples if "worker" not in each.labels} <= {
+        "catalog_backups_total",
+        "catalog_backup_age_seconds",
+    }
     assert monitored.value("process_open_fds", worker="parent")
 
 
@@ -128,7 +136,7 @@ def test_the_spans_of_each_worker_are_its_own_and_continue_the_trace_of_the_call
     until(lambda: len(mine(monitored)) == 3)
     request, batch, commit = mine(monitored)
     assert (request, batch, commit) == ("mintKey", "keys batch", "keys commit")
-    assert {resource["service.instance.id"] for resource, _ in monitored.collector.with_resources()} == nodes
+    until(lambda: {resource["service.instance.id"] for resource, _ in monitored.collector.with_resources()} == nodes)
     [line] = [line for line in monitored.service.log().splitlines() if "req-traced" in line]
     assert f'"trace_id": "{TRACE}"' in line
 
@@ -161,10 +169,10 @@ def counters(monitored: Monitored) -> Mapping[tuple[object, ...], float]:
     """The counters by worker, name and labels."""
     return {
         (
-            each.labels["worker"],
+            each.labels.get("worker"),
             each.name,
             *sorted((name, text) for name, text in each.labels.items() if name != "worker"),
-        ): (each.value)
+        ): each.value
         for each in monitored.samples()
         if each.name.endswith("_total")
     }

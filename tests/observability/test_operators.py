@@ -1,16 +1,21 @@
 """The operators' listener: the metrics and the readiness of several nodes as one."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 import trio
 from prometheus_client.parser import text_string_to_metric_families
+from trio.testing import MockClock
 
-from actors.clock import SystemClock
+from actors.backups.keeper import BackupKeeper
+from actors.backups.state import BackupRules, Room, name_at
+from actors.clock import HOUR_MS, SystemClock, TrioClock
+from actors.supervision import running
 from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
+from service.observability.collectors import BackupCollector
 from service.observability.operators import merged, serve_operators
 from service.observability.reports import Report
 
@@ -59,6 +64,32 @@ def test_the_metrics_of_all_workers_stand_on_one_page_with_the_number_of_each() 
     assert lines.count("# TYPE catalog_requests_total counter") == 1
 
 
+async def test_metrics_of_the_parent_have_no_worker(autojump_clock: MockClock) -> None:
+    class Files:
+        """A directory with the backup of an hour ago."""
+
+        async def names(self) -> Sequence[str]:
+            return [name_at(0)]
+
+        async def room(self) -> Room:
+            raise AssertionError("no backup is due")
+
+        async def make(self, name: str, now_ms: int) -> int:
+            raise AssertionError("no backup is due")
+
+        async def delete(self, name: str) -> None:
+            raise AssertionError("no backup is made")
+
+    backups = BackupKeeper(Files(), TrioClock(HOUR_MS), BackupRules(every_ms=24 * HOUR_MS, keep=1))
+    assert "catalog_backup_age_seconds" not in samples(merged({}, [BackupCollector(backups)])), "it has not looked yet"
+    async with running([backups]):
+        await trio.sleep(1)
+        found = samples(merged({1: Report(ONE, [])}, [BackupCollector(backups)]))
+    assert found["catalog_backup_age_seconds"] == {(): 3_601}
+    assert found["catalog_backups_total"] == {(("outcome", "made"),): 0, (("outcome", "failed"),): 0}
+    assert found["catalog_worker_up"] == {(("worker", "1"),): 1}
+
+
 def test_a_report_survives_its_line() -> None:
     report = Report(ONE, ['the actor "keys"\nis failed'])
     assert report.line().count(b"\n") == 1
@@ -66,11 +97,15 @@ def test_a_report_survives_its_line() -> None:
 
 
 def test_the_parent_is_a_process_beside_its_workers() -> None:
-    parent = b"# HELP process_open_fds Files.\n# TYPE process_open_fds gauge\nprocess_open_fds 7.0\n"
-    worker = parent.decode().replace("7.0", "30.0")
-    found = samples(merged({1: Report(worker, []), 2: None}, parent))
-    assert found["process_open_fds"] == {(("worker", "1"),): 30, (("worker", "parent"),): 7}
+    worker = "# HELP process_open_fds Files.\n# TYPE process_open_fds gauge\nprocess_open_fds 3000000.0\n"
+    reports = {1: Report(worker, []), 2: None}
+    found = samples(merged(reports, []))
+    files = found["process_open_fds"]
+    assert files.pop((("worker", "1"),)) == 3_000_000
+    assert 0 < files.pop((("worker", "parent"),)) < 3_000_000
+    assert files == {}
     assert found["catalog_worker_up"] == {(("worker", "1"),): 1, (("worker", "2"),): 0}
+    assert "parent" not in merged(reports).decode(), "a process without workers has none"
 
 
 LIMITS = ServingLimits(
