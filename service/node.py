@@ -101,7 +101,8 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     limits = Limits.of(config)
     node = assemble(config, opened, await system_ports(config, data_dir, opened, url), limits)
     async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
-        log.info("node %s is up: %r", node.services.nodes.node.id, node.members)
+        log.info("node %s is up", node.services.nodes.node.id)
+        log.debug("its members: %r", node.members)
         yield node
 
 

@@ -166,7 +166,7 @@ class LogOutput:
     def _log_line(self, line: str) -> None:
         match = _LINE.fullmatch(line)
         code, severity, text = match.groups() if match else ("", "LOG", line)
-        level = logging.DEBUG if code in _QUIET_CODES else _LEVELS.get(severity, logging.INFO)
+        level = logging.DEBUG if code in _QUIET_CODES else _LEVELS.get(severity, logging.DEBUG)
         log.log(level, "%s", text)
         if code != STARTING_UP:  # our own probes would displace the lines that matter
             self.lines.append(f"{severity}: {text}")

@@ -1,6 +1,7 @@
 """Migrations: numbered SQL files, each applied once, in order, under a lock. Their checksums detect drift."""
 
 import hashlib
+import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ LOCK = 7_206_341_118
 DISTRIBUTED = 10_000
 """Migrations that distribute a database have their own folder and are numbered from here. A program that does not know
 them, or is not configured as distributed, refuses to start."""
+
+log = logging.getLogger(__name__)
 
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
 
@@ -36,6 +39,9 @@ class Migration:
     @property
     def checksum(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def __str__(self) -> str:
+        return f"{self.version:04d}_{self.name}"
 
 
 def migrations(folder: Path = FOLDER, *, after: int = 0) -> list[Migration]:
@@ -83,8 +89,13 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
             "create table if not exists schema_migrations (version integer primary key, name text not null,"
             " checksum text not null, applied_at timestamptz not null default now())"
         )
-        todo = pending(_applied(await connection.fetch(APPLIED)), known)
+        applied = _applied(await connection.fetch(APPLIED))
+        todo = pending(applied, known)
+        if not applied:
+            log.info("creating the schema: %d migrations", len(todo))
         for migration in todo:
+            if applied:  # of a database in use, one may take long
+                log.info("applying migration %s of %04d", migration, known[-1].version)
             await connection.execute(migration.text)
             await connection.execute(
                 "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
@@ -92,7 +103,7 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
                 migration.name,
                 migration.checksum,
             )
-        return [f"{migration.version:04d}_{migration.name}" for migration in todo]
+        return [str(migration) for migration in todo]
 
     return await database.transact(work, seconds=330.0)
 
@@ -102,8 +113,7 @@ async def check_migrated(database: Database, folder: Path = FOLDER, *, distribut
     applied = _applied(await database.fetch(APPLIED))
     missing = pending(applied, _known(folder, distributed=distributed))
     if missing:
-        name = f"{missing[0].version:04d}_{missing[0].name}"
-        raise SchemaDrift(f"the database lacks migration {name}: restart the whole service to migrate it")
+        raise SchemaDrift(f"the database lacks migration {missing[0]}: restart the whole service to migrate it")
 
 
 def _known(folder: Path, *, distributed: bool) -> list[Migration]:

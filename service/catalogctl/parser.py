@@ -5,9 +5,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import VERSION, buying, catalog, logins, sponsoring
+from service.catalogctl import buying, catalog, logins, sponsoring
 from service.catalogctl.failures import Exit
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
+from service.version import VERSION
 
 DESCRIPTION = "Read the catalog, and book and watch sponsorships, from the command line."
 EPILOG = f"""\

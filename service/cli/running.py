@@ -1,13 +1,16 @@
 """Runs the chosen command: its configuration, its log, its event loop, and its exit code."""
 
 import argparse
+import logging
 import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import trio
 
+from service.cli.data_directory import default_data_dir
 from service.config.loading import load
 from service.config.model import Config
 from service.observability.logs import set_up
@@ -22,10 +25,18 @@ def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     config = configured(options.config_file, options.bind)
-    set_up(config.log.level, config.log.format)
+    set_up(_log_level(config.log.level, everything=options.logs_all or options.verbose), config.log.format)
+    if sys.stderr.isatty():
+        logging.getLogger("storage.schema").setLevel(logging.INFO)  # a person sees that a long migration goes on
+    data_dir = options.data_dir or default_data_dir()
     values = {name: getattr(options, name) for name in options.arguments}
-    code: int | None = trio.run(partial(options.work, config, options.data_dir, **values))
+    code: int | None = trio.run(partial(options.work, config, data_dir, **values))
     return SUCCESS if code is None else code
+
+
+def _log_level(configured: str, *, everything: bool) -> str:
+    """The level of a command's log. Unless it logs everything, what goes well is not logged."""
+    return "warning" if configured == "info" and not everything else configured
 
 
 def configured(file: Path | None, bind: str | None) -> Config:
