@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -35,6 +36,9 @@ if os.getppid() != int(parent):
     sys.exit("the parent ended before the start")
 os.execv(command[0], command)
 """
+
+
+WATCH_SECONDS = 0.2
 
 
 class EmbeddedError(Exception):
@@ -140,20 +144,43 @@ def main_error(lines: Iterable[str]) -> str:
     return f"{line} ({hint[1]})" if hint else line
 
 
-async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"") -> None:
-    """Run a command to its end. Raises `EmbeddedError` with its main error if it fails; kills it if cancelled."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as source:
-        source.write(stdin)
-        source.seek(0)
+async def run(
+    command: Sequence[str | Path],
+    account: Account,
+    stdin: bytes | IO[bytes] = b"",
+    *,
+    watch: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a command to its end. Raises `EmbeddedError` with its main error if it fails; kills it if cancelled.
+
+    Calls `watch` every `WATCH_SECONDS` until then, for example to see how far the command has read its standard input.
+    """
+    with tempfile.TemporaryFile() as output, _input(stdin) as source:
         process = spawn(command, account, signal.SIGKILL, output.fileno(), source.fileno())
         try:
-            code = await wait_exit(process)
+            code = None
+            while code is None:
+                with trio.move_on_after(WATCH_SECONDS):
+                    code = await wait_exit(process)
+                watch()
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if code != 0:
             raise EmbeddedError(f"{Path(command[0]).name} failed: {main_error(_lines(output))}")
+
+
+@contextmanager
+def _input(stdin: bytes | IO[bytes]) -> Iterator[IO[bytes]]:
+    """An open file for standard input, which the caller closes if it has opened it."""
+    if not isinstance(stdin, bytes):
+        yield stdin
+        return
+    with tempfile.TemporaryFile() as source:
+        source.write(stdin)
+        source.seek(0)
+        yield source
 
 
 def _lines(output: IO[bytes]) -> list[str]:

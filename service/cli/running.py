@@ -28,7 +28,7 @@ def _run(options: argparse.Namespace) -> int:
     set_up(_log_level(config.log.level, everything=options.logs_all or options.verbose), config.log.format)
     if sys.stderr.isatty():
         logging.getLogger("storage.schema").setLevel(logging.INFO)  # a person sees that a long migration goes on
-    data_dir = options.data_dir or default_data_dir()
+    data_dir = (options.data_dir or default_data_dir()).absolute()
     values = {name: getattr(options, name) for name in options.arguments}
     code: int | None = trio.run(partial(options.work, config, data_dir, **values))
     return SUCCESS if code is None else code

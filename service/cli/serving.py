@@ -1,14 +1,19 @@
 """The commands that serve, and that migrate the database."""
 
+import logging
 from functools import partial
 from pathlib import Path
 
 from service.cli.command import Commands
 from service.cli.database import open_beside
 from service.cli.running import configured
-from service.cli.startup import tell_beginning, tell_ready
+from service.cli.startup import tell_ready
 from service.config.deployment import refuse_unsafe
 from service.config.model import Config
+from service.main import warn_of_certificate
+from service.version import PROGRAM, VERSION
+
+log = logging.getLogger(__name__)
 
 
 def add_serving_commands(commands: Commands) -> None:
@@ -23,8 +28,9 @@ async def serve_until_stopped(
     config: Config, data_dir: Path, *, config_file: Path | None, bind: str | None, browse: bool
 ) -> None:
     refuse_unsafe(config)
-    tell_beginning(data_dir)
-    ready = partial(tell_ready, config, browse=browse)
+    warn_of_certificate(config)
+    log.info("starting %s %s, data directory %s", PROGRAM, VERSION, data_dir)
+    ready = partial(tell_ready, config, data_dir, browse=browse)
     # Loaded here, because other commands need no server; and the parent of several workers loads no app.
     if config.server.workers > 1:
         from service.process import parent

@@ -15,16 +15,12 @@ from service.version import VERSION
 OUTBOX = "/dev/outbox"
 
 
-def tell_beginning(data_dir: Path) -> None:
-    """Print the version and the data directory."""
-    _print([f"Catalog and Sponsorship Service {VERSION}, data directory {data_dir.absolute()}"])
-
-
-def tell_ready(config: Config, urls: Sequence[str], *, browse: bool) -> None:
+def tell_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse: bool) -> None:
     """Print where the service listens, which says that it is ready, and what to do next. With `browse`, open the browser."""
     page = config.server.base_url or urls[0]
     _print(
         [
+            f"Catalog and Sponsorship Service {VERSION}, data directory {data_dir}",
             f"database: {database_of(config)}",
             f"mail: {mail_of(config, urls[0])}",
             *(f"listening on {url}" for url in urls),

@@ -12,7 +12,7 @@ from service.config.deployment import refuse_unsafe
 from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
-from service.main import foundation, listen_addresses
+from service.main import foundation, listen_addresses, warn_of_certificate
 from service.observability.logs import set_up
 from service.observability.operators import serve_operators
 from service.operators_listener import open_operators_listener
@@ -156,6 +156,7 @@ def checked(before: Config, after: Config) -> Config:
             raise ConfigError(f"{name} cannot change in a reload: restart the service")
     refuse_unsafe(after)
     listen_addresses(after)
+    warn_of_certificate(after)
     return after
 
 

@@ -156,7 +156,7 @@ def test_an_import_at_a_terminal_shows_how_far_it_is(shop: Shop, tmp_path: Path)
     finally:
         os.close(terminal)
     assert code == 0, shown
-    assert "20 of 20" in shown
+    assert "20/20" in shown
 
 
 def test_a_file_that_cannot_be_imported_is_refused_with_line_numbers_and_changes_nothing(

@@ -42,7 +42,7 @@ SETTINGS: dict[str, Refusal] = {
     "half of TLS": ({"tls.bind": "127.0.0.1:0"}, "tls: bind, certificate and key belong together: all three or none"),
     "TLS without a certificate": (
         {"tls.bind": "127.0.0.1:0", "tls.certificate": "/nowhere", "tls.key": "/nowhere"},
-        "tls.certificate, tls.key: No such file or directory",
+        "tls.certificate: cannot read /nowhere: No such file or directory",
     ),
     "TLS without a port": (
         {"tls.bind": "127.0.0.1:99999", "tls.certificate": "/nowhere", "tls.key": "/nowhere"},

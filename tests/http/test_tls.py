@@ -4,16 +4,28 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import pytest
 import trio
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
+from cryptography.x509.oid import NameOID
 
 from service.http.asgi import App, Receive, Scope, Send
+from service.http.certificates import tls_context, validity_problem
 from service.http.http2 import CONTROL_BURST, CONTROL_RATE
 from service.http.limits import LAST_MOMENT_SECONDS
-from service.http.listen_address import ListenAddress, ListenError, tls_context
+from service.http.listen_address import ListenAddress, ListenError
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.web.error_responses import handlers
@@ -125,13 +137,71 @@ async def test_a_version_before_1_2_is_refused() -> None:
     assert tls_context(CERTIFICATE, KEY).minimum_version == ssl.TLSVersion.TLSv1_2
 
 
-def test_files_that_are_no_certificate_are_an_error_for_a_person(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.pem"
-    empty.write_text("")
-    nameless = Path("no\0file")
-    for certificate, key in ((tmp_path / "none", KEY), (CERTIFICATE, empty), (KEY, CERTIFICATE), (nameless, KEY)):
-        with pytest.raises(ListenError, match=r"^tls\.certificate, tls\.key: .+$"):
-            tls_context(certificate, key)
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with certificates and keys that cannot be used, or not well."""
+    folder = tmp_path_factory.mktemp("tls")
+    years = {"expired": (2020, 2021), "early": (2099, 2100)}
+    for name in ("other", "expired", "early", "weak", "locked"):
+        key = rsa.generate_private_key(65_537, 1_024) if name == "weak" else ec.generate_private_key(ec.SECP256R1())
+        first, last = (datetime(year, 1, 1, tzinfo=UTC) for year in years.get(name, (2020, 2100)))
+        common = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+        builder = x509.CertificateBuilder(common, common, key.public_key(), 1, first, last)
+        lock = BestAvailableEncryption(b"secret") if name == "locked" else NoEncryption()
+        text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock)
+        (folder / f"{name}.key").write_bytes(text)
+        (folder / f"{name}.pem").write_bytes(builder.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    (folder / "empty").write_text("")
+    (folder / "der").write_bytes(ssl.PEM_cert_to_DER_cert(CERTIFICATE.read_text()))
+    lines = CERTIFICATE.read_text().splitlines()
+    (folder / "damaged").write_text("\n".join([lines[0], *lines[2:]]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "line"),
+    [
+        ("none", "", "tls.certificate: cannot read {certificate}: No such file or directory"),
+        ("", "none", "tls.key: cannot read {key}: No such file or directory"),
+        (".", "", "tls.certificate: cannot read {certificate}: Is a directory"),
+        ("no\0file", "", "tls.certificate: '{folder}/no\\x00file' is not the name of a file"),
+        ("empty", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
+        ("der", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
+        ("other.key", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
+        ("", "other.pem", "tls.key: {key} holds no private key in PEM format"),
+        ("", "other.key", "tls.key: {key} is not the key of the certificate in {certificate}"),
+        ("", "weak.key", "tls.key: {key} is not the key of the certificate in {certificate}"),
+        ("locked.pem", "locked.key", "tls.key: {key} is protected by a passphrase: store the key without one"),
+        (
+            "weak.pem",
+            "weak.key",
+            "tls.certificate: the certificate in {certificate} is too weak for clients of today: ",
+        ),
+        ("damaged", "", "tls.certificate, tls.key: {certificate} or {key} is damaged: "),
+    ],
+)
+def test_files_that_cannot_be_used_are_named_without_a_word_of_openssl(
+    files: Path, certificate: str, key: str, line: str
+) -> None:
+    used = files / certificate if certificate else CERTIFICATE, files / key if key else KEY
+    with pytest.raises(ListenError) as refused:
+        tls_context(*used)
+    assert str(refused.value).startswith(line.format(certificate=used[0], key=used[1], folder=files))
+    assert "[" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("other", ""),
+        ("expired", "tls.certificate: a certificate in {} has expired: clients reject it; renew it"),
+        ("early", "tls.certificate: a certificate in {} is not valid yet: clients reject it; check the clock"),
+    ],
+)
+def test_a_certificate_whose_dates_are_wrong_is_usable_and_known(files: Path, name: str, problem: str) -> None:
+    certificate = files / f"{name}.pem"
+    context = tls_context(certificate, files / f"{name}.key")
+    assert validity_problem(context, certificate) == problem.format(certificate)
 
 
 # HTTP/2.
