@@ -39,6 +39,7 @@ os.execv(command[0], command)
 
 
 WATCH_SECONDS = 0.2
+FULL_DISK_ADVICE = "the disk is full: make room on it"
 
 
 class EmbeddedError(Exception):
@@ -136,12 +137,13 @@ def pidfd(pid: int) -> int:
 
 
 def main_error(lines: Iterable[str]) -> str:
-    """The first line that names an error, with the first hint, or else the last line."""
+    """The first line that names an error, with the first hint, or else the last line. A full disk has a hint of ours."""
     text = "\n".join(line.strip() for line in lines)
     wrong = re.search(r"\b(PANIC|FATAL|ERROR|error):.*", text)
     hint = re.search(r"\bHINT: *(.*)", text)
     line = wrong[0] if wrong else (text.split("\n")[-1] or "no output")
-    return f"{line} ({hint[1]})" if hint else line
+    advice = FULL_DISK_ADVICE if os.strerror(errno.ENOSPC) in line else hint and hint[1]
+    return f"{line} ({advice})" if advice else line
 
 
 async def run(

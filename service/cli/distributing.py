@@ -1,5 +1,6 @@
 """The command that moves the events of earlier days to the workers of a distributed database."""
 
+import argparse
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -35,9 +36,9 @@ def add_distributing_command(commands: Commands) -> None:
 
 
 def _pace(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 8 else 0
     if not 0 < number <= 10_000_000:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 10000000")
     return number
 
 

@@ -60,7 +60,8 @@ def _parsed(file: Path) -> Parsed:
     if parsed.errors:
         for line in parsed.report():
             print(line, file=sys.stderr)
-        raise CommandError(f"{file}: {len(parsed.errors) + parsed.more_errors} errors; nothing was imported")
+        count = len(parsed.errors) + parsed.more_errors
+        raise CommandError(f"{file}: {count} {'error' if count == 1 else 'errors'}; nothing was imported")
     return parsed
 
 

@@ -207,6 +207,7 @@ def test_a_setting_that_cannot_be_is_named_in_one_line(
     [
         ("[server]\ncolour = 'red'\n", "unknown setting server.colour in {file}"),
         ("[server\n", "{file} is not valid TOML: "),
+        ("\udcff", "{file} is not UTF-8 (byte 1): save it as UTF-8"),
         (f"a = {'[' * 5_000}\n", "{file} is nested too deeply"),
         ("[http]\nconnections = 10\n", "http.connections_per_address (200) must be at most http.connections (10)"),
         (None, "cannot read {file}: No such file or directory"),
@@ -217,7 +218,7 @@ def test_a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong(
 ) -> None:
     file = tmp_path / "service.toml"
     if text is not None:
-        file.write_text(text)
+        file.write_text(text, errors="surrogateescape")
     assert words.format(file=file) in _said(capsys, "serve", "--config", file, "--data-dir", tmp_path / "data")
 
 
@@ -267,7 +268,12 @@ def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None
 
 def test_an_address_that_does_not_exist_is_named(database: Settings, place: Path) -> None:
     line = complaint(run("serve", "--bind", "192.0.2.1:8080", "--data-dir", place / "port", settings=database))
-    assert "cannot listen on 192.0.2.1:8080: " in line
+    assert "cannot listen on 192.0.2.1:8080: this machine does not have that address" in line
+
+
+def test_an_address_that_cannot_be_used_is_found_before_there_is_a_database(place: Path) -> None:
+    complaint(run("serve", "--bind", "192.0.2.1:8080", "--data-dir", place / "never"))
+    assert not (place / "never").exists()
 
 
 def test_a_data_directory_that_cannot_be_made_is_named(place: Path) -> None:
