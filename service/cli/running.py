@@ -25,7 +25,7 @@ def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     config = configured(options.config_file, options.bind)
-    set_up(_log_level(config.log.level, everything=options.logs_all or options.verbose), config.log.format)
+    set_up(log_level(config.log.level, everything=options.logs_all or options.verbose), config.log.format)
     if sys.stderr.isatty():
         logging.getLogger("storage.schema").setLevel(logging.INFO)  # a person sees that a long migration goes on
     data_dir = (options.data_dir or default_data_dir()).absolute()
@@ -34,7 +34,7 @@ def _run(options: argparse.Namespace) -> int:
     return SUCCESS if code is None else code
 
 
-def _log_level(configured: str, *, everything: bool) -> str:
+def log_level(configured: str, *, everything: bool) -> str:
     """The level of a command's log. Unless it logs everything, what goes well is not logged."""
     return "warning" if configured == "info" and not everything else configured
 

@@ -13,6 +13,7 @@ from service.terminal.output import OutputLost, discard_output
 from service.version import VERSION
 
 OUTBOX = "/dev/outbox"
+BROWSER_THREAD = "browser"
 
 
 def tell_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse: bool) -> None:
@@ -29,7 +30,7 @@ def tell_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse: b
     )
     if browse:
         # A browser may take seconds to answer, and a thread that waits for it must not keep the process alive.
-        threading.Thread(target=_browse, args=[page], daemon=True).start()
+        threading.Thread(target=_browse, args=[page], name=BROWSER_THREAD, daemon=True).start()
 
 
 def _print(lines: Sequence[str]) -> None:

@@ -53,6 +53,9 @@ COMMANDS = {
     "export-account": "JSON lines",
     "delete-account": "undo it",
     "openapi": "OpenAPI",
+    "backup": "secret to one file",
+    "restore": "from a backup",
+    "completion": "in a shell",
     "doctor": "running well",
 }
 

@@ -1,5 +1,6 @@
 """The service refuses to start with one clear line that names the cause, and exit code 2."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from service.config.deployment import problems
 from service.config.loading import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, command, complaint, environment, run, serving
+from tests.certificates import make_certificate
 from tests.slow import SLOW
 
 pytestmark = pytest.mark.usefixtures("own_logging")
@@ -384,3 +386,30 @@ def test_the_doctor_finds_what_is_unsafe_in_a_configuration(settings: dict[str, 
     found = problems(config)
     assert len(found) == len(wrong)
     assert all(problem.startswith(words) for problem, words in zip(found, wrong, strict=True))
+
+
+def test_a_certificate_that_has_expired_is_a_warning_at_the_start_and_a_problem_of_the_doctor(
+    database: Settings, place: Path
+) -> None:
+    tls = {"tls.bind": "127.0.0.1:0", "tls.certificate": place / "old.pem", "tls.key": place / "old.key"}
+    make_certificate(place / "old.pem", place / "old.key", first=2020, last=2021)
+    words = f"tls.certificate: a certificate in {place}/old.pem has expired: clients reject it; renew it"
+    with serving(place / "tls", {**database, **tls}) as service:
+        assert service.log().count(words) == 1
+        assert service.is_ready()
+        assert len(re.findall(r"^listening on https?://", service.out.read_text(), re.MULTILINE)) == 2
+    done = run("doctor", "--data-dir", place / "tls", settings={**database, **tls})
+    assert f"PROBLEM: {words}" in done.stdout.splitlines()
+
+
+def test_a_command_that_fails_beside_no_server_prints_its_reason_alone(data_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("")
+    cases: dict[tuple[object, ...], str] = {
+        ("grant-admin", "not-an-email"): "'not-an-email' is not an email address",
+        ("revoke-admin", "nobody@example.com"): "nobody@example.com is not an administrator",
+        ("backup", tmp_path / "there"): f"{tmp_path}/there already exists: choose another file",
+    }
+    for case, words in cases.items():
+        assert run(*case, "--data-dir", data_dir).stderr == f"service: {words}\n"
+    loud = run("revoke-admin", "nobody@example.com", "--data-dir", data_dir, "--verbose").stderr
+    assert " accepts connections at " in loud

@@ -4,22 +4,12 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-)
-from cryptography.x509.oid import NameOID
 
 from service.http.asgi import App, Receive, Scope, Send
 from service.http.certificates import tls_context, validity_problem
@@ -29,6 +19,7 @@ from service.http.listen_address import ListenAddress, ListenError
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.web.error_responses import handlers
+from tests.certificates import make_certificate
 from tests.fakes import HandClock
 from tests.http.corpus import BODIES, FOLLOWING, HEADS
 from tests.http.http2_client import Http2Client
@@ -141,16 +132,15 @@ async def test_a_version_before_1_2_is_refused() -> None:
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with certificates and keys that cannot be used, or not well."""
     folder = tmp_path_factory.mktemp("tls")
-    years = {"expired": (2020, 2021), "early": (2099, 2100)}
-    for name in ("other", "expired", "early", "weak", "locked"):
-        key = rsa.generate_private_key(65_537, 1_024) if name == "weak" else ec.generate_private_key(ec.SECP256R1())
-        first, last = (datetime(year, 1, 1, tzinfo=UTC) for year in years.get(name, (2020, 2100)))
-        common = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-        builder = x509.CertificateBuilder(common, common, key.public_key(), 1, first, last)
-        lock = BestAvailableEncryption(b"secret") if name == "locked" else NoEncryption()
-        text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, lock)
-        (folder / f"{name}.key").write_bytes(text)
-        (folder / f"{name}.pem").write_bytes(builder.sign(key, SHA256()).public_bytes(Encoding.PEM))
+    kinds: dict[str, dict[str, Any]] = {
+        "other": {},
+        "expired": {"last": 2021},
+        "early": {"first": 2099},
+        "weak": {"weak": True},
+        "locked": {"passphrase": b"secret"},
+    }
+    for name, kind in kinds.items():
+        make_certificate(folder / f"{name}.pem", folder / f"{name}.key", **kind)
     (folder / "empty").write_text("")
     (folder / "der").write_bytes(ssl.PEM_cert_to_DER_cert(CERTIFICATE.read_text()))
     lines = CERTIFICATE.read_text().splitlines()
