@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-USAGE, READER_GONE = 2, 141
+USAGE, INTERRUPTED, READER_GONE = 2, 130, 141
 """Exit codes. 141 is what a shell reports for a program that SIGPIPE has ended."""
 
 
@@ -69,6 +69,8 @@ def run_process(program: str, work: Callable[[], int]) -> int:
     except BrokenPipeError:
         discard(sys.stderr)
         return READER_GONE
+    except KeyboardInterrupt:
+        return INTERRUPTED  # before the command began, which handles it by itself
 
 
 def open_closed_streams() -> None:
