@@ -8,10 +8,15 @@ from service.terminal.interpreter import require
 def main() -> int:
     """The entry point: runs the command of the process's arguments and returns its exit code."""
     require("service", newest=True)
-    from service.cli.main import main as run
     from service.terminal.output import run_process
 
-    return run_process("service", lambda: run(sys.argv[1:]))
+    return run_process("service", _run)
+
+
+def _run() -> int:
+    from service.cli.main import main as run
+
+    return run(sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -8,10 +8,15 @@ from service.terminal.interpreter import require
 def main() -> int:
     """The entry point: runs the command of the process's arguments and returns its exit code."""
     require("catalogctl", newest=False)
-    from service.catalogctl.main import main as run
     from service.terminal.output import run_process
 
-    return run_process("catalogctl", run)
+    return run_process("catalogctl", _run)
+
+
+def _run() -> int:
+    from service.catalogctl.main import main as run
+
+    return run()
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def run_process(program: str, work: Callable[[], int]) -> int:
         discard(sys.stderr)
         return READER_GONE
     except KeyboardInterrupt:
-        return INTERRUPTED  # before the command began, which handles it by itself
+        return INTERRUPTED  # while modules were loaded: commands handle it by themselves
 
 
 def open_closed_streams() -> None:
