@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -52,9 +53,12 @@ def parser_of(arguments: Sequence[str]) -> Parser:
     chosen = next((word for word in arguments if not word.startswith("-")), "")
     if chosen in COMMANDS:
         _adder(chosen)(commands)
-    else:
-        for name in COMMANDS:
-            commands.mention(name)
+        return parser
+    if chosen:
+        meant = get_close_matches(chosen, COMMANDS, 1)
+        parser.error(f"there is no command {chosen!r}" + (f": did you mean {meant[0]!r}?" if meant else ""))
+    for name in COMMANDS:
+        commands.mention(name)
     return parser
 
 

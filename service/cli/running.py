@@ -16,6 +16,7 @@ from service.config.model import Config
 from service.observability.logs import set_up
 from service.process.exit_codes import SUCCESS
 from service.process.exit_status import outcome_of
+from storage.postmaster import SERVER_LOG
 
 
 def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
@@ -25,13 +26,23 @@ def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     config = configured(options.config_file, options.bind)
-    set_up(log_level(config.log.level, everything=options.logs_all or options.verbose), config.log.format)
-    if sys.stderr.isatty():
-        logging.getLogger("storage.schema").setLevel(logging.INFO)  # a person sees that a long migration goes on
+    _set_up_log(config, everything=options.logs_all or options.verbose)
     data_dir = (options.data_dir or default_data_dir()).absolute()
     values = {name: getattr(options, name) for name in options.arguments}
     code: int | None = trio.run(partial(options.work, config, data_dir, **values))
     return SUCCESS if code is None else code
+
+
+def _set_up_log(config: Config, *, everything: bool) -> None:
+    level = log_level(config.log.level, everything=everything)
+    set_up(level, config.log.format)
+    if everything or level == "debug":
+        return
+    [handler] = logging.getLogger().handlers
+    # What Postgres complains of is the reason that the command prints.
+    handler.addFilter(lambda record: record.name != SERVER_LOG)
+    if sys.stderr.isatty():
+        logging.getLogger("storage.schema").setLevel(logging.INFO)  # a person sees that a long migration goes on
 
 
 def log_level(configured: str, *, everything: bool) -> str:

@@ -324,7 +324,8 @@ def test_every_command_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -
     ("arguments", "words"),
     [
         ((), "the following arguments are required: COMMAND"),
-        (("frobnicate",), "invalid choice: 'frobnicate'"),
+        (("frobnicate",), "there is no command 'frobnicate' (try --help)"),
+        (("sevre", "--bind", "x"), "there is no command 'sevre': did you mean 'serve'?"),
         (("set-tier", "--email", "a@example.com"), "the following arguments are required: --tier"),
         (("set-tier", "--email", "a@example.com", "--tier", "royal"), "invalid choice: 'royal'"),
         (("serve", "--port", "80"), "unrecognized arguments: --port 80"),
