@@ -28,7 +28,10 @@ def checksum(file: Path) -> str:
 
 
 def _git(*arguments: str) -> bytes:
-    return subprocess.run(["git", "-C", ROOT, *arguments], check=True, capture_output=True).stdout
+    done = subprocess.run(["git", "-C", ROOT, *arguments], check=False, capture_output=True)
+    if done.returncode:
+        sys.exit(f"wheel: a clone of the repository is needed: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
 
 
 def main(folder: str) -> None:
@@ -37,6 +40,8 @@ def main(folder: str) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for old in (*target.glob("*.whl"), *target.glob("*.whl.sha256")):
         old.unlink()
+    if _git("status", "--porcelain", "--untracked-files=no"):
+        sys.stderr.write("wheel: changes that are not committed are left out\n")
     with tempfile.TemporaryDirectory() as place:
         with tarfile.open(fileobj=io.BytesIO(_git("archive", "HEAD"))) as archive:
             archive.extractall(place, filter="data")

@@ -4,7 +4,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from service.config.deployment import host_of, is_local, is_public
 from service.config.model import Config
@@ -64,5 +64,7 @@ def mail_of(config: Config, url: str) -> str:
 
 
 def _place_of(url: str) -> str:
-    """Host and port of a URL, without user and password."""
-    return urlsplit(url).netloc.rpartition("@")[2] or "the default address"
+    """Host and port of a URL, without user and password. A database's host may also be an option."""
+    parts = urlsplit(url)
+    [host, *_] = parse_qs(parts.query).get("host", [""])
+    return parts.netloc.rpartition("@")[2] or host or "the default address"

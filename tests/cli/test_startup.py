@@ -41,6 +41,8 @@ def test_no_password_is_shown() -> None:
     )
     assert database_of(config) == "Postgres at db.example.com:5433"
     assert mail_of(config, URL) == "sent through mx:25"
+    socket = config_of({"database.url": "postgresql://user:pw@/catalog?host=/run/postgresql"})
+    assert database_of(socket) == "Postgres at /run/postgresql"
 
 
 @pytest.mark.parametrize("setting", [{"server.bind": "0.0.0.0:8080"}, {"server.base_url": "https://example.com"}])
