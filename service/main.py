@@ -20,8 +20,9 @@ from actors.values import Agent, StorageUnavailable
 from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
 from service.config.deployment import refuse_other_mode
 from service.config.model import Config
-from service.http.certificates import expires_at
-from service.http.listen_address import ListenAddress, tls_context
+from service.http.certificate_expiry import expires_at
+from service.http.certificates import tls_context, validity_problem
+from service.http.listen_address import ListenAddress
 from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
@@ -178,6 +179,21 @@ def listen_addresses(config: Config) -> list[ListenAddress]:
         expires = expires_at(certificate.read_text("ascii", errors="replace"))
         addresses.append(ListenAddress(*address_of(config.tls.bind), "tls.bind", context, expires))
     return addresses
+
+
+def certificate_problem(config: Config) -> str:
+    """Why clients reject the certificate of `tls.certificate` today, or nothing. Raises `ListenError`."""
+    if not config.tls.bind:
+        return ""
+    certificate = Path(config.tls.certificate)
+    return validity_problem(tls_context(certificate, Path(config.tls.key)), certificate)
+
+
+def warn_of_certificate(config: Config) -> None:
+    """Log what `certificate_problem` finds. The service starts, because plain listeners and lenient clients need it."""
+    problem = certificate_problem(config)
+    if problem:
+        log.warning("%s", problem)
 
 
 def address_of(bind: str) -> tuple[str, int]:

@@ -19,6 +19,7 @@ from service.api.operations import OPERATIONS
 from service.assembly import Assembly, Ports, assemble
 from service.backups import new_backup_directory, running_backups
 from service.config.model import Config
+from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.limits import Limits, serving_limits
@@ -43,6 +44,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
     stop = trio.Event()
     addresses = listen_addresses(config)
+    await _check_addresses(config, addresses)
     async with trio.open_nursery() as nursery:
         await nursery.start(handle_signals, stop, warn_no_reload)
         async with (
@@ -68,6 +70,12 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
             async with running_backups(config, data_dir, opened) as backups:
                 await serve(config, data_dir, opened, server, stop, begun)
         nursery.cancel_scope.cancel()
+
+
+async def _check_addresses(config: Config, addresses: Sequence[ListenAddress]) -> None:
+    """Listen for a moment. Raises `ListenError`, before there is a database, for an address that cannot be used."""
+    async with open_listeners(addresses, serving_limits(config), SystemClock()), open_operators_listener(config):
+        pass
 
 
 async def _check_admission(config: Config, data_dir: Path) -> None:
@@ -110,7 +118,8 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     async with _open_tracer(config, ports) as tracer:
         node = assemble(config, opened, replace(ports, tracer=tracer), limits)
         async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
-            log.info("node %s is up: %r", node.services.nodes.node.id, node.members)
+            log.info("node %s is up", node.services.nodes.node.id)
+            log.debug("its members: %r", node.members)
             yield node
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from service.catalogctl import VERSION
+from service.version import PROGRAM
 from tests.architecture import PACKAGES, ROOT, graph, modules, name_of, tree, within
 
 
@@ -31,9 +31,13 @@ def test_the_package_holds_all_that_it_reads() -> None:
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert set(wheel["packages"]) == set(PACKAGES)
     assert wheel["force-include"] == {"config.toml": "service/config.toml"}
-    assert project["project"]["version"] == VERSION
-    module, _, function = project["project"]["scripts"]["catalogctl"].partition(":")
-    assert callable(getattr(import_module(module), function))
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "service/version.py"
+    scripts = project["project"]["scripts"]
+    assert set(scripts) == {PROGRAM, "catalogctl"}
+    for script in scripts.values():
+        module, _, function = script.partition(":")
+        assert callable(getattr(import_module(module), function))
 
 
 def test_chance_and_wall_clocks_come_through_their_ports() -> None:

@@ -13,7 +13,7 @@ from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
-from service.main import foundation, listen_addresses
+from service.main import foundation, listen_addresses, warn_of_certificate
 from service.observability.collectors import BackupCollector
 from service.observability.logs import set_up
 from service.observability.operators import serve_operators
@@ -166,6 +166,7 @@ def checked(before: Config, after: Config) -> Config:
     refuse_unsafe(after)
     refuse_untraced(after)
     listen_addresses(after)
+    warn_of_certificate(after)
     return after
 
 

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from service.http.certificates import expires_at
+from service.http.certificate_expiry import expires_at
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from tests.fakes import HandClock
