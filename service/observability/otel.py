@@ -45,7 +45,7 @@ MOST_LINKS = 128
 
 SEND_SECONDS = 1.0
 """How long spans wait for others to be sent with. At most `BATCH` are sent together."""
-BATCH = 512
+BATCH = 128
 
 FLUSH_SECONDS = 2.0
 """Maximum time at shutdown to send the last spans. Beyond it, they are lost."""
