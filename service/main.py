@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from actors.accounts.actor import AccountKeeper
-from actors.clock import Clock, SystemClock, SystemEntropy
+from actors.clock import SECOND_MS, Clock, SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
@@ -20,8 +20,7 @@ from actors.values import Agent, StorageUnavailable
 from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
 from service.config.deployment import refuse_other_mode
 from service.config.model import Config
-from service.http.certificate_expiry import expires_at
-from service.http.certificates import tls_context, validity_problem
+from service.http.certificates import tls_context, validity_of, validity_problem
 from service.http.listen_address import ListenAddress
 from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
@@ -176,7 +175,8 @@ def listen_addresses(config: Config) -> list[ListenAddress]:
     if config.tls.bind:
         certificate = Path(config.tls.certificate)
         context = tls_context(certificate, Path(config.tls.key))
-        expires = expires_at(certificate.read_text("ascii", errors="replace"))
+        validity = validity_of(certificate)
+        expires = None if validity is None else validity.ends
         addresses.append(ListenAddress(*address_of(config.tls.bind), "tls.bind", context, expires))
     return addresses
 
@@ -186,7 +186,8 @@ def certificate_problem(config: Config) -> str:
     if not config.tls.bind:
         return ""
     certificate = Path(config.tls.certificate)
-    return validity_problem(tls_context(certificate, Path(config.tls.key)), certificate)
+    tls_context(certificate, Path(config.tls.key))
+    return validity_problem(certificate, SystemClock().now_ms() / SECOND_MS)
 
 
 def warn_of_certificate(config: Config) -> None:

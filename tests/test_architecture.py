@@ -153,7 +153,8 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("prometheus_client",): "service.observability",
         ("opentelemetry", "requests"): "service.observability.otel",
         ("stripe",): "service.payments",
-        ("webauthn", "cryptography", "cbor2"): "service.webauthn",
+        ("webauthn", "cbor2"): "service.webauthn",
+        ("cryptography",): "service.http.certificates",
         DRIVERS: "storage",
     }
     for libraries, room in rooms.items():

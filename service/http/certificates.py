@@ -2,7 +2,7 @@
 
 import re
 import ssl
-from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from service.http.listen_address import ListenError
@@ -14,8 +14,6 @@ _ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,E
 _OTHER_KEY = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
 """The last one means that the certificate is for a key of another kind, such as EC instead of RSA."""
 _WEAK = ("_TOO_SMALL", "_TOO_WEAK")
-_NOT_YET_VALID, _EXPIRED = 9, 10
-"""OpenSSL's X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED."""
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
@@ -61,32 +59,31 @@ def _unusable(certificate: Path, key: Path, reason: str) -> ListenError:
     return ListenError(f"tls.certificate, tls.key: {certificate} or {key} is damaged: a part of it cannot be read")
 
 
-def validity_problem(context: ssl.SSLContext, certificate: Path) -> str:
-    """Why clients reject the certificate of `context` today, as one line, or nothing if its dates are good.
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """When all certificates of a chain are valid: Unix times in seconds."""
 
-    Shakes hands with it in memory, as a client does that trusts this very certificate.
-    """
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname = False
-    client.load_verify_locations(certificate)
-    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    begins: float
+    ends: float
+
+
+def validity_of(certificate: Path) -> Validity | None:
+    """The validity of a chain in PEM; None if it cannot be read."""
+    from cryptography.x509 import load_pem_x509_certificates  # it takes long to load, and few processes need it
+
     try:
-        _shake_hands(context, client)
-    except ssl.SSLCertVerificationError as error:
-        if error.verify_code == _EXPIRED:
-            return f"tls.certificate: a certificate in {certificate} has expired: clients reject it; renew it"
-        if error.verify_code == _NOT_YET_VALID:
-            return (
-                f"tls.certificate: a certificate in {certificate} is not valid yet: clients reject it; check the clock"
-            )
+        chain = load_pem_x509_certificates(certificate.read_bytes())
+    except (OSError, ValueError):
+        return None
+    begins = max(each.not_valid_before_utc.timestamp() for each in chain)
+    return Validity(begins, min(each.not_valid_after_utc.timestamp() for each in chain))
+
+
+def validity_problem(certificate: Path, now: float) -> str:
+    """Why clients reject the chain at a Unix time, as one line, or nothing if its dates are good."""
+    validity = validity_of(certificate)
+    if validity is not None and validity.ends < now:
+        return f"tls.certificate: a certificate in {certificate} has expired: clients reject it; renew it"
+    if validity is not None and now < validity.begins:
+        return f"tls.certificate: a certificate in {certificate} is not valid yet: clients reject it; check the clock"
     return ""
-
-
-def _shake_hands(server: ssl.SSLContext, client: ssl.SSLContext) -> None:
-    """Connect both in memory until the client has verified the server. Raises `SSLCertVerificationError`."""
-    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    asking = client.wrap_bio(to_client, to_server)
-    serving = server.wrap_bio(to_server, to_client, server_side=True)
-    for side in (asking, serving, asking):
-        with suppress(ssl.SSLWantReadError):
-            side.do_handshake()
