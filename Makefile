@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus lock clean
+.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -103,6 +103,18 @@ bench-nodes: $(VENV)/bench.stamp
 bench-citus: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench.distributed --one "$(ONE)" --distributed "$(CITUS)"
 
+# The container image, which needs Docker: make image IMAGE=registry.example.com/catalog-service:1.2.3
+VERSION = $(shell $(PYTHON) -c 'from service.version import VERSION; print(VERSION)')
+IMAGE ?= catalog-service:$(VERSION)
+image:
+	docker build --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
+		--build-arg SOURCE_DATE_EPOCH=$(shell git log -1 --format=%ct) --tag $(IMAGE) .
+
+# The steps of the Dockerfile without Docker, in a minimal Debian; the result is started on a read-only root. About half a minute
+# after the first time. Needs root, and Debian's packages debootstrap and util-linux.
+image-steps: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.deploy.image_steps
+
 $(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $*
@@ -129,6 +141,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group test pyproject.toml -o requirements/test.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group bench pyproject.toml -o requirements/bench.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group mutation pyproject.toml -o requirements/mutation.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:build -o requirements/build.lock
 
 clean:
 	rm -rf $(VENV) $(MUTANTS_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache
