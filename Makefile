@@ -1,8 +1,8 @@
-# `make serve` and `make test` set up all they need on a machine with Python 3.11 to 3.13 and make.
+# `make serve` and `make test` set up all they need on a machine with Python 3.11 to 3.14 and make.
 
-PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 python3; do \
 	command -v $$python >/dev/null 2>&1 || continue; \
-	$$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' 2>/dev/null \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))' 2>/dev/null \
 	&& echo $$python && break; done)
 VENV ?= .venv
 MUTANTS_VENV ?= .venv-mutants
@@ -116,7 +116,7 @@ image-steps: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.deploy.image_steps
 
 $(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
-	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.13 with venv found; name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.14 with venv found: install one (on Debian: apt install python3-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $*
 
 $(VENV)/run.stamp: requirements/run.lock | $(VENV)/bin/python

@@ -246,6 +246,7 @@ def serving_limits(config: Config) -> ServingLimits:
         connections=http.connections,
         connections_per_address=http.connections_per_address,
         graceful_seconds=config.server.graceful_seconds,
+        drain_seconds=config.server.drain_seconds,
         # All clients behind a proxy share its address.
         exempt_networks=(*config.events.exempt_networks, *config.server.trusted_proxies),
     )

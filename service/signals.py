@@ -7,6 +7,11 @@ from collections.abc import Callable
 
 import trio
 
+SUCCESSION = signal.SIGUSR1
+"""A parent sends it to a worker whose successor is ready."""
+
+HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, SUCCESSION)
+
 log = logging.getLogger(__name__)
 
 
@@ -19,20 +24,24 @@ async def handle_signals(
     stop: trio.Event,
     on_hangup: Callable[[], None],
     on_second: Callable[[], None] = lambda: None,
+    on_succession: Callable[[], None] = lambda: None,
     *,
     terminal: int = 0,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The first SIGTERM or SIGINT sets `stop`. The second calls `on_second` and raises `KeyboardInterrupt`, which aborts
-    requests, while actors still drain. SIGHUP calls `on_hangup`.
+    requests, while actors still drain. SIGHUP calls `on_hangup`. `SUCCESSION` calls `on_succession` and sets `stop`.
 
     If SIGHUP arrives because the terminal at descriptor `terminal` closed, it is treated as SIGTERM.
     """
     had_terminal = os.isatty(terminal)
-    with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+    with trio.open_signal_receiver(*HANDLED) as signals:
         task_status.started()
         async for number in signals:
-            if number == signal.SIGHUP and not (had_terminal and not os.isatty(terminal)):
+            if number == SUCCESSION:
+                on_succession()
+                stop.set()
+            elif number == signal.SIGHUP and not (had_terminal and not os.isatty(terminal)):
                 on_hangup()
             elif not stop.is_set():
                 log.info("stopping on %s", signal.Signals(number).name)

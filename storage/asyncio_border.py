@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 
 import asyncpg
 import trio
-import trio_asyncio
 
 from actors.values import StorageUnavailable
+from storage.asyncio_bridge import trio_asyncio
 
 T = TypeVar("T")
 

@@ -69,6 +69,11 @@ def is_full_disk(error: BaseException) -> bool:
     return isinstance(error.__cause__, pg.DiskFullError)
 
 
+def is_lock_timeout(error: BaseException) -> bool:
+    """Whether a translated error means that others held a lock, and not that a row was there already."""
+    return isinstance(error.__cause__, pg.LockNotAvailableError | pg.DeadlockDetectedError)
+
+
 def error_of(connection: Any, error: BaseException) -> BaseException:
     """`error`, or an `InterfaceError` in its place. asyncpg may raise `AttributeError` on a connection that was terminated
     between two steps of a statement, such as preparing it and closing an old one that its cache has no room for."""

@@ -1,15 +1,26 @@
-"""Migrations: numbered SQL files, each applied once, in order, under a lock. Their checksums detect drift."""
+"""Migrations: numbered SQL files, each applied once, in order, under a lock. Their checksums detect drift.
+
+Nodes of the previous release go on serving while a database is migrated (docs/upgrading.md). A migration therefore says with
+which programs it works, and waits for a lock only as long as a transaction of theirs can wait behind it.
+"""
 
 import hashlib
+import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import trio
+
+from actors.values import Contended
+from storage.error_translation import is_lock_timeout
 from storage.pool import Connection, Database, Row
 
 FOLDER = Path(__file__).parent / "migrations"
-APPLIED = "select version, name, checksum from schema_migrations"
+APPLIED = """select version, name, checksum, (to_jsonb(each) ->> 'works_with')::integer as works_with
+from schema_migrations as each"""
 DURABLE = ["fsync", "full_page_writes", "synchronous_commit"]
 LOCK = 7_206_341_118
 """The advisory lock that serializes migrating nodes. An arbitrary number."""
@@ -18,7 +29,19 @@ DISTRIBUTED = 10_000
 """Migrations that distribute a database have their own folder and are numbered from here. A program that does not know
 them, or is not configured as distributed, refuses to start."""
 
+LOCK_TIMEOUT = "1s"
+"""How long a migration of a database in use waits for a lock. Nodes queue behind it: `database.lock_seconds` is longer."""
+
+PATIENCE_SECONDS, PAUSE_SECONDS = 300.0, 0.5
+"""How long a migration tries to get its locks, and its pause between two attempts, in which transactions go on."""
+
+MIGRATION_SECONDS = 330.0
+"""The maximum time of a transaction that migrates: its statements have 300 s."""
+
 _FILE = re.compile(r"(\d{4})_([a-z0-9_]+)\.sql")
+_WORKS_WITH = re.compile(r"^-- works with: (\d+)$", re.MULTILINE)
+
+log = logging.getLogger(__name__)
 
 
 class SchemaDrift(Exception):
@@ -37,6 +60,24 @@ class Migration:
     def checksum(self) -> str:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
+    @property
+    def works_with(self) -> int | None:
+        """The newest migration of the oldest program that can use the database afterwards; None if it is not told."""
+        found = _WORKS_WITH.search(self.text)
+        return int(found[1]) if found else None
+
+    def __str__(self) -> str:
+        return f"{self.version:04d}_{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A migration as the database remembers it; its `version` is its key."""
+
+    name: str
+    checksum: str
+    works_with: int | None = None
+
 
 def migrations(folder: Path = FOLDER, *, after: int = 0) -> list[Migration]:
     """The files of `folder` in order. They are numbered from 1 without a gap; `after` is added to their versions."""
@@ -50,60 +91,88 @@ def migrations(folder: Path = FOLDER, *, after: int = 0) -> list[Migration]:
     return found
 
 
-def pending(applied: dict[int, tuple[str, str]], known: list[Migration]) -> list[Migration]:
-    """Those of `known` that are not in `applied` (version to name and checksum). Raises `SchemaDrift` on a difference."""
+def pending(applied: Mapping[int, Applied], known: Sequence[Migration]) -> list[Migration]:
+    """Those of `known` that are not in `applied`, which is by version.
+
+    A database may be ahead, if all that this program does not know works with it. Any other difference is a `SchemaDrift`.
+    """
     by_version = {migration.version: migration for migration in known}
-    for version, (name, checksum) in sorted(applied.items()):
-        if version > DISTRIBUTED and max(by_version) <= DISTRIBUTED:
+    newest = max(by_version)
+    for version, done in sorted(applied.items()):
+        if version > DISTRIBUTED and newest <= DISTRIBUTED:
             raise SchemaDrift(
                 "the database is distributed and cannot be changed back: set database.distributed to true"
             )
         if version not in by_version:
+            if done.works_with is not None and done.works_with <= newest:
+                continue
             raise SchemaDrift(
-                f"the database has migration {version:04d}_{name}, which this program does not know: run a newer version"
+                f"the database has migration {version:04d}_{done.name}, which this program does not know: run a newer version"
             )
-        if by_version[version].checksum != checksum:
+        if by_version[version].checksum != done.checksum:
             raise SchemaDrift(
-                f"migration {version:04d}_{name} was applied with another text: run the program version that applied it"
+                f"migration {version:04d}_{done.name} was applied with another text: run the program version that applied it"
             )
     return [migration for migration in known if migration.version not in applied]
 
 
 async def migrate(database: Database, folder: Path = FOLDER, *, distributed: bool = False) -> list[str]:
-    """Apply pending migrations in one transaction and return their names. Nodes that migrate at once wait for each other.
+    """Apply pending migrations and return their names. Nodes that migrate at once wait for each other.
 
-    With `distributed`, those that distribute the event tables come last. Raises `SchemaDrift`.
+    An unused database gets all of them in one transaction. In one that nodes use, each is a transaction of its own, which is
+    retried while others hold its locks. With `distributed`, those that distribute the event tables come last. Raises
+    `SchemaDrift`, and `Contended` if it got no lock within `PATIENCE_SECONDS`.
     """
     known = _known(folder, distributed=distributed)
+    deadline = trio.current_time() + PATIENCE_SECONDS
+    names: list[str] = []
+    while True:
+        try:
+            done = await database.transact(partial(_apply_next, known), seconds=MIGRATION_SECONDS)
+        except Contended as error:
+            if not is_lock_timeout(error) or trio.current_time() >= deadline:
+                raise
+            await trio.sleep(PAUSE_SECONDS)
+            continue
+        if not done:
+            return names
+        names += map(str, done)
 
-    async def work(connection: Connection) -> list[str]:
-        await connection.execute("set local lock_timeout = '60s'; set local statement_timeout = '300s'")
-        await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
+
+async def _apply_next(known: Sequence[Migration], connection: Connection) -> Sequence[Migration]:
+    """Apply the next pending migration, or all of them if there is none yet. Returns what was applied."""
+    await connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'; set local statement_timeout = '300s'")
+    await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
+    await connection.execute(
+        "create table if not exists schema_migrations (version integer primary key, name text not null,"
+        " checksum text not null, applied_at timestamptz not null default now())"
+    )
+    applied = _applied(await connection.fetch(APPLIED))
+    todo = pending(applied, known)
+    if applied:
+        todo = todo[:1]
+    for migration in todo:
+        if applied:
+            log.info("migrating: %s", migration)
+        await connection.execute(migration.text)
         await connection.execute(
-            "create table if not exists schema_migrations (version integer primary key, name text not null,"
-            " checksum text not null, applied_at timestamptz not null default now())"
+            "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
+            migration.version,
+            migration.name,
+            migration.checksum,
         )
-        todo = pending(_applied(await connection.fetch(APPLIED)), known)
-        for migration in todo:
-            await connection.execute(migration.text)
-            await connection.execute(
-                "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
-                migration.version,
-                migration.name,
-                migration.checksum,
-            )
-        return [f"{migration.version:04d}_{migration.name}" for migration in todo]
-
-    return await database.transact(work, seconds=330.0)
+        if migration.works_with is not None:
+            statement = "update schema_migrations set works_with = $2 where version = $1"
+            await connection.execute(statement, migration.version, migration.works_with)
+    return todo
 
 
 async def check_migrated(database: Database, folder: Path = FOLDER, *, distributed: bool = False) -> None:
-    """Raises `SchemaDrift` unless the database has exactly the migrations of this program."""
+    """Raises `SchemaDrift` unless the database has all migrations of this program, and works with it."""
     applied = _applied(await database.fetch(APPLIED))
     missing = pending(applied, _known(folder, distributed=distributed))
     if missing:
-        name = f"{missing[0].version:04d}_{missing[0].name}"
-        raise SchemaDrift(f"the database lacks migration {name}: restart the whole service to migrate it")
+        raise SchemaDrift(f"the database lacks migration {missing[0]}: restart the whole service to migrate it")
 
 
 def _known(folder: Path, *, distributed: bool) -> list[Migration]:
@@ -112,8 +181,8 @@ def _known(folder: Path, *, distributed: bool) -> list[Migration]:
     return known + migrations(folder / "distributed", after=DISTRIBUTED) if distributed else known
 
 
-def _applied(rows: Iterable[Row]) -> dict[int, tuple[str, str]]:
-    return {row["version"]: (row["name"], row["checksum"]) for row in rows}
+def _applied(rows: Iterable[Row]) -> dict[int, Applied]:
+    return {row["version"]: Applied(row["name"], row["checksum"], row["works_with"]) for row in rows}
 
 
 async def room_for_connections(database: Database) -> int:

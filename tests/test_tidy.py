@@ -14,8 +14,8 @@ from tests.architecture import PACKAGES, ROOT, graph, modules, name_of, tree, wi
 @pytest.mark.parametrize(
     ("library", "rooms"),
     [
-        ("asyncio", {"storage.asyncio_border"}),
-        ("trio_asyncio", {"storage.asyncio_border"}),
+        ("asyncio", {"storage.asyncio_border", "storage.asyncio_bridge"}),
+        ("trio_asyncio", {"storage.asyncio_bridge"}),
         ("asyncpg", {"storage.asyncio_border", "storage.error_translation"}),
     ],
 )

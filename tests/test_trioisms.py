@@ -3,8 +3,8 @@
 import pytest
 import trio
 import trio.testing
-import trio_asyncio
 
+from storage.asyncio_bridge import trio_asyncio
 from storage.pool import Connection, Database
 
 

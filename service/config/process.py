@@ -22,6 +22,7 @@ class Server(Section):
     allow_unsafe_public: bool
     hsts_seconds: Annotated[int, Field(ge=0, le=63_072_000)]
     secret: str
+    drain_seconds: Annotated[float, Field(ge=0, le=3_600)]
     graceful_seconds: Seconds
 
     @model_validator(mode="after")

@@ -28,13 +28,19 @@ class Engine:
             self._second = second
             self.conditions.date = formatdate(second, usegmt=True).encode()
 
+    def announce_drain(self) -> None:
+        """Ask clients to reconnect, which a balancer then sends elsewhere. All requests are served."""
+        self.conditions.leaving = True
+        for connection in self._connections:
+            connection.announce_drain()
+
     def announce_stop(self) -> None:
         """Close each connection after its next response. Idle ones may still send a request."""
-        self.conditions.stopping = True
+        self.conditions.leaving = self.conditions.stopping = True
 
     def stop(self) -> None:
         """Close idle connections now, and the others after their current responses."""
-        self.conditions.stopping = True
+        self.announce_stop()
         for connection in self._connections:
             connection.stop()
 

@@ -25,13 +25,17 @@ EXTENSIONS: dict[str, dict[str, object]] = {BOUNDED: {}}
 
 
 class Conditions:
-    """The state that all connections read: limits, the Date header, and whether the server is stopping."""
+    """The state that all connections read: limits, the Date header, and whether the server is stopping.
 
-    __slots__ = ("date", "limits", "render_error", "stopping")
+    `leaving` is set before `stopping`: responses tell HTTP/1.1 clients to reconnect, and all else goes on.
+    """
+
+    __slots__ = ("date", "leaving", "limits", "render_error", "stopping")
 
     def __init__(self, limits: ServingLimits, render_error: RenderError) -> None:
         self.limits = limits
         self.render_error = render_error
+        self.leaving = False
         self.stopping = False
         self.date = b""
 

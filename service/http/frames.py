@@ -21,6 +21,9 @@ RESET_COST = 512
 SMALL_DATA = 256
 """Data frames below this cost as much as control frames, except the last one of a body."""
 
+LAST_STREAM = 2**31 - 1
+"""The last stream that a connection can have."""
+
 FRAME_SIZE_ERROR, ENHANCE_YOUR_CALM = 0x6, 0xB
 
 

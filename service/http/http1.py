@@ -27,6 +27,9 @@ class Connection:
         self._head_seconds = conditions.limits.head_seconds
         self._idle = True
 
+    def announce_drain(self) -> None:
+        """The next response says it."""
+
     def stop(self) -> None:
         if self._idle:
             self._transport.expire()

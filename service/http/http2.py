@@ -28,7 +28,7 @@ from h2.settings import SettingCodes
 
 from service.http.asgi import Handlers
 from service.http.exchange import Conditions, call, scope_of
-from service.http.frames import FrameScanner, TooLong, goaway
+from service.http.frames import LAST_STREAM, FrameScanner, TooLong, goaway
 from service.http.http2_exchange import Http2Exchange
 from service.http.http2_output import LOST, REQUEST_BODIES, STREAMS, Output
 from service.http.limits import LAST_CALL_SECONDS
@@ -93,6 +93,11 @@ class Connection:
         self._idle_due = 0.0
         self._leaving = False
 
+    def announce_drain(self) -> None:
+        """Ask the client to use a new connection, and serve what it sends until then (RFC 9113, section 6.8)."""
+        self._output.append(goaway(LAST_STREAM))
+        self._transport.expire()
+
     def stop(self) -> None:
         """Close the connection if it is idle, or else after the current responses."""
         if not self._last_call:
@@ -148,7 +153,7 @@ class Connection:
             try:
                 data = await self._transport.receive(READ_BYTES, inf if self._exchanges else self._idle_due)
             except TransportTimeout:
-                if not self._exchanges:
+                if not self._exchanges and (self._leaving or trio.current_time() >= self._idle_due):
                     return
             else:
                 if not data:

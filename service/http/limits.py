@@ -35,6 +35,8 @@ class ServingLimits:
     graceful_seconds: float
     exempt_networks: tuple[Network, ...] = field(default=())
     backlog: int = 1_024
+    drain_seconds: float = 0.0
+    """Time for which a server that is told to stop serves on, while balancers see `/readyz` and send clients elsewhere."""
     lame_duck_seconds: float = 0.0
     """Time for a stopping server to take requests on idle connections before closing them; 0 if no other process serves
     the same port."""

@@ -100,7 +100,7 @@ class RequestResponseCycle(Exchange):
         parts = [_LINES.get(status) or b"HTTP/1.1 %d \r\n" % status]
         length: bytes | None = None
         conditions = self._conditions
-        keep = self._keep_alive and not conditions.stopping
+        keep = self._keep_alive and not conditions.leaving
         headers = start["headers"]
         lines = len(headers) + 2
         for name, value in headers:

@@ -5,7 +5,7 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import trio
 
@@ -44,13 +44,15 @@ class Server:
     _listeners: list[Listener]
     _limits: ServingLimits
     _clock: Clock
+    _draining: trio.CancelScope = field(default_factory=trio.CancelScope)
 
     @property
     def url(self) -> str:
         return self.urls[0]
 
     async def serve(self, handlers: Handlers, *, stop: trio.Event, ready: Callable[[], None]) -> None:
-        """Serve until `stop` is set, then let requests in flight finish for at most `graceful_seconds`.
+        """Serve until `stop` is set and for `drain_seconds` more, then let requests in flight finish for at most
+        `graceful_seconds`.
 
         Calls `ready` when connections are accepted.
         """
@@ -68,6 +70,7 @@ class Server:
                     accepting.start_soon(_accept, handle, listener, open_connections)
                 ready()
                 await stop.wait()
+                await self._serve_on(engine)
                 engine.announce_stop()
                 accepting.cancel_scope.cancel()
             for listener, handle in pairs:
@@ -76,6 +79,19 @@ class Server:
                 await trio.lowlevel.checkpoint()
             await self._drain(engine, connections)
             open_connections.cancel_scope.cancel()
+
+    def skip_drain(self) -> None:
+        """Stop without `drain_seconds`, because another process has taken over the listeners. End them if they have begun."""
+        self._draining.cancel()
+
+    async def _serve_on(self, engine: Engine) -> None:
+        """Serve all for `drain_seconds`."""
+        if not self._limits.drain_seconds or self._draining.cancel_called:
+            return
+        with self._draining:
+            log.info("serving for %g s more, while balancers send clients elsewhere", self._limits.drain_seconds)
+            engine.announce_drain()
+            await trio.sleep(self._limits.drain_seconds)
 
     async def _drain(self, engine: Engine, connections: Connections) -> None:
         due = trio.current_time() + self._limits.graceful_seconds

@@ -30,6 +30,7 @@ FIXED = (
     "server.ops_bind",
     "server.user",
     "server.allow_unsafe_public",
+    "server.drain_seconds",
     "tls.bind",
     "billing.mode",
     "database.url",
@@ -174,5 +175,6 @@ def checked(before: Config, after: Config) -> Config:
 
 def limits_of(config: Config) -> SupervisionLimits:
     """The supervisor's limits. A worker within its own limits is never killed."""
-    own = config.server.graceful_seconds + LAST_MOMENT_SECONDS + config.actors.drain_seconds
+    server = config.server
+    own = server.drain_seconds + server.graceful_seconds + LAST_MOMENT_SECONDS + config.actors.drain_seconds
     return SupervisionLimits(end_seconds=own + SPARE_SECONDS, starts_at_once=max(2, os.cpu_count() or 1))

@@ -5,7 +5,7 @@ Knows nothing of processes, sockets and configuration: a `Launcher` starts the w
 
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,6 +43,10 @@ class Worker(Protocol):
 
     def end(self) -> None:
         """Tell it to finish its requests and exit. A second call makes it abort them."""
+        ...
+
+    def retire(self) -> None:
+        """The same as the first `end`, for a worker whose successor is ready: it need not wait for a balancer."""
         ...
 
     def kill(self) -> None:
@@ -177,7 +181,7 @@ class Supervisor:
                 except WorkerFailed as failure:
                     replacement.failure = failure
                 else:
-                    draining.start_soon(self._drain, worker)
+                    draining.start_soon(self._drain, worker, worker.retire)
                     worker = successor
                 replacement.done.set()
 
@@ -236,11 +240,11 @@ class Supervisor:
         self._living.discard(worker)
         self._draining.discard(worker)
 
-    async def _drain(self, worker: Worker) -> None:
-        """Tell a worker to end, unless it was told before. Kill it after `end_seconds`."""
+    async def _drain(self, worker: Worker, tell: Callable[[], None]) -> None:
+        """`tell` a worker to end, unless it was told before. Kill it after `end_seconds`."""
         if worker not in self._draining:
             self._draining.add(worker)
-            worker.end()
+            tell()
         with trio.move_on_after(self._limits.end_seconds):
             await worker.until_dead()
             self._forget(worker)
@@ -253,7 +257,7 @@ class Supervisor:
         with trio.CancelScope(shield=True):
             async with trio.open_nursery() as nursery:
                 for worker in list(self._living):
-                    nursery.start_soon(self._drain, worker)
+                    nursery.start_soon(self._drain, worker, worker.end)
 
 
 async def _replacement_or_death(

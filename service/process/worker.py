@@ -22,6 +22,7 @@ from service.config.model import Config
 from service.observability.reports import Report
 from service.process.shared_sockets import Sockets
 from service.process.supervisor import WorkerFailed
+from service.signals import SUCCESSION
 from service.user_errors import ConfigError
 
 READY = b"ready"
@@ -131,6 +132,9 @@ class Process:
 
     def end(self) -> None:
         self._process.send_signal(signal.SIGTERM)
+
+    def retire(self) -> None:
+        self._process.send_signal(SUCCESSION)
 
     def kill(self) -> None:
         self._process.kill()

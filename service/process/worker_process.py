@@ -61,13 +61,13 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
     config, stop = assignment.config, trio.Event()
     limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
     sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
-    async with trio.open_nursery() as nursery:
-        await nursery.start(handle_signals, stop, warn_no_reload)
-        parent = _Parent(channel)
-        nursery.start_soon(parent.watch, stop)
-        with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
+    with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
+        async with trio.open_nursery() as nursery:
+            await nursery.start(partial(handle_signals, stop, warn_no_reload, on_succession=server.skip_drain))
+            parent = _Parent(channel)
+            nursery.start_soon(parent.watch, stop)
             await join(config, assignment.data_dir, server, stop, partial(parent.tell_ready, stop))
-        nursery.cancel_scope.cancel()
+            nursery.cancel_scope.cancel()
 
 
 class _Parent:

@@ -38,6 +38,7 @@ SETTINGS: dict[str, Refusal] = {
     "no number": ({"keyless.per_minute": "many"}, "keyless.per_minute: "),
     "not positive": ({"mint.per_hour": 0}, "mint.per_hour: "),
     "no address": ({"server.bind": "everywhere"}, "server.bind: "),
+    "a drain of no time": ({"server.drain_seconds": -1}, "server.drain_seconds: "),
     "no port for operators": ({"server.ops_bind": "127.0.0.1:99999"}, "server.ops_bind: there is no port above 65535"),
     "half of TLS": ({"tls.bind": "127.0.0.1:0"}, "tls: bind, certificate and key belong together: all three or none"),
     "TLS without a certificate": (

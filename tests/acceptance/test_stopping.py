@@ -62,6 +62,19 @@ async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and
         assert service.get("/readyz").json()["liveNodes"] == 1, "who stopped in order does not count any more"
 
 
+def test_a_service_that_drains_is_not_ready_and_serves_on_until_its_time_is_over(data_dir: Path) -> None:
+    with serving(data_dir, {**SETTINGS, "server.drain_seconds": 2}) as service:
+        assert service.is_ready()
+        began = time.monotonic()
+        service.terminate()
+        until(lambda: not service.is_ready(), what="the node says that it stops")
+        key = service.mint()["apiKey"]
+        assert service.usage(key)["requestsUsed"] == 0
+        assert service.wait() == 0, service.log()
+        assert 2 <= time.monotonic() - began < 3
+        assert "Traceback" not in service.log(), service.log()
+
+
 async def test_clients_that_do_not_read_or_do_not_finish_asking_cannot_keep_it_from_ending(
     data_dir: Path, tmp_path: Path
 ) -> None:

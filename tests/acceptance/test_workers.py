@@ -19,9 +19,11 @@ from tests.acceptance.workers import answers, ask_by_new_connections, workers_of
 
 WORKERS = 2
 CONNECTIONS = 20
+DRAINING = "serving for 1 s more, while balancers send clients elsewhere"
 SETTINGS = {
     "server.workers": WORKERS,
     "server.ops_bind": "127.0.0.1:0",
+    "server.drain_seconds": 1,
     "server.graceful_seconds": 3,
     "database.connections": CONNECTIONS,
 }
@@ -41,6 +43,7 @@ def config(playground: Path) -> Path:
 def service(new_data_dir: Callable[[str], Path], config: Path) -> Iterator[Service]:
     with serving(new_data_dir("workers"), SETTINGS, config=config) as parent:
         yield parent
+    assert parent.log().count(DRAINING) == WORKERS, "all drain when the service stops"
 
 
 def configure(config: Path, text: str) -> None:
@@ -133,6 +136,7 @@ async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, con
         said = await trio.to_thread.run_sync(renew, service)
         stop.set()
     assert "all workers are replaced" in said, said
+    assert DRAINING not in service.log(), "their successors have the port"
     assert not workers_of(service) & before or len(workers_of(service)) > WORKERS, "old ones end in their own time"
     until(lambda: len(workers_of(service)) == WORKERS)
     assert not workers_of(service) & before

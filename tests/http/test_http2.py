@@ -312,6 +312,26 @@ async def test_the_stop_ends_idle_connections_at_once_and_others_with_their_resp
         assert [asking.statuses[number] for number in numbers] == len(numbers) * [200]
 
 
+async def test_a_server_that_drains_warns_every_connection_and_serves_it_on() -> None:
+    """The warning names a last stream that no client reaches (RFC 9113, section 6.8)."""
+    async with open_memory_server(Recorder()) as server:
+        idle, asking = [await server.connect_http2() for _ in range(2)]
+        for client in (idle, asking):
+            await client.until_answered(await client.request())
+        server.engine.announce_drain()
+        for client in (idle, asking):
+            while client.last_stream is None:
+                assert await client.take()
+            assert client.last_stream == 2**31 - 1
+        number = await asking.request()
+        await asking.until_answered(number)
+        assert asking.statuses[number] == 200
+        server.engine.stop()
+        for client in (idle, asking):
+            assert await client.until_closed() == 0.0
+        assert (idle.last_stream, asking.last_stream) == (1, number)
+
+
 async def test_a_server_that_is_about_to_stop_ends_a_connection_after_its_response() -> None:
     async with open_memory_server(Recorder()) as server:
         client = await server.connect_http2()

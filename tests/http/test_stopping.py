@@ -147,6 +147,43 @@ async def test_connections_queued_at_the_stop_are_answered_and_idle_ones_do_not_
     idle.close()
 
 
+async def test_a_server_that_drains_serves_all_and_asks_clients_to_reconnect() -> None:
+    stop = trio.Event()
+    async with running(Recorder(), stop, drain_seconds=1.0) as server:
+        idle, asking = [await connected(server) for _ in range(2)]
+        began = trio.current_time()
+        stop.set()
+        await wait_all_tasks_blocked(0.01)
+        assert (await asking.ask(GET)).closes, "so that a balancer does not keep the connection"
+        for _ in range(3):
+            fresh = await connected(server)
+            assert (await fresh.ask(GET)).status == 200
+            await fresh.stream.aclose()
+        assert await idle.rest() == b""
+        assert 0.9 < trio.current_time() - began < 1.4
+        with pytest.raises(OSError, match="all attempts to connect"):
+            await connected(server)
+        for client in (idle, asking):
+            await client.stream.aclose()
+
+
+@pytest.mark.parametrize("when", ["before the stop", "during the drain"])
+async def test_a_server_whose_successor_has_its_listeners_does_not_drain(when: str) -> None:
+    stop = trio.Event()
+    async with running(Recorder(), stop, drain_seconds=1_000.0) as server:
+        client = await connected(server)
+        assert not (await client.ask(GET)).closes
+        began = trio.current_time()
+        if when == "before the stop":
+            server.skip_drain()
+        stop.set()
+        await wait_all_tasks_blocked(0.01)
+        server.skip_drain()
+        assert await client.rest() == b""
+        await client.stream.aclose()
+    assert trio.current_time() - began < 0.5
+
+
 async def test_a_lame_duck_answers_idle_connections_once_more_and_then_closes_them() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop, lame_duck_seconds=1.0) as server:

@@ -69,6 +69,10 @@ class FakeWorker:
         self._launcher.note("told", self.name)
         self._told.set()
 
+    def retire(self) -> None:
+        self._launcher.note("retired", self.name)
+        self.end()
+
     def kill(self) -> None:
         self._die("killed")
 

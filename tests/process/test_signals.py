@@ -21,6 +21,7 @@ class Heeded:
     stop: trio.Event = field(default_factory=trio.Event)
     hangups: int = 0
     hurries: int = 0
+    successions: int = 0
 
     def hang_up(self) -> None:
         self.hangups += 1
@@ -28,12 +29,16 @@ class Heeded:
     def hurry(self) -> None:
         self.hurries += 1
 
+    def succeed(self) -> None:
+        self.successions += 1
+
 
 @asynccontextmanager
 async def heeding(terminal: int = 0) -> AsyncIterator[Heeded]:
     heeded = Heeded()
     async with trio.open_nursery() as nursery:
-        await nursery.start(partial(handle_signals, heeded.stop, heeded.hang_up, heeded.hurry, terminal=terminal))
+        handlers = (heeded.hang_up, heeded.hurry, heeded.succeed)
+        await nursery.start(partial(handle_signals, heeded.stop, *handlers, terminal=terminal))
         yield heeded
         nursery.cancel_scope.cancel()
 
@@ -62,6 +67,14 @@ async def test_a_hangup_is_told_each_time_and_stops_nothing() -> None:
             await send(signal.SIGHUP)
         assert heeded.hangups == 3
         assert not heeded.stop.is_set()
+
+
+async def test_a_worker_whose_successor_is_ready_stops_and_a_stop_meanwhile_does_not_cut_it_twice() -> None:
+    async with heeding() as heeded:
+        for _ in range(2):
+            await send(signal.SIGUSR1)
+        assert heeded.stop.is_set()
+        assert (heeded.successions, heeded.hurries) == (2, 0)
 
 
 async def test_a_hangup_of_the_terminal_stops_in_order_and_does_not_cut() -> None:

@@ -132,7 +132,7 @@ async def test_a_renewal_takes_one_after_the_other_and_none_is_told_to_end_befor
     async with launcher_of() as launcher, supervised(launcher, 3, LIMITS) as supervisor:
         began = len(launcher.notes)
         await supervisor.replace_all()
-        order = [(what, whom) for _, what, whom in launcher.notes[began:] if what != "gone"]
+        order = [(what, whom) for _, what, whom in launcher.notes[began:] if what not in ("gone", "retired")]
         await trio.sleep(5)
         assert launcher.alive == ["1b", "2b", "3b"]
         assert [each for each in order if each[0] != "told"] == [
@@ -142,6 +142,9 @@ async def test_a_renewal_takes_one_after_the_other_and_none_is_told_to_end_befor
             assert order.index(("told", f"{number}a")) > order.index(("ready", f"{number}b"))
         assert not launcher.when("killed")
         assert not launcher.when("queue given up"), "the successor has the same queue"
+    assert [whom for _, whom in launcher.when("retired")] == ["1a", "2a", "3a"], (
+        "only who has a successor need not drain"
+    )
 
 
 async def test_a_renewal_whose_first_successor_does_not_start_leaves_all_old_ones() -> None:

@@ -8,10 +8,19 @@ import pytest
 import trio
 
 from actors.events.messages import Kind, Row
-from actors.values import BatchId
+from actors.values import BatchId, Contended
 from storage.pool import Connection, Database, open_database
 from storage.postgres.events import PostgresEvents
-from storage.schema import Migration, SchemaDrift, check_migrated, migrate, migrations, pending, unsafe_settings
+from storage.schema import (
+    Applied,
+    Migration,
+    SchemaDrift,
+    check_migrated,
+    migrate,
+    migrations,
+    pending,
+    unsafe_settings,
+)
 from storage.statements import Statements
 from storage.target import Target
 from tests.conftest import Server
@@ -19,8 +28,8 @@ from tests.conftest import Server
 ONE, TWO = Migration(1, "one", "select 1"), Migration(2, "two", "select 2")
 
 
-def applied(*done: Migration) -> dict[int, tuple[str, str]]:
-    return {migration.version: (migration.name, migration.checksum) for migration in done}
+def applied(*done: Migration) -> dict[int, Applied]:
+    return {migration.version: Applied(migration.name, migration.checksum) for migration in done}
 
 
 def test_migrations_that_are_not_applied_are_pending() -> None:
@@ -37,6 +46,20 @@ def test_a_migration_whose_text_changed_is_drift() -> None:
 def test_a_database_ahead_of_the_program_is_drift() -> None:
     with pytest.raises(SchemaDrift, match="which this program does not know: run a newer version"):
         pending(applied(ONE, TWO), [ONE])
+
+
+def test_a_database_ahead_of_the_program_is_used_if_it_works_with_it() -> None:
+    ahead = {**applied(ONE), 2: Applied("two", TWO.checksum, works_with=1)}
+    assert pending(ahead, [ONE]) == []
+    with pytest.raises(SchemaDrift, match="0003_three, which this program does not know: run a newer version"):
+        pending({**ahead, 3: Applied("three", "", works_with=2)}, [ONE])
+
+
+def test_every_migration_says_that_the_release_before_works_with_it() -> None:
+    """So that nodes can be renewed one after the other. Those of the first release do not know the column."""
+    for migration in migrations()[14:]:
+        assert migration.works_with is not None, f"{migration} has no line '-- works with: NUMBER'"
+        assert migration.works_with < migration.version, f"{migration} stops all nodes of the release before it"
 
 
 def test_the_migrations_are_numbered_without_a_gap() -> None:
@@ -71,6 +94,49 @@ async def test_nodes_that_migrate_at_once_migrate_once(postgres_server: Server, 
         for _ in range(3):
             nursery.start_soon(one, postgres_server.named(name))
     assert sorted(map(len, done)) == [0, 0, len(migrations())]
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
+
+
+async def test_a_migration_waits_for_a_lock_less_than_nodes_wait_behind_it(
+    postgres_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its attempts are short, so a reader that comes meanwhile is served, and it succeeds once the lock is free."""
+    name = "migrated_in_use"
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
+    monkeypatch.setattr("storage.schema.LOCK_TIMEOUT", "50ms")
+    monkeypatch.setattr("storage.schema.PAUSE_SECONDS", 0.05)
+    first = "create table used (); select 1;"
+    (tmp_path / "0001_first.sql").write_text(first, encoding="utf-8")
+    held = trio.Event()
+    waiting = "select exists (select from pg_locks where not granted)"
+
+    async def hold(connection: Connection) -> None:
+        """Keep the lock until an attempt to get it has begun and ended."""
+        await connection.execute("lock table used in access share mode")
+        held.set()
+        while not await connection.fetchval(waiting):
+            pass
+        while await connection.fetchval(waiting):
+            pass
+
+    async with open_database(postgres_server.named(name)) as database:
+        assert await migrate(database, tmp_path) == ["0001_first"]
+        (tmp_path / "0002_second.sql").write_text("alter table used add column more text", encoding="utf-8")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(database.transact, hold)
+            await held.wait()
+            assert await migrate(database, tmp_path) == ["0002_second"]
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
+
+
+async def test_a_migration_that_meets_a_row_in_its_way_is_not_repeated(postgres_server: Server, tmp_path: Path) -> None:
+    name = "migrated_once"
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
+    twice = "create table once (id int primary key); insert into once values (1), (1)"
+    (tmp_path / "0001_twice.sql").write_text(twice, encoding="utf-8")
+    async with open_database(postgres_server.named(name)) as database:
+        with pytest.raises(Contended, match="once_pkey"):
+            await migrate(database, tmp_path)
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 

@@ -1,0 +1,124 @@
+"""Nodes behind nginx are renewed one after the other under load, and no request fails (docs/operations.md)."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.postgres import PostgresServer, free_port
+from tests.acceptance.processes import SECRET, Service, Settings, serving
+from tests.acceptance.proxies import HOST, Proxy, program, proxying
+from tests.slow import repeats
+
+REQUESTS = 50_000
+"""Requests of each load: reads and events over HTTP/1.1 with keep-alive, and the same over HTTP/2."""
+
+CONNECTIONS = {"HTTP/1.1": 8, "HTTP/2": 64}
+"""h2load opens no new connection when nginx ends one of HTTP/2, which it does after 1,000 requests."""
+
+OPTIONS = {"HTTP/1.1": ["--h1"], "HTTP/2": ["-m", "1"]}
+DRAIN_SECONDS = 9
+"""Longer than `keepalive_timeout` of the upstream in nginx.conf, so that no request meets a connection that is closed."""
+
+MOST_RENEWALS = 30
+VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
+EVENT = {"bookingId": "demo-booking-left-top-now", "kind": "impression", "visitorId": VISITOR}
+PATHS = {"reads": "/api/v1/usecases?limit=2", "events": "/api/v1/sponsors/events"}
+COUNTS = re.compile(
+    r"^requests: (\d+) total, .* (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout$", re.MULTILINE
+)
+CODES = re.compile(r"^status codes: (\d+) 2xx, (\d+) 3xx, (\d+) 4xx, (\d+) 5xx$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """One h2load."""
+
+    name: str
+    process: subprocess.Popen[str]
+
+    def outcome(self) -> tuple[list[int], list[int]]:
+        """Requests: in all, succeeded, failed, with errors, timed out. Responses: 2xx, 3xx, 4xx, 5xx."""
+        output = self.process.communicate()[0]
+        counts, codes = COUNTS.search(output), CODES.search(output)
+        assert counts is not None, f"{self.name}: {output}"
+        assert codes is not None, f"{self.name}: {output}"
+        return [*map(int, counts.groups())], [*map(int, codes.groups())]
+
+
+def loads(proxy: Proxy, place: Path) -> list[Load]:
+    body = place / "event.json"
+    body.write_text(json.dumps(EVENT))
+    found = []
+    for version, options in OPTIONS.items():
+        for what, path in PATHS.items():
+            own = [*options, *(["-d", str(body), "-H", "content-type: application/json"] if what == "events" else [])]
+            count = ["-n", str(REQUESTS), "-c", str(CONNECTIONS[version]), f"--connect-to=127.0.0.1:{proxy.https}"]
+            command = [h2load(), *count, *own, f"https://{HOST}{path}"]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            found.append(Load(f"{what} over {version}", process))
+    return found
+
+
+def h2load() -> str:
+    found = shutil.which("h2load")
+    if found is None:
+        why = "there is no h2load here (Debian's package is `nghttp2-client`)"
+        if os.environ.get("CI"):
+            pytest.fail(why)
+        pytest.skip(why)
+    return found
+
+
+@pytest.fixture
+def start(external: PostgresServer, playground: Path) -> Callable[[ExitStack, int, int], Service]:
+    """Starts a node by its number and port, over one new database."""
+    settings: Settings = {
+        "database.url": external.url(external.fresh_database()),
+        "server.secret": SECRET,
+        "server.base_url": f"https://{HOST}",
+        "server.trusted_proxies": "127.0.0.1/32",
+        "server.allow_unsafe_public": "true",  # there is no mail here
+        "server.drain_seconds": DRAIN_SECONDS,
+        "log.level": "warning",
+    }
+
+    def begin(stack: ExitStack, number: int, port: int) -> Service:
+        place = playground / f"renewed-{number}"
+        node = stack.enter_context(serving(place, settings, bind=f"127.0.0.1:{port}", wait=False))
+        node.wait_ready()
+        return node
+
+    return begin
+
+
+@repeats("test_stopping shows a node that drains, and test_proxies nginx in front of two nodes")
+def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request_fails(
+    start: Callable[[ExitStack, int, int], Service], playground: Path
+) -> None:
+    program("nginx")
+    ports = [free_port(), free_port()]
+    with ExitStack() as stack:
+        nodes = [start(stack, number, port) for number, port in enumerate(ports)]
+        proxy = stack.enter_context(proxying("nginx", playground / "renewing", [f"127.0.0.1:{port}" for port in ports]))
+        running = loads(proxy, playground)
+        renewed = 0
+        while any(load.process.poll() is None for load in running):
+            assert renewed < MOST_RENEWALS, "the load takes too long"
+            number = renewed % len(nodes)
+            nodes[number].terminate()
+            assert nodes[number].wait() == 0, nodes[number].log()
+            nodes[number] = start(stack, number, ports[number])
+            renewed += 1
+        outcomes = {load.name: load.outcome() for load in running}
+    assert renewed >= 2
+    for name, (counts, codes) in outcomes.items():
+        assert counts == [REQUESTS, REQUESTS, 0, 0, 0], f"{name}, {renewed} renewals"
+        assert codes == [REQUESTS, 0, 0, 0], f"{name}, {renewed} renewals"

@@ -1,0 +1,1 @@
+update schema_migrations set works_with = 14 where version = 15;
