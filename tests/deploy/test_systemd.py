@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from service.main import OTHER_FILES
 from service.process.parent import SPARE_SECONDS
 from storage.embedded import DEFAULT_LIMITS
 from tests.architecture import ROOT
+from tests.deploy.programs import program
 
 UNIT = ROOT / "deploy/systemd/catalog-service.service"
 MOST_EXPOSED = 2.0
@@ -25,13 +25,7 @@ DRAIN_SECONDS = 10.0
 
 @pytest.fixture(scope="module")
 def analyze() -> str:
-    """The path of systemd-analyze."""
-    found = shutil.which("systemd-analyze")
-    if found is None:
-        if os.environ.get("CI"):
-            pytest.fail("there is no systemd-analyze here (Debian's package is `systemd`)")
-        pytest.skip("there is no systemd-analyze here")
-    return found
+    return program("systemd-analyze", "systemd")
 
 
 def settings() -> dict[str, list[str]]:
