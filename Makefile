@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps lock clean
+.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -114,6 +114,11 @@ image:
 # after the first time. Needs root, and Debian's packages debootstrap and util-linux.
 image-steps: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.deploy.image_steps
+
+# systemd itself runs the unit in a container of systemd-nspawn: ready, reloaded, restarted after it hung, stopped. About a minute.
+# Needs root, and Debian's packages debootstrap and systemd-container.
+unit-boot: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.deploy.unit_boot
 
 $(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.14 with venv found: install one (on Debian: apt install python3-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }

@@ -4,7 +4,6 @@ Each stage is a directory that begins as a minimal Debian, and each step runs in
 installer, and must serve as its own user from a root file system that is mounted read-only.
 """
 
-import argparse
 import os
 import shutil
 import signal
@@ -41,6 +40,8 @@ UNWANTED = (
     "curl",
     "wget",
 )
+PLACE = ROOT / "build/image"
+"""The directory of the stages."""
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -60,6 +61,9 @@ class Built:
 
 def carry_out(plan: Image, place: Path) -> Built:
     """Build every stage in a directory of `place`. Returns the last."""
+    place.mkdir(parents=True, exist_ok=True)
+    for old in place.glob("stage-*"):
+        shutil.rmtree(old)
     files, stages = context(), dict[str, Built]()
     for number, stage in enumerate(plan.stages):
         built = Built(place / f"stage-{number}")
@@ -180,21 +184,22 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--place", type=Path, default=ROOT / "build/image", help="directory of the stages")
-    place: Path = parser.parse_args().place.resolve()
+def usable(*programs: str) -> str:
+    """What this machine lacks to make directories into machines; empty if nothing."""
     if os.geteuid() != 0:
-        sys.stderr.write("image-steps: needs root, for chroot and mounts: run it with sudo\n")
+        return "needs root, for chroot and mounts: run it with sudo"
+    missing = [name for name in programs if shutil.which(name) is None]
+    return (
+        f"needs {' and '.join(missing)}: install Debian's packages debootstrap and systemd-container" if missing else ""
+    )
+
+
+def main() -> int:
+    if problem := usable("debootstrap"):
+        sys.stderr.write(f"image-steps: {problem}\n")
         return 2
-    if not shutil.which("debootstrap"):
-        sys.stderr.write("image-steps: needs debootstrap: apt-get install debootstrap\n")
-        return 2
-    place.mkdir(parents=True, exist_ok=True)
-    for old in place.glob("stage-*"):
-        shutil.rmtree(old)
     plan = image()
-    built = carry_out(plan, place)
+    built = carry_out(plan, PLACE)
     check(plan, built)
     serve(plan, built)
     return 0

@@ -1,0 +1,147 @@
+"""Boots systemd with the unit: `python -m tests.deploy.unit_boot` (root; Debian's debootstrap and systemd-container).
+
+The machine is the image of `make image-steps` with systemd added, in a container of systemd-nspawn. Under all restrictions of
+the unit, the service must become ready, reload, be restarted when it hangs, and stop.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.acceptance.processes import children_of, until
+from tests.architecture import ROOT
+from tests.deploy.chroots import Surroundings, build
+from tests.deploy.image import image
+from tests.deploy.image_steps import PATH, PLACE, carry_out, say, usable
+
+UNIT = "catalog-service"
+WATCHDOG_SECONDS = 4
+POWER_OFF = signal.SIGRTMIN + 4
+"""The signal that tells systemd to power off."""
+SLOWEST_SECONDS = 90.0
+
+
+def machine(place: Path) -> Path:
+    """A root directory with systemd, the program, the unit and two workers, as docs/deployment.md installs them."""
+    root = place / "machine"
+    if root.exists():
+        shutil.rmtree(root)
+    subprocess.run(["cp", "-a", str(carry_out(image(), place).root), str(root)], check=True)
+    shutil.rmtree(root / "data")
+    drop_in, settings = root / f"etc/systemd/system/{UNIT}.service.d", root / "etc/catalog-service"
+    drop_in.mkdir(parents=True)
+    settings.mkdir()
+    shutil.copy(ROOT / f"deploy/systemd/{UNIT}.service", root / "etc/systemd/system")
+    (drop_in / "watchdog.conf").write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
+    (settings / "config.toml").write_text("[server]\nworkers = 2\n")
+    steps = (
+        "apt-get -qq update && apt-get -qq install --yes --no-install-recommends systemd systemd-sysv >/dev/null 2>&1",
+        f"useradd --system --home-dir /var/lib/{UNIT} --no-create-home --shell /usr/sbin/nologin {UNIT}",
+        f"systemctl enable {UNIT} 2>/dev/null && systemctl mask console-getty getty.target 2>/dev/null",
+    )
+    for step in steps:
+        build(
+            root, ["/bin/sh", "-c", step], Surroundings({"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive"}, "/", "0:0")
+        )
+    return root
+
+
+class Machine:
+    """A booted machine."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        """The pid of its first process, as this machine sees it. Before that process, systemd-nspawn has another child."""
+        until(lambda: children_of(self._process.pid) or self._process.poll() is not None, what="the machine")
+        assert self._process.poll() is None, "systemd-nspawn has ended: see machine.log"
+        return children_of(self._process.pid)[-1]
+
+    def run(self, *command: str) -> str:
+        """The output of a command in it, which must succeed."""
+        done = self.attempt(*command)
+        assert done.returncode == 0, f"{' '.join(command)}: {done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+    def attempt(self, *command: str) -> subprocess.CompletedProcess[str]:
+        spaces = ["--mount", "--pid", "--net", "--uts", "--ipc", "--cgroup"]
+        beside = ["nsenter", f"--target={self.pid}", *spaces, "/usr/bin/env", "-i", f"PATH={PATH}"]
+        return subprocess.run([*beside, *command], capture_output=True, text=True, timeout=SLOWEST_SECONDS, check=False)
+
+    def shows(self, name: str) -> str:
+        """A property of the unit."""
+        return self.run("systemctl", "show", f"--property={name}", "--value", UNIT)
+
+    def is_active(self) -> bool:
+        return self.attempt("systemctl", "is-active", UNIT).stdout.strip() == "active"
+
+    def log(self) -> str:
+        return self.run("journalctl", f"--unit={UNIT}", "--no-pager", "--output=cat")
+
+
+@contextmanager
+def booted(root: Path) -> Iterator[Machine]:
+    command = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", f"--directory={root}"]
+    with (root.parent / "machine.log").open("wb") as console:
+        process = subprocess.Popen(
+            [*command, "--boot"],
+            env={**os.environ, "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+        )
+    try:
+        running = Machine(process)
+        yield running
+        os.kill(running.pid, POWER_OFF)
+        process.wait(SLOWEST_SECONDS)
+    finally:
+        for pid in [*children_of(process.pid), process.pid] if process.poll() is None else []:
+            os.kill(pid, signal.SIGKILL)
+        process.wait()
+
+
+def check(running: Machine) -> None:
+    """Hold the unit to what docs/deployment.md says of it. Raises `AssertionError`."""
+    until(running.is_active, SLOWEST_SECONDS, what="the service's readiness")
+    say(f"ready: {running.shows('StatusText')}")
+    hung, before = running.shows("MainPID"), running.shows("NRestarts")
+    status = running.run("cat", f"/proc/{hung}/status")
+    assert "CapEff:\t0000000000000000" in status
+    assert "NoNewPrivs:\t1" in status
+    assert "Seccomp:\t2" in status
+    assert "Uid:\t0" not in status
+
+    running.run("systemctl", "reload", UNIT)
+    until(lambda: "all workers are replaced" in running.log() and running.is_active(), what="the reload")
+    say("reloaded: all workers are replaced")
+
+    running.run("/bin/sh", "-c", f"kill -STOP {hung}")
+    until(lambda: running.shows("NRestarts") != before and running.is_active(), SLOWEST_SECONDS, what="the restart")
+    assert running.shows("MainPID") != hung
+    assert "Watchdog timeout" in running.log()
+    say("restarted after the watchdog heard nothing")
+
+    running.run("systemctl", "stop", UNIT)
+    assert (running.shows("ActiveState"), running.shows("Result")) == ("inactive", "success")
+    say("stopped in order")
+
+
+def main() -> int:
+    if problem := usable("debootstrap", "systemd-nspawn"):
+        sys.stderr.write(f"unit-boot: {problem}\n")
+        return 2
+    with booted(machine(PLACE)) as running:
+        check(running)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
