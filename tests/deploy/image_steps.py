@@ -67,7 +67,7 @@ def carry_out(plan: Image, place: Path) -> Built:
     files, stages = context(), dict[str, Built]()
     for number, stage in enumerate(plan.stages):
         built = Built(place / f"stage-{number}")
-        subprocess.run(["cp", "-a", str(_base(stage, place)), str(built.root)], check=True)
+        subprocess.run(["cp", "-a", str(base(stage, place)), str(built.root)], check=True)
         for step in stage.steps:
             say(f"{stage.name or 'image'}: {step.kind} {' '.join(step.words)[:100]}")
             _carry_out(step, built, stages, files)
@@ -75,17 +75,19 @@ def carry_out(plan: Image, place: Path) -> Built:
     return built
 
 
-def _base(stage: Stage, place: Path) -> Path:
+def base(stage: Stage, place: Path) -> Path:
+    """The directory of a minimal Debian of the stage's version. Made once."""
     [suite] = [name for tag, name in SUITES.items() if stage.base.startswith(tag)]
-    base = place / suite
-    if not base.exists():
+    made = place / suite
+    if not made.exists():
         say(f"debootstrap {suite}")
-        making = base.with_suffix(".new")
+        place.mkdir(parents=True, exist_ok=True)
+        making = made.with_suffix(".new")
         with suppress(FileNotFoundError):
             shutil.rmtree(making)
         subprocess.run(["debootstrap", "--variant=minbase", suite, str(making)], check=True, stdout=subprocess.DEVNULL)
-        making.rename(base)
-    return base
+        making.rename(made)
+    return made
 
 
 def _carry_out(step: Step, built: Built, stages: Mapping[str, Built], files: set[str]) -> None:

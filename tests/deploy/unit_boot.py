@@ -1,10 +1,11 @@
 """Boots systemd with the unit: `python -m tests.deploy.unit_boot` (root; Debian's debootstrap and systemd-container).
 
-The machine is the image of `make image-steps` with systemd added, in a container of systemd-nspawn. Under all restrictions of
-the unit, the service must become ready, reload, be restarted when it hangs, and stop.
+The machine is a minimal Debian on which the commands of docs/deployment.md are carried out, in a container of systemd-nspawn.
+Under all restrictions of the unit, the service must become ready, reload, be restarted when it hangs, and stop.
 """
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -16,10 +17,12 @@ from pathlib import Path
 from tests.acceptance.processes import children_of, until
 from tests.architecture import ROOT
 from tests.deploy.chroots import Surroundings, build
-from tests.deploy.image import image
-from tests.deploy.image_steps import PATH, PLACE, carry_out, say, usable
+from tests.deploy.image import context, image
+from tests.deploy.image_steps import PATH, PLACE, base, say, usable
 
 UNIT = "catalog-service"
+UNIT_FILE = f"deploy/systemd/{UNIT}.service"
+DOCUMENT = ROOT / "docs/deployment.md"
 WATCHDOG_SECONDS = 4
 POWER_OFF = signal.SIGRTMIN + 4
 """The signal that tells systemd to power off."""
@@ -27,27 +30,30 @@ SLOWEST_SECONDS = 90.0
 
 
 def machine(place: Path) -> Path:
-    """A root directory with systemd, the program, the unit and two workers, as docs/deployment.md installs them."""
+    """A root directory with systemd, on which the commands of docs/deployment.md have been carried out."""
     root = place / "machine"
     if root.exists():
         shutil.rmtree(root)
-    subprocess.run(["cp", "-a", str(carry_out(image(), place).root), str(root)], check=True)
-    shutil.rmtree(root / "data")
-    drop_in, settings = root / f"etc/systemd/system/{UNIT}.service.d", root / "etc/catalog-service"
-    drop_in.mkdir(parents=True)
-    settings.mkdir()
-    shutil.copy(ROOT / f"deploy/systemd/{UNIT}.service", root / "etc/systemd/system")
-    (drop_in / "watchdog.conf").write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
-    (settings / "config.toml").write_text("[server]\nworkers = 2\n")
+    subprocess.run(["cp", "-a", str(base(image().final, place)), str(root)], check=True)
+    for path in {*context(), UNIT_FILE}:
+        (root / "source" / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / path, root / "source" / path)
+    [commands] = re.findall(r"^## systemd\n.*?^```sh\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)
+    start = f"systemctl enable --now {UNIT}"
+    assert commands.endswith(f"{start}\n"), "the boot starts it, where the document does"
     steps = (
-        "apt-get -qq update && apt-get -qq install --yes --no-install-recommends systemd systemd-sysv >/dev/null 2>&1",
-        f"useradd --system --home-dir /var/lib/{UNIT} --no-create-home --shell /usr/sbin/nologin {UNIT}",
-        f"systemctl enable {UNIT} 2>/dev/null && systemctl mask console-getty getty.target 2>/dev/null",
+        "apt-get -qq update && apt-get -qq install --yes --no-install-recommends systemd systemd-sysv >/dev/null",
+        commands.replace(start, f"systemctl enable {UNIT}"),
+        "systemctl mask console-getty getty.target",
     )
+    variables = {"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive", "TERM": "dumb"}
     for step in steps:
-        build(
-            root, ["/bin/sh", "-c", step], Surroundings({"PATH": PATH, "DEBIAN_FRONTEND": "noninteractive"}, "/", "0:0")
-        )
+        say(step)
+        build(root, ["/bin/sh", "-euc", step], Surroundings(variables, "/source", "0:0"))
+    drop_in = root / f"etc/systemd/system/{UNIT}.service.d/watchdog.conf"
+    drop_in.parent.mkdir()
+    drop_in.write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
+    (root / "etc/catalog-service/config.toml").write_text("[server]\nworkers = 2\n")
     return root
 
 
