@@ -13,7 +13,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot lock clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -55,6 +55,11 @@ fuzz-search: $(VENV)/test.stamp
 chaos: MINUTES = 2
 chaos: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# The last release and this one on one database, under load, while it is migrated (docs/upgrading.md), and nodes behind nginx that
+# are replaced under load.
+upgrade: $(VENV)/test.stamp
+	CATALOG_TEST_SLOW=1 $(VENV)/bin/python -m pytest -s tests/acceptance/test_upgrade.py tests/acceptance/test_renewal.py
 
 # The stores and the distribution on your Citus: make test-citus CITUS=postgresql://postgres@host/postgres
 test-citus: $(VENV)/test.stamp

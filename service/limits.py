@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
+from actors.backups.state import BackupRules
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
@@ -235,6 +236,12 @@ def mail_limits(config: Config) -> MailLimits:
         close_seconds=0.8 * config.actors.drain_seconds,
         keep_days=config.retention.mails_days,
     )
+
+
+def backup_rules(config: Config) -> BackupRules | None:
+    """The rules of scheduled backups; None if they are off."""
+    backup = config.backup
+    return BackupRules(every_ms=backup.every_hours * HOUR_MS, keep=backup.keep) if backup.every_hours else None
 
 
 def serving_limits(config: Config) -> ServingLimits:

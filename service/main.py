@@ -7,38 +7,67 @@ import logging
 import resource
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from actors.accounts.actor import AccountKeeper
-from actors.clock import SystemClock, SystemEntropy
+from actors.clock import Clock, SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.supervision import running
 from actors.values import Agent, StorageUnavailable
+from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
 from service.config.deployment import refuse_other_mode
 from service.config.model import Config
 from service.http.listen_address import ListenAddress, tls_context
 from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
+from service.user_errors import ConfigError
 from service.webauthn import WebAuthn
+from storage.inspection import newest_ms, server_now_ms
 from storage.opening import Opened, StorageError, StorageOptions, open_storage
-from storage.pool import PoolLimits
+from storage.pool import Database, PoolLimits
 
 OTHER_FILES = 200
 """Open files besides client connections: Postgres, the event loop, listeners, mail."""
+
+EXCHANGES = 3
+"""Questions for a server's time. The first one may wait for the connection."""
 
 log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
-async def foundation(config: Config, data_dir: Path) -> AsyncIterator[None]:
+async def foundation(config: Config, data_dir: Path) -> AsyncIterator[Opened]:
     """Provide what all nodes of this machine share: Postgres, its schema and the first rows."""
-    async with open_storage(storage_options(config), data_dir) as opened:
+    async with open_to_serve(config, data_dir) as opened:
         await prepare(config, data_dir, opened)
-        yield
+        yield opened
+
+
+def open_to_serve(config: Config, data_dir: Path) -> AbstractAsyncContextManager[Opened]:
+    """Open storage for nodes. Raises `StorageError`, and `ConfigError` before anything is written if clocks are wrong."""
+
+    async def inspect(database: Database) -> None:
+        clocks = await read_clocks(config, database, SystemClock())
+        found = clock_problems(clocks)
+        if must_refuse(clocks):
+            raise ConfigError(found[0])
+        for problem in found:
+            log.warning("%s", problem)
+
+    return open_storage(storage_options(config), data_dir, inspect=inspect)
+
+
+async def read_clocks(config: Config, database: Database, clock: Clock) -> Clocks:
+    """Compare this machine's clock with the server's, which for the embedded Postgres is the same one."""
+    exchanges = []
+    for _ in range(EXCHANGES if config.database.url else 0):
+        asked_ms = clock.now_ms()
+        exchanges.append(Exchange(asked_ms, await server_now_ms(database), clock.now_ms()))
+    return Clocks(exchanges, await server_now_ms(database), await newest_ms(database))
 
 
 async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:

@@ -16,11 +16,12 @@ from actors.supervision import running
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.assembly import Assembly, Ports, assemble
+from service.backups import new_backup_directory, running_backups
 from service.config.model import Config
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.limits import Limits, serving_limits
-from service.main import allow_connections, listen_addresses, prepare, storage_options
+from service.main import allow_connections, listen_addresses, open_to_serve, prepare, storage_options
 from service.observability.health import Health, not_ready
 from service.observability.operators import serve_operators
 from service.observability.reports import Report
@@ -45,7 +46,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
     async with trio.open_nursery() as nursery:
         await nursery.start(handle_signals, stop, warn_no_reload)
         async with (
-            open_storage(storage_options(config), data_dir) as opened,
+            open_to_serve(config, data_dir) as opened,
             open_listeners(addresses, serving_limits(config), SystemClock()) as server,
             open_operators_listener(config) as operators,
         ):
@@ -54,15 +55,19 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                 async def reports() -> dict[int, Report | None]:
                     return {1: await report_of(node)}
 
+                if backups is not None:
+                    node.metrics.observe_backups(backups)
                 if operators is not None:
                     tasks.start_soon(serve_operators, operators, reports)
                 ready(server.urls)
                 tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
 
             await prepare(config, data_dir, opened)
-            if await give_up_root(config, data_dir) and config.database.url:
+            given_up = await give_up_root(config, data_dir, backups=new_backup_directory(config, data_dir))
+            if given_up and config.database.url:
                 await _check_admission(config, data_dir)
-            await serve(config, data_dir, opened, server, stop, begun)
+            async with running_backups(config, data_dir, opened) as backups:
+                await serve(config, data_dir, opened, server, stop, begun)
         nursery.cancel_scope.cancel()
 
 

@@ -35,12 +35,15 @@ for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
 log = logging.getLogger(__name__)
 
 
-async def give_up_root(config: Config, data_dir: Path, descriptors: Iterable[int] = ()) -> bool:
+async def give_up_root(
+    config: Config, data_dir: Path, descriptors: Iterable[int] = (), *, backups: Path | None = None
+) -> bool:
     """Become the user of `server.user`, or by default the one that runs the embedded Postgres, or `nobody`, for good.
 
     Returns whether it did, which is never so if the process is not root. `descriptors` are sockets whose ports the user
-    has to bind again. Raises `ConfigError` if `server.user` cannot be used. Without that setting, a program that the user
-    cannot read stays root on this machine alone, and is refused if `server.base_url` is public.
+    has to bind again, and `backups` is a directory of root's that the user has to own. Raises `ConfigError` if
+    `server.user` cannot be used. Without that setting, a program that the user cannot read stays root on this machine
+    alone, and is refused if `server.base_url` is public.
     """
     wanted = config.server.user
     if os.geteuid() != 0:
@@ -66,7 +69,7 @@ async def give_up_root(config: Config, data_dir: Path, descriptors: Iterable[int
             barred,
         )
         return False
-    _hand_over(account, data_dir, descriptors)
+    _hand_over(account, data_dir, descriptors, backups)
     os.setgroups(account.groups)
     os.setresgid(account.gid, account.gid, account.gid)
     os.setresuid(account.uid, account.uid, account.uid)
@@ -108,7 +111,7 @@ def _needs(data_dir: Path | None) -> list[str]:
     return [*needs, "data", str(data_dir.absolute())] if data_dir and data_dir.exists() else needs
 
 
-def _hand_over(account: Account, data_dir: Path, descriptors: Iterable[int]) -> None:
+def _hand_over(account: Account, data_dir: Path, descriptors: Iterable[int], backups: Path | None) -> None:
     for name in HANDED_OVER:
         with suppress(FileNotFoundError):
             descriptor = os.open(data_dir / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -116,6 +119,14 @@ def _hand_over(account: Account, data_dir: Path, descriptors: Iterable[int]) -> 
                 status = os.fstat(descriptor)
                 # Another name of the file would be given away, too.
                 if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                    os.fchown(descriptor, account.uid, account.gid)
+            finally:
+                os.close(descriptor)
+    if backups is not None:
+        with suppress(OSError):  # if it is no directory, the backups say so
+            descriptor = os.open(backups, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+            try:
+                if os.fstat(descriptor).st_uid == 0:
                     os.fchown(descriptor, account.uid, account.gid)
             finally:
                 os.close(descriptor)

@@ -24,7 +24,8 @@ import trio
 # in a process with threads. The signal is set last, because changing the user clears it.
 _LAUNCHER = """
 import ctypes, os, sys
-parent, death_signal, uid, gid, groups, *command = sys.argv[1:]
+parent, death_signal, niceness, uid, gid, groups, *command = sys.argv[1:]
+os.nice(int(niceness))
 if os.geteuid() == 0:
     os.setgroups([int(group) for group in groups.split(",")])
     os.setresgid(int(gid), int(gid), int(gid))
@@ -91,12 +92,14 @@ def spawn(
     death_signal: signal.Signals,
     output: int,
     stdin: int = subprocess.DEVNULL,
+    niceness: int = 0,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` as `account` in a new session. If this process dies, the child gets `death_signal`.
+    """Start `command` as `account` in a new session. If this process dies, the child gets `death_signal`. `niceness` is 0
+    to 19; with a higher one, it yields the processor to others.
 
     Call it from the thread that runs Trio, never from a worker: Linux sends the signal when the *thread* ends.
     """
-    rights = (os.getpid(), int(death_signal), account.uid, account.gid, ",".join(map(str, account.groups)))
+    rights = (os.getpid(), int(death_signal), niceness, account.uid, account.gid, ",".join(map(str, account.groups)))
     return subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _LAUNCHER, *map(str, rights), *(os.fspath(part) for part in command)],
         stdin=stdin,
@@ -140,12 +143,12 @@ def main_error(lines: Iterable[str]) -> str:
     return f"{line} ({hint[1]})" if hint else line
 
 
-async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"") -> None:
+async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"", niceness: int = 0) -> None:
     """Run a command to its end. Raises `EmbeddedError` with its main error if it fails; kills it if cancelled."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as source:
         source.write(stdin)
         source.seek(0)
-        process = spawn(command, account, signal.SIGKILL, output.fileno(), source.fileno())
+        process = spawn(command, account, signal.SIGKILL, output.fileno(), source.fileno(), niceness)
         try:
             code = await wait_exit(process)
         finally:

@@ -1,7 +1,7 @@
 """Opens storage: the embedded Postgres or an external one, migrated and checked, with a store for each concern."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -46,6 +46,9 @@ OTHER_CONNECTIONS = 20
 """Connections of the embedded Postgres beyond those of nodes: commands, backups, and those reserved for superusers."""
 
 
+Inspect = Callable[[Database], Awaitable[None]]
+"""Looks at a database before it is migrated, and raises an error if it must not be used."""
+
 log = logging.getLogger(__name__)
 
 
@@ -77,13 +80,19 @@ class Opened(Stores):
 
 @asynccontextmanager
 async def open_storage(
-    options: StorageOptions, data_dir: Path, *, beside: bool = False, create: bool = True, prepared: bool = False
+    options: StorageOptions,
+    data_dir: Path,
+    *,
+    beside: bool = False,
+    create: bool = True,
+    prepared: bool = False,
+    inspect: Inspect | None = None,
 ) -> AsyncIterator[Opened]:
     """Storage for the life of the block. Raises `StorageError` with one clear line if it cannot be used.
 
     `beside` is for commands: they use the embedded Postgres of a running service, and start it only if none runs.
     Without `create`, a data directory without a database is an error. `prepared` is for a worker whose parent has opened
-    storage: it waits for the database, and neither starts nor migrates it.
+    storage: it waits for the database, and neither starts nor migrates it. `inspect` runs before anything is written.
     """
     try:
         async with (
@@ -91,7 +100,7 @@ async def open_storage(
             open_database(target, options.limits) as database,
         ):
             patient = prepared or (beside and options.url is None)
-            places = await _prepare(database, options, patient=patient, prepared=prepared)
+            places = await _prepare(database, options, patient=patient, prepared=prepared, inspect=inspect)
             distributed = None if places is None else DistributedEvents(database, places)
             yield Opened(
                 database=database,
@@ -145,7 +154,9 @@ def _room(options: StorageOptions) -> dict[str, str]:
     return {"max_connections": str(needed)} if needed > int(DEFAULTS["max_connections"]) else {}
 
 
-async def _prepare(database: Database, options: StorageOptions, *, patient: bool, prepared: bool) -> PlaceMap | None:
+async def _prepare(
+    database: Database, options: StorageOptions, *, patient: bool, prepared: bool, inspect: Inspect | None = None
+) -> PlaceMap | None:
     """Check the server and migrate, or, if `prepared`, check that it is migrated. Returns where the places
     of events are, if distributed."""
     where = _where(options)
@@ -156,6 +167,8 @@ async def _prepare(database: Database, options: StorageOptions, *, patient: bool
             await check_migrated(database, distributed=options.distributed)
         else:
             await _check_server(database, options, version)
+            if inspect is not None:
+                await inspect(database)
             applied = await migrate(database, distributed=options.distributed)
         places = await distribution.read_places(database) if options.distributed else None
     except SchemaDrift as error:

@@ -202,6 +202,11 @@ async def unsafe_settings(database: Database) -> list[str]:
     return [f"{row['name']}={row['setting']}" for row in rows]
 
 
+async def database_bytes(database: Database) -> int:
+    """The size of the database on its disk."""
+    return int(await database.fetchval("select pg_database_size(current_database())"))
+
+
 async def server_version(database: Database) -> int:
     """The server's version as a number: 180004 is 18.4."""
     return int(await database.fetchval("show server_version_num"))

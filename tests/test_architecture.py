@@ -29,7 +29,14 @@ LONGEST_FILE = 300
 LONGEST_FUNCTION = 70
 MOST_LOOSE_MODULES = 18
 
-SEES_STORAGE = ("service.main", "service.node", "service.unprivileged", "service.cli", "service.process")
+SEES_STORAGE = (
+    "service.main",
+    "service.node",
+    "service.backups",
+    "service.unprivileged",
+    "service.cli",
+    "service.process",
+)
 
 PURE = (
     "actors/values.py",

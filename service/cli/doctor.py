@@ -4,6 +4,7 @@ from pathlib import Path
 
 from service.cli.command import Commands
 from service.cli.database import open_beside
+from service.cli.recovery_checks import check_recovery
 from service.config import deployment
 from service.config.model import Config
 from service.main import storage_options
@@ -27,6 +28,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
     async with open_beside(config, data_dir) as opened:
         problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
         problems += [*await _check_mode(config, opened), *deployment.problems(config)]
+        problems += await check_recovery(config, data_dir, opened)
         if isinstance(opened.events, DistributedEvents):
             problems += await _check_workers(opened.events)
         revision = await opened.catalog.revision()

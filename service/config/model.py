@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import model_validator
 
 from service.config.bounds import Section, at_most, below
-from service.config.process import Actors, DatabaseSection, Http, Log, Nodes, Server, Tls
+from service.config.process import Actors, Backup, DatabaseSection, Http, Log, Nodes, Server, Tls
 from service.config.sections import (
     Account,
     Admin,
@@ -35,6 +35,7 @@ class Config(Section):
     server: Server
     tls: Tls
     database: DatabaseSection
+    backup: Backup
     nodes: Nodes
     log: Log
     mail: Mail
@@ -72,6 +73,11 @@ class Config(Section):
         below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
         if self.server.user and database.os_user not in ("", self.server.user):
             raise ValueError("server.user and database.os_user must name the same user: set one of them")
+        if self.backup.every_hours and database.url:
+            raise ValueError(
+                "backup.every_hours works on the embedded database only, and database.url is set: set it to 0, and back up "
+                "your database by its own means, as docs/backups.md says"
+            )
         if database.distributed and self.events.shards != 1:
             raise ValueError("events.shards: where database.distributed is true the database says how many there are")
         at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)

@@ -69,6 +69,12 @@ class DatabaseSection(Section):
         return self
 
 
+class Backup(Section):
+    every_hours: Annotated[int, Field(ge=0, le=365 * 24)]
+    keep: Annotated[int, Field(ge=1, le=1_000)]
+    directory: str
+
+
 class Nodes(Section):
     beat_seconds: Seconds
     live_seconds: Seconds

@@ -15,6 +15,7 @@ from prometheus_client.core import (
 )
 from prometheus_client.registry import Collector
 
+from actors.backups.keeper import BackupKeeper
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerWatch
 from actors.nodes.heartbeat import Heartbeat
@@ -62,6 +63,9 @@ class Metrics:
 
     def observe_events(self, outcomes: Mapping[EventOutcome, int]) -> None:
         self.registry.register(_Events(outcomes))
+
+    def observe_backups(self, backups: BackupKeeper) -> None:
+        self.registry.register(BackupCollector(backups))
 
     def observe_nodes(self, nodes: Heartbeat) -> None:
         self.registry.register(_Nodes(nodes))
@@ -192,6 +196,24 @@ class _EventServers(Collector):
             problems.add_metric(labels, len(report.problems()))
             prepared.add_metric(labels, report.prepared_seconds)
         yield from (up, places, problems, prepared)
+
+
+class BackupCollector(Collector):
+    """Scheduled backups. With several workers, their parent makes them."""
+
+    def __init__(self, backups: BackupKeeper) -> None:
+        self._backups = backups
+
+    def collect(self) -> Iterable[Metric]:
+        statistics = self._backups.statistics()
+        backups = CounterMetricFamily("catalog_backups", "Scheduled backups by outcome.", labels=["outcome"])
+        for outcome in ("made", "failed"):
+            backups.add_metric([outcome], getattr(statistics, outcome))
+        yield backups
+        age_seconds = self._backups.age_seconds()
+        if age_seconds is not None:
+            text = "Age of the newest scheduled backup. Absent if there is none."
+            yield GaugeMetricFamily("catalog_backup_age_seconds", text, value=age_seconds)
 
 
 class _Proxies(Collector):

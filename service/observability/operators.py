@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import trio
 from prometheus_client import CollectorRegistry, generate_latest
@@ -22,17 +22,18 @@ JSON = "application/json"
 MOST_CONNECTIONS = 64
 
 
-async def serve_operators(server: Server, reports: Reports) -> None:
-    """Serve operators until cancelled."""
+async def serve_operators(server: Server, reports: Reports, own: Sequence[Collector] = ()) -> None:
+    """Serve operators until cancelled. `own` are metrics of this process, if it is the parent of the nodes."""
     log.info("serving operators on %s", server.url)
-    handlers = Handlers(_Operators(reports), _reject, _render_error)
+    handlers = Handlers(_Operators(reports, own), _reject, _render_error)
     await server.serve(handlers, stop=trio.Event(), ready=lambda: None)
 
 
-def merged(reports: Mapping[int, Report | None]) -> bytes:
-    """The metrics of several nodes on one page, with the label `worker` added to each sample."""
+def merged(reports: Mapping[int, Report | None], own: Sequence[Collector] = ()) -> bytes:
+    """The metrics of several nodes on one page, with the label `worker` added to each sample, and the parent's own."""
     registry = CollectorRegistry()
-    registry.register(_Merged(reports))
+    for collector in (_Merged(reports), *own):
+        registry.register(collector)
     return generate_latest(registry)
 
 
@@ -59,8 +60,9 @@ class _Merged(Collector):
 class _Operators:
     """The ASGI application of the listener."""
 
-    def __init__(self, reports: Reports) -> None:
+    def __init__(self, reports: Reports, own: Sequence[Collector]) -> None:
         self._reports = reports
+        self._own = own
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -80,7 +82,7 @@ class _Operators:
             return 200, JSON, b'{"status":"ok"}'
         reports = await self._reports()
         if path == "/metrics":
-            return 200, CONTENT_TYPE, merged(reports)
+            return 200, CONTENT_TYPE, merged(reports, self._own)
         return _readiness(reports)
 
 

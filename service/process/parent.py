@@ -8,12 +8,14 @@ from pathlib import Path
 
 import trio
 
+from service.backups import new_backup_directory, running_backups
 from service.config.deployment import refuse_unsafe
 from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
 from service.main import foundation, listen_addresses
 from service.observability.logs import set_up
+from service.observability.metrics import BackupCollector
 from service.observability.operators import serve_operators
 from service.operators_listener import open_operators_listener
 from service.process.shared_sockets import Reservation, reserve
@@ -36,6 +38,9 @@ FIXED = (
     "database.url",
     "database.os_user",
     "database.connections",
+    "backup.every_hours",
+    "backup.keep",
+    "backup.directory",
 )
 """Settings that a reload cannot change."""
 
@@ -79,18 +84,21 @@ async def run(
         async with open_operators_listener(config) as operators, trio.open_nursery() as nursery:
             await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
-            async with foundation(config, data_dir):
-                await give_up_root(config, data_dir, reservation.descriptors())
-                with shutdown.scope:
-                    async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
-                        shutdown.supervisor = supervisor
-                        log.info("%d workers are ready", config.server.workers)
-                        if operators is not None:
-                            nursery.start_soon(serve_operators, operators, supervisor.reports)
-                        ready(reservation.urls)
-                        status = f"{config.server.workers} workers serve on {reservation.urls[0]}"
-                        nursery.start_soon(manager.attend, stop, status, supervisor.answers)
-                        await _replace_on_hangup(hangup, manager, launcher, supervisor, reread)
+            async with foundation(config, data_dir) as opened:
+                backup_directory = new_backup_directory(config, data_dir)
+                await give_up_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
+                async with running_backups(config, data_dir, opened) as backups:
+                    own = [] if backups is None else [BackupCollector(backups)]
+                    with shutdown.scope:
+                        async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
+                            shutdown.supervisor = supervisor
+                            log.info("%d workers are ready", config.server.workers)
+                            if operators is not None:
+                                nursery.start_soon(serve_operators, operators, supervisor.reports, own)
+                            ready(reservation.urls)
+                            status = f"{config.server.workers} workers serve on {reservation.urls[0]}"
+                            nursery.start_soon(manager.attend, stop, status, supervisor.answers)
+                            await _replace_on_hangup(hangup, manager, launcher, supervisor, reread)
                 log.info("all workers have exited")
             nursery.cancel_scope.cancel()
 

@@ -61,15 +61,19 @@ def as_user(uid: int | None) -> dict[str, Any]:
 
 
 def run(
-    *arguments: object, settings: Settings | None = None, python: str | None = None, uid: int | None = None
+    *arguments: object,
+    settings: Settings | None = None,
+    python: str | None = None,
+    uid: int | None = None,
+    home: Path = REPOSITORY,
 ) -> subprocess.CompletedProcess[str]:
-    """Run one command to its end, which may be a failure. `python` names another interpreter."""
+    """Run one command to its end, which may be a failure. `python` names another interpreter, `home` another checkout."""
     words = [str(argument) for argument in arguments]
     if python is None and uid is None:
         return run_prepared(words, environment(settings or {}), COMMAND_SECONDS)
     return subprocess.run(
         [python or sys.executable, "-m", "service", *words],
-        cwd=REPOSITORY,
+        cwd=home,
         env=environment(settings or {}),
         capture_output=True,
         text=True,
@@ -117,10 +121,11 @@ class Service:
         uid: int | None = None,
         module: str = "service",
         config: Path | None = None,
+        home: Path = REPOSITORY,
     ) -> None:
         self.data_dir = data_dir
         self.settings = settings
-        self.python, self.uid = python, uid
+        self.python, self.uid, self.home = python, uid, home
         data_dir.parent.mkdir(exist_ok=True)
         number = sum(1 for _ in data_dir.parent.glob(f"{data_dir.name}.*.out"))
         self.out, self.err = (data_dir.with_name(f"{data_dir.name}.{number}.{kind}") for kind in ("out", "err"))
@@ -132,7 +137,7 @@ class Service:
             else:
                 self.process = subprocess.Popen(
                     [python or sys.executable, "-m", module, "serve", *options],
-                    cwd=REPOSITORY,
+                    cwd=home,
                     env=environment(settings),
                     stdin=subprocess.DEVNULL,
                     stdout=out,
@@ -196,7 +201,7 @@ class Service:
         """Run a command beside it as its operator would: as the same user on the same database."""
         shared = {name: value for name, value in self.settings.items() if name.startswith(("database.", "server."))}
         beside = ("--data-dir", self.data_dir)
-        return command(*arguments, *beside, settings=shared, python=self.python, uid=self.uid)
+        return command(*arguments, *beside, settings=shared, python=self.python, uid=self.uid, home=self.home)
 
     # Responses.
 

@@ -156,6 +156,13 @@ SETTINGS: dict[str, Refusal] = {
     "no time for changes": ({"passkeys.fresh_seconds": 59}, "passkeys.fresh_seconds: "),
     "no hold a day": ({"bookings.holds_per_day": 0}, "bookings.holds_per_day: "),
     "a cool-down of more than a week": ({"bookings.cooldown_minutes": 10_081}, "bookings.cooldown_minutes: "),
+    "backups of less than never": ({"backup.every_hours": -1}, "backup.every_hours: "),
+    "backups once in two years": ({"backup.every_hours": 17_520}, "backup.every_hours: "),
+    "no backup kept": ({"backup.keep": 0}, "backup.keep: "),
+    "scheduled backups of a database of one's own": (
+        {"backup.every_hours": 24, "database.url": "postgresql://nobody@/nothing"},
+        "backup.every_hours works on the embedded database only, and database.url is set: set it to 0",
+    ),
     "no campaign": ({"campaigns.per_account": 0}, "campaigns.per_account: "),
     "more campaigns that wait than campaigns": (
         {"campaigns.pending_per_account": 201},

@@ -15,8 +15,19 @@ from storage.children import server_account
 from storage.directories import reaches
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.prepared import REPOSITORY
-from tests.acceptance.processes import SECRET, Service, Settings, children_of, complaint, run, serving, until
+from tests.acceptance.processes import (
+    SECRET,
+    Service,
+    Settings,
+    children_of,
+    command,
+    complaint,
+    run,
+    serving,
+    until,
+)
 from tests.acceptance.workers import workers_of
+from tests.slow import repeats
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
 
@@ -82,6 +93,40 @@ def test_no_process_is_root_any_more_and_commands_work_beside(
     assert data_dir.stat().st_uid == 0, "nobody else can put a file here, for root to open"
     with serving(data_dir, {"server.workers": workers}, python=python) as service:
         assert service.usage(key)["status"] == "anonymous", "the next start finds all files"
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=repeats("one process gives up root, too"))])
+def test_scheduled_backups_are_made_and_replaced_without_root(workers: int, python: str, data_dir: Path) -> None:
+    account, directory = server_account(None), data_dir / "backups"
+    settings: Settings = {"server.workers": workers, "backup.every_hours": 24, "backup.keep": 1}
+    old = directory / "catalog-20200101T000000Z.backup"
+    directory.mkdir(mode=0o700)
+    old.touch()  # root's, as if a start had kept root
+    with serving(data_dir, settings, python=python) as service:
+        until(lambda: "deleted the backup" in service.log())
+        assert is_only(service, account.name)
+        [file] = directory.iterdir()
+        assert (directory.stat().st_uid, file.stat().st_uid) == (account.uid, account.uid)
+        assert f"ok: the newest scheduled backup in {directory}" in command(
+            "doctor", "--data-dir", data_dir, settings=settings
+        )
+
+
+@repeats("test_scheduled_backups shows how a directory that cannot be used is refused")
+def test_a_directory_of_backups_that_belongs_to_root_is_left_to_root_and_refused(python: str, data_dir: Path) -> None:
+    account, directory = server_account(None), data_dir.parent / "for-backups"
+    settings: Settings = {"backup.every_hours": 24, "backup.directory": directory}
+    serve = ("serve", "--bind", "127.0.0.1:0", "--data-dir", data_dir)
+    directory.mkdir(mode=0o700)
+    assert complaint(run(*serve, settings=settings, python=python)) == (
+        f"service: backup.directory: the user {account.name} cannot write to {directory}: let that user own it "
+        f"(chown {account.name})"
+    )
+    assert directory.stat().st_uid == 0
+    directory.rmdir()
+    with serving(data_dir, settings, python=python) as service:
+        until(lambda: "backed up the database" in service.log())
+        assert directory.stat().st_uid == account.uid, "a new one is the user's"
 
 
 def test_workers_are_replaced_and_started_anew_without_root(python: str, data_dir: Path) -> None:

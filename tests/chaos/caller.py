@@ -41,7 +41,7 @@ class Caller:
                 await self.once()
                 await self.think()
         finally:
-            self._hang_up()
+            self.close()
 
     async def once(self) -> None:
         """One round of this client."""
@@ -77,7 +77,7 @@ class Caller:
         outcome = LOST if reply is None else f"{reply.status} {_error(reply)}".strip()
         self.said.note(Request(self.name, what, self.node, began, trio.current_time(), outcome))
         if reply is None or reply.headers.get("connection", "").lower() == "close":
-            self._hang_up()
+            self.close()
         return reply
 
     async def insist(self, what: str, path: str, body: object = None, **more: str | None) -> Reply | None:
@@ -98,7 +98,8 @@ class Caller:
             await trio.sleep(0.02)
         return self._wire
 
-    def _hang_up(self) -> None:
+    def close(self) -> None:
+        """End the connection."""
         if self._wire is not None:
             self._wire.close()
             self._wire = None

@@ -2,7 +2,7 @@
 
 import os
 import random
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -113,7 +113,8 @@ async def _suffer(
     async with trio.open_nursery() as watching:
         watching.start_soon(stage.watch_cores)
         async with trio.open_nursery() as nursery:
-            for client in clients_of(stage, seed, accounts, stop):
+            urls = {node.number: node.url for node in stage.nodes}
+            for client in clients_of(urls, stage.said, stage.bookings, accounts, seed, stop):
                 nursery.start_soon(client.run)
             began = trio.current_time()
             for fault in faults:
@@ -126,10 +127,16 @@ async def _suffer(
         watching.cancel_scope.cancel()
 
 
-def clients_of(stage: Stage, seed: int, accounts: list[Account], stop: trio.Event) -> list[Caller]:
-    """Create all clients, each with its own random stream derived from the seed."""
-    nodes = {node.number: node.url for node in stage.nodes}
-    said, first_week = stage.said, week_of(SystemClock().now_ms()) + WEEK_MS
+def clients_of(
+    nodes: Mapping[int, str],
+    said: Said,
+    bookings: Sequence[str],
+    accounts: Sequence[Account],
+    seed: int,
+    stop: trio.Event,
+) -> list[Caller]:
+    """Create all clients of nodes, given by their URLs, each with its own random stream derived from the seed."""
+    first_week = week_of(SystemClock().now_ms()) + WEEK_MS
 
     def chance(name: str, number: int) -> random.Random:
         return random.Random(f"{name} {number} of {seed}")
@@ -150,7 +157,7 @@ def clients_of(stage: Stage, seed: int, accounts: list[Account], stop: trio.Even
         for number, account in enumerate(accounts)
         for each in range(SPONSORS_AN_ACCOUNT)
     ]
-    websites = some(Website, WEBSITES, bookings=stage.bookings)
+    websites = some(Website, WEBSITES, bookings=bookings)
     return [*websites, *some(Agent, AGENTS), *some(Person, PERSONS), *some(Visitor, READERS), *sponsors]
 
 

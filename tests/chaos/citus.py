@@ -385,7 +385,7 @@ async def _healed(run: Run) -> float:
             if reply is not None and reply.status == 200 and "error" not in str(reply.json()):
                 break
             await trio.sleep(0.05)
-        probe._hang_up()
+        probe.close()
     return trio.current_time() - began
 
 

@@ -1,6 +1,7 @@
 """The state after a run: rows from Postgres, and requests that the nodes have to serve."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import trio
@@ -14,6 +15,11 @@ from tests.chaos.history import Booked, Kept, Said
 KINDS = {0: Kind.IMPRESSION, 1: Kind.CLICK}
 ASKERS = 4
 TRIES = 20
+
+BEFORE_PLACES = "select to_regclass('event_keys') is null"
+OLDER_KEYS = "select booking_id, day, key, kind from events"
+OLDER_COUNTS = "select booking_id, day, impressions, clicks from delivery_days"
+"""The tables of events of release 1.0."""
 
 EVERY_KEY = """select id, day, key, click::int from event_keys join event_bookings on number = booking
 union all select booking_id, day, key, kind from events"""
@@ -29,9 +35,10 @@ def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
         return [tuple(row) for row in postgres.ask(statement, database=database)]
 
     there = Kept()
-    for booking, day, key, kind in rows(EVERY_KEY):
+    [(older,)] = rows(BEFORE_PLACES)
+    for booking, day, key, kind in rows(OLDER_KEYS if older else EVERY_KEY):
         there.rows[key] = (booking, day, KINDS[kind])
-    for booking, day, impressions, clicks in rows(COUNTS):
+    for booking, day, impressions, clicks in rows(OLDER_COUNTS if older else COUNTS):
         there.counts[booking, day, Kind.IMPRESSION] = impressions
         there.counts[booking, day, Kind.CLICK] = clicks
     names = {digest(text): text for text in said.keys}
@@ -59,6 +66,10 @@ async def working(nodes: Mapping[int, str], said: Said) -> dict[str, str]:
     asked = [(key, True) for key in said.keys] + [(token, False) for token in said.sessions]
 
     async def ask(auditor: Auditor) -> None:
+        with closing(auditor):
+            await use_all(auditor)
+
+    async def use_all(auditor: Auditor) -> None:
         while asked:
             secret, is_key = asked.pop()
             for _ in range(TRIES):

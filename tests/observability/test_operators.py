@@ -1,16 +1,21 @@
 """The operators' listener: the metrics and the readiness of several nodes as one."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 import trio
 from prometheus_client.parser import text_string_to_metric_families
+from trio.testing import MockClock
 
-from actors.clock import SystemClock
+from actors.backups.keeper import BackupKeeper
+from actors.backups.state import BackupRules, Room, name_at
+from actors.clock import HOUR_MS, SystemClock, TrioClock
+from actors.supervision import running
 from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
+from service.observability.metrics import BackupCollector
 from service.observability.operators import merged, serve_operators
 from service.observability.reports import Report
 
@@ -57,6 +62,32 @@ def test_the_metrics_of_all_workers_stand_on_one_page_with_the_number_of_each() 
     lines = page.decode().splitlines()
     assert lines.count("# TYPE catalog_commit_seconds histogram") == 1
     assert lines.count("# TYPE catalog_requests_total counter") == 1
+
+
+async def test_metrics_of_the_parent_have_no_worker(autojump_clock: MockClock) -> None:
+    class Files:
+        """A directory with the backup of an hour ago."""
+
+        async def names(self) -> Sequence[str]:
+            return [name_at(0)]
+
+        async def room(self) -> Room:
+            raise AssertionError("no backup is due")
+
+        async def make(self, name: str, now_ms: int) -> int:
+            raise AssertionError("no backup is due")
+
+        async def delete(self, name: str) -> None:
+            raise AssertionError("no backup is made")
+
+    backups = BackupKeeper(Files(), TrioClock(HOUR_MS), BackupRules(every_ms=24 * HOUR_MS, keep=1))
+    assert "catalog_backup_age_seconds" not in samples(merged({}, [BackupCollector(backups)])), "it has not looked yet"
+    async with running([backups]):
+        await trio.sleep(1)
+        found = samples(merged({1: Report(ONE, [])}, [BackupCollector(backups)]))
+    assert found["catalog_backup_age_seconds"] == {(): 3_601}
+    assert found["catalog_backups_total"] == {(("outcome", "made"),): 0, (("outcome", "failed"),): 0}
+    assert found["catalog_worker_up"] == {(("worker", "1"),): 1}
 
 
 def test_a_report_survives_its_line() -> None:

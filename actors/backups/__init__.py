@@ -1,0 +1,1 @@
+"""Scheduled backups: when one is due, and which files to keep."""
