@@ -71,6 +71,7 @@ def test_what_systemd_judges_exposed_is_little(analyze: str) -> None:
     assert level, judged.stderr
     assert float(level[1]) <= MOST_EXPOSED, judged.stdout
     assert judged.returncode == 0, "systemd agrees"
+    assert f"rates it {level[1]} of 10" in (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
 
 
 def test_systemd_waits_longer_than_the_service_needs() -> None:

@@ -1,7 +1,8 @@
 """Boots systemd with the unit: `python -m tests.deploy.unit_boot` (root; Debian's debootstrap and systemd-container).
 
 The machine is a minimal Debian on which the commands of docs/deployment.md are carried out, in a container of systemd-nspawn.
-Under all restrictions of the unit, the service must become ready, reload, be restarted when it hangs, and stop.
+Under all restrictions of the unit, the service must become ready, make a backup, reload, be restarted when it hangs, and
+stop.
 """
 
 import os
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +40,8 @@ def machine(place: Path) -> Path:
     for path in {*context(), UNIT_FILE}:
         (root / "source" / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, root / "source" / path)
-    [commands] = re.findall(r"^## systemd\n.*?^```sh\n(.*?)^```$", DOCUMENT.read_text(encoding="utf-8"), re.M | re.S)
+    section = DOCUMENT.read_text(encoding="utf-8").partition("\n## systemd\n")[2]
+    commands = block(section, "sh")
     start = f"systemctl enable --now {UNIT}"
     assert commands.endswith(f"{start}\n"), "the boot starts it, where the document does"
     steps = (
@@ -50,11 +53,22 @@ def machine(place: Path) -> Path:
     for step in steps:
         say(step)
         build(root, ["/bin/sh", "-euc", step], Surroundings(variables, "/source", "0:0"))
-    drop_in = root / f"etc/systemd/system/{UNIT}.service.d/watchdog.conf"
-    drop_in.parent.mkdir()
-    drop_in.write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
-    (root / "etc/catalog-service/config.toml").write_text("[server]\nworkers = 2\n")
+    drop_ins = root / f"etc/systemd/system/{UNIT}.service.d"
+    drop_ins.mkdir()
+    (drop_ins / "watchdog.conf").write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
+    (drop_ins / "secret.conf").write_text(block(section, "ini"))
+    secret = root / "etc/catalog-service/server_secret"
+    secret.write_text("a secret that systemd alone can read, as root\n")
+    secret.chmod(0o600)
+    (root / "etc/catalog-service/config.toml").write_text("[server]\nworkers = 2\n[backup]\nevery_hours = 1\n")
     return root
+
+
+def block(text: str, kind: str) -> str:
+    """The first block of a kind in a document, without its indentation."""
+    found = re.search(rf"^ *```{kind}\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
+    assert found, kind
+    return textwrap.dedent(found[1])
 
 
 class Machine:
@@ -124,6 +138,13 @@ def check(running: Machine) -> None:
     assert "NoNewPrivs:\t1" in status
     assert "Seccomp:\t2" in status
     assert "Uid:\t0" not in status
+
+    kept = running.run("ls", f"/var/lib/{UNIT}/data").split()
+    assert "postgres" in kept
+    assert "secret" not in kept, "the service uses the credential, and makes no secret of its own"
+
+    until(lambda: ".backup" in running.attempt("ls", f"/var/lib/{UNIT}/data/backups").stdout, what="the first backup")
+    say("made its first backup")
 
     running.run("systemctl", "reload", UNIT)
     until(lambda: "all workers are replaced" in running.log() and running.is_active(), what="the reload")
