@@ -1,6 +1,7 @@
 """Runs commands in a directory as in a container: own mounts and processes, no capabilities that Docker would not give."""
 
 import os
+import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,9 +98,9 @@ class Container:
             check=False,
         )
 
-    def stop(self, signal: int, seconds: float) -> int:
+    def stop(self, number: int, seconds: float) -> int:
         """Stop it as `docker stop` does. Returns its exit code."""
-        os.kill(self.pid, signal)
+        os.kill(self.pid, number)
         return self.process.wait(seconds)
 
 
@@ -116,5 +117,7 @@ def container(
     try:
         yield Container(root, surroundings, process)
     finally:
-        process.kill()
+        # --kill-child does not outlast a change of the user.
+        for pid in children_of(process.pid) if process.poll() is None else []:
+            os.kill(pid, signal.SIGKILL)
         process.wait()
