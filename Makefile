@@ -6,6 +6,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 	&& echo $$python && break; done)
 VENV ?= .venv
 MUTANTS_VENV ?= .venv-mutants
+RELEASE_VENV ?= .venv-release
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 INSTALL = -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 PIP = $(VENV)/bin/python $(INSTALL)
@@ -13,7 +14,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot lock clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -125,7 +126,20 @@ image-steps: $(VENV)/test.stamp
 unit-boot: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.deploy.unit_boot
 
-$(VENV)/bin/python $(MUTANTS_VENV)/bin/python: %/bin/python:
+# The wheel of the last commit with its checksum, the same file wherever it is built.
+wheel: $(RELEASE_VENV)/release.stamp
+	$(RELEASE_VENV)/bin/python -m release.wheel build
+
+# What the wheel needs, with hashes, as CycloneDX.
+sbom: $(RELEASE_VENV)/release.stamp
+	$(RELEASE_VENV)/bin/python -m release.sbom requirements/run.lock build/sbom.cdx.json
+
+# Licences and known vulnerabilities of all that the wheel needs. See docs/supply-chain.md.
+audit: $(RELEASE_VENV)/release.stamp $(VENV)/run.stamp
+	$(RELEASE_VENV)/bin/python -m release.licenses requirements/run.lock $(wildcard $(VENV)/lib/python3*/site-packages)
+	$(RELEASE_VENV)/bin/python -m release.vulnerabilities requirements/run.lock
+
+$(VENV)/bin/python $(MUTANTS_VENV)/bin/python $(RELEASE_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.14 with venv found: install one (on Debian: apt install python3-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $*
 
@@ -145,6 +159,10 @@ $(MUTANTS_VENV)/mutation.stamp: requirements/mutation.lock | $(MUTANTS_VENV)/bin
 	$(MUTANTS_VENV)/bin/python $(INSTALL) -r requirements/mutation.lock
 	@touch $@
 
+$(RELEASE_VENV)/release.stamp: requirements/release.lock | $(RELEASE_VENV)/bin/python
+	$(RELEASE_VENV)/bin/python $(INSTALL) -r requirements/release.lock
+	@touch $@
+
 # Pin again what pyproject.toml names, for every Python that is supported. Needs uv.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/run.lock
@@ -152,6 +170,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group bench pyproject.toml -o requirements/bench.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group mutation pyproject.toml -o requirements/mutation.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:build -o requirements/build.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:release -o requirements/release.lock
 
 clean:
-	rm -rf $(VENV) $(MUTANTS_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MUTANTS_VENV) $(RELEASE_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache

@@ -6,14 +6,15 @@ gathered. Knows nothing of what its messages mean.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
 
 import trio
 
-from actors.mailbox import NO_MORE, Envelope, Mailbox, answer_due, copy_of, request_id
+from actors.batches import Observer, ServedBatch
+from actors.mailbox import NO_MORE, Envelope, Mailbox, answer_due, copy_of
 from actors.nurseries import background_nursery
 from actors.statistics import ActorStatistics, State
 from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
@@ -57,8 +58,8 @@ class Actor(Generic[M, R]):
         self.name = name
         self.limits = limits
         self.state = State.NEW
-        self.observer: Callable[[int, float], None] | None = None
-        """Called after each batch with its size (in the units of `weigh`) and its commit time in seconds."""
+        self.observer: Observer | None = None
+        """Called after each batch."""
         self._owner = f"{node}/{name}"
         self._mailbox: Mailbox[M, R] = Mailbox(limits.mailbox)
         self._waiting: WaitingCallers[M, R] = WaitingCallers()
@@ -102,7 +103,7 @@ class Actor(Generic[M, R]):
         caller bounds the wait itself.
         """
         due = inf if no_timeout else min(trio.current_time() + self.limits.answer_seconds, answer_due.get())
-        envelope: Envelope[M, R] = Envelope(message, self.weigh(message), due, request_id=request_id.get())
+        envelope: Envelope[M, R] = Envelope(message, self.weigh(message), due)
         try:
             self._mailbox.post(envelope)
         except (Overloaded, Stopped):
@@ -121,7 +122,7 @@ class Actor(Generic[M, R]):
     def tell(self, message: M) -> bool:
         """Post a message without waiting for its answer. Returns False if the mailbox rejected it: it is then lost."""
         try:
-            self._mailbox.post(Envelope(message, self.weigh(message), request_id=request_id.get()))
+            self._mailbox.post(Envelope(message, self.weigh(message)))
         except (Overloaded, Stopped):
             self._refused += 1
             return False
@@ -228,39 +229,43 @@ class Actor(Generic[M, R]):
     # One batch.
 
     async def _serve(self, envelopes: list[Envelope[M, R]], lane: int) -> None:
-        started, size = trio.current_time(), sum(envelope.weight for envelope in envelopes)
+        batch = ServedBatch(self.name, envelopes, sum(each.weight for each in envelopes), trio.current_time())
         try:
-            answers = await self._settle([envelope.message for envelope in envelopes], lane)
+            answers = await self._settle(batch, lane)
         except StorageUnavailable as error:
             self._unavailable += len(envelopes)
+            batch.error = type(error).__name__
             _fail(envelopes, error)
         except BaseException as error:
+            batch.error = type(error).__name__
             _fail(envelopes, ActorFailed(self.name))
             if isinstance(error, Exception):
                 ids = ", ".join(sorted({envelope.request_id for envelope in envelopes if envelope.request_id}))
                 log.exception("%s failed on a batch of %d; requests: %s", self.name, len(envelopes), ids or "none")
             raise
         else:
-            now = trio.current_time()
+            batch.committed = trio.current_time()
             for envelope, answer in zip(envelopes, answers, strict=True):
                 envelope.reply.answer(answer)
                 # The caller may have been cancelled just as its deadline expired.
-                if envelope.given_up or (envelope.reply.left and envelope.due <= now):
+                if envelope.given_up or (envelope.reply.left and envelope.due <= batch.committed):
                     self.undo(envelope.message, answer)
         finally:
+            batch.ended = trio.current_time()
             self._batches += 1
-            self._messages += size
-            self._last_batch = size
-            self._commit_seconds += trio.current_time() - started
+            self._messages += batch.size
+            self._last_batch = batch.size
+            self._commit_seconds += batch.seconds
             if self.observer is not None:
-                self.observer(size, trio.current_time() - started)
+                self.observer(batch)
 
     def _owner_of(self, lane: int) -> str:
         """The owner of the lane's batch ids. Lanes never share one, because a journal keeps an owner's newest number."""
         return f"{self._owner}-lane-{lane}" if lane else self._owner
 
-    async def _settle(self, messages: Sequence[M], lane: int) -> Sequence[R]:
+    async def _settle(self, batch: ServedBatch, lane: int) -> Sequence[R]:
         """Commit under one batch id until the outcome is known. The batch id makes retries safe."""
+        messages: list[M] = [envelope.message for envelope in batch.envelopes]
         self._batch_numbers[lane] += 1
         batch_id = BatchId(self._owner_of(lane), self._batch_numbers[lane])
         pause = self.limits.settle_pause_seconds
@@ -269,6 +274,7 @@ class Actor(Generic[M, R]):
             if attempt:
                 await trio.sleep(pause)
                 pause = min(pause * 2, self.limits.settle_pause_max_seconds)
+            batch.attempts += 1
             try:
                 answers = await self.commit(batch_id, messages)
             except OutcomeUnknown:

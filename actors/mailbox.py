@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 
 import trio
 
+from actors.tracing import TraceContext, trace_context
 from actors.values import Overloaded, Stopped
 
 M = TypeVar("M")
@@ -104,13 +105,15 @@ def copy_of(error: BaseException) -> BaseException:
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[M, R]):
     """A message with the slot for its answer. `weight` is the room it takes in a mailbox and in a batch, `due` when its
-    caller gives up (Trio's clock). `given_up`: its caller was told that it failed. `queued`: it is in a mailbox."""
+    caller gives up (Trio's clock). `request_id` and `trace` are those of the task that makes it. `given_up`: its caller was
+    told that it failed. `queued`: it is in a mailbox."""
 
     message: M
     weight: int = 1
     due: float = inf
     reply: Reply[R] = field(default_factory=Reply)
-    request_id: str = ""
+    request_id: str = field(default_factory=request_id.get)
+    trace: TraceContext | None = field(default_factory=trace_context.get)
     given_up: bool = False
     queued: bool = False
 

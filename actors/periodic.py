@@ -2,6 +2,7 @@
 
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import trio
 
@@ -28,6 +29,8 @@ class PeriodicTask(ABC):
         self._failing = False
         self._restarts = 0
         self._woken = trio.Event()
+        self.observe_lag: Callable[[float], None] | None = None
+        """Called after each pause that ended by itself, with the seconds by which it ended late."""
         # Named after the subclass, so that the log level can be set per task.
         self._log = logging.getLogger(type(self).__module__)
 
@@ -123,6 +126,9 @@ class PeriodicTask(ABC):
         self._failing = True
 
     async def _pause(self, seconds: float) -> None:
-        with trio.move_on_after(seconds):
+        due = trio.current_time() + seconds
+        with trio.move_on_at(due) as pause:
             await self._woken.wait()
+        if pause.cancelled_caught and self.observe_lag is not None:
+            self.observe_lag(trio.current_time() - due)
         self._woken = trio.Event()

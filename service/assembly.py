@@ -9,6 +9,7 @@ from functools import partial
 
 from actors.accounts.actor import AccountKeeper
 from actors.accounts.sweeper import AccountEraser
+from actors.batches import Observer, ServedBatch
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
@@ -44,6 +45,7 @@ from service.observability.health import Health
 from service.observability.metrics import Metrics
 from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
+from service.observability.tracing import Tracer
 from service.payments.factory import PaymentGateway, payment_gateway
 from service.server_secret import Secrets
 from service.smtp import ConsoleTransport, SmtpTransport
@@ -80,7 +82,7 @@ class Classes:
 class Ports:
     """The outside world: time, randomness, secrets, mail and payments. `node` names this process among the nodes.
 
-    Mail and payments follow the configuration when they are None.
+    Mail and payments follow the configuration when they are None. Without a `tracer`, no spans are made.
     """
 
     node: NodeInfo
@@ -89,6 +91,7 @@ class Ports:
     secrets: Secrets
     mail: Transport | None = None
     payments: PaymentGateway | None = None
+    tracer: Tracer | None = None
     classes: Classes = field(default_factory=Classes)
 
 
@@ -100,6 +103,7 @@ class Assembly:
     metrics: Metrics
     partitions: PartitionKeeper
     members: Sequence[Member]
+    tracer: Tracer | None
 
 
 def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None = None) -> Assembly:
@@ -114,8 +118,9 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     watches = (services.event_servers,) if stores.ask_servers is not None else ()
     return Assembly(
         services=services,
-        metrics=_metrics(services, stores.database.statistics),
+        metrics=_metrics(services, stores.database.statistics, ports.tracer),
         partitions=partitions,
+        tracer=ports.tracer,
         members=[
             invalidator,
             catalog,
@@ -247,14 +252,26 @@ def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
     ]
 
 
-def _metrics(services: Services, pool: Callable[[], PoolStatistics]) -> Metrics:
+def _metrics(services: Services, pool: Callable[[], PoolStatistics], tracer: Tracer | None) -> Metrics:
     metrics = Metrics()
     for actor in services.actors:
-        actor.observer = partial(metrics.committed, actor.name)
+        actor.observer = metrics.committed if tracer is None else _both(metrics.committed, tracer.batch)
+    if tracer is not None:
+        metrics.observe_spans(tracer.counts)
     metrics.observe_actors(services.health.actors, pool)
     metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
     metrics.observe_events(services.events.outcomes)
     metrics.observe_nodes(services.nodes)
+    services.nodes.observe_lag = metrics.lagged
+    metrics.observe_work(services.mail, services.sweeper)
     metrics.observe_event_servers(services.event_servers)
     metrics.observe_proxies(services.proxies)
     return metrics
+
+
+def _both(first: Observer, second: Observer) -> Observer:
+    def observe(batch: ServedBatch) -> None:
+        first(batch)
+        second(batch)
+
+    return observe

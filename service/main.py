@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from actors.accounts.actor import AccountKeeper
-from actors.clock import Clock, SystemClock, SystemEntropy
+from actors.clock import SECOND_MS, Clock, SystemClock, SystemEntropy
 from actors.keys.actor import KeyKeeper
 from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
@@ -20,7 +20,8 @@ from actors.values import Agent, StorageUnavailable
 from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
 from service.config.deployment import refuse_other_mode
 from service.config.model import Config
-from service.http.listen_address import ListenAddress, tls_context
+from service.http.certificates import tls_context, validity_of, validity_problem
+from service.http.listen_address import ListenAddress
 from service.limits import account_rules, actor_limits, key_rules, session_rules
 from service.seed.samples import load_demo, load_samples
 from service.server_secret import Secrets
@@ -172,9 +173,28 @@ def listen_addresses(config: Config) -> list[ListenAddress]:
     """The addresses to listen on. Raises `ListenError` if the TLS files cannot be used."""
     addresses = [ListenAddress(*address_of(config.server.bind))]
     if config.tls.bind:
-        context = tls_context(Path(config.tls.certificate), Path(config.tls.key))
-        addresses.append(ListenAddress(*address_of(config.tls.bind), setting="tls.bind", tls=context))
+        certificate = Path(config.tls.certificate)
+        context = tls_context(certificate, Path(config.tls.key))
+        validity = validity_of(certificate)
+        expires = None if validity is None else validity.ends
+        addresses.append(ListenAddress(*address_of(config.tls.bind), "tls.bind", context, expires))
     return addresses
+
+
+def certificate_problem(config: Config) -> str:
+    """Why clients reject the certificate of `tls.certificate` today, or nothing. Raises `ListenError`."""
+    if not config.tls.bind:
+        return ""
+    certificate = Path(config.tls.certificate)
+    tls_context(certificate, Path(config.tls.key))
+    return validity_problem(certificate, SystemClock().now_ms() / SECOND_MS)
+
+
+def warn_of_certificate(config: Config) -> None:
+    """Log what `certificate_problem` finds. The service starts, because plain listeners and lenient clients need it."""
+    problem = certificate_problem(config)
+    if problem:
+        log.warning("%s", problem)
 
 
 def address_of(bind: str) -> tuple[str, int]:

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import trio
@@ -18,6 +19,7 @@ from service.api.operations import OPERATIONS
 from service.assembly import Assembly, Ports, assemble
 from service.backups import new_backup_directory, running_backups
 from service.config.model import Config
+from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.limits import Limits, serving_limits
@@ -25,15 +27,15 @@ from service.main import allow_connections, listen_addresses, open_to_serve, pre
 from service.observability.health import Health, not_ready
 from service.observability.operators import serve_operators
 from service.observability.reports import Report
+from service.observability.tracing import Tracer
 from service.operators_listener import open_operators_listener
 from service.server_secret import Secrets
 from service.service_manager import ServiceManager
 from service.signals import handle_signals, warn_no_reload
 from service.unprivileged import give_up_root
 from service.version import VERSION
-from service.web.app import build_app
+from service.web.app import build_app, request_middleware
 from service.web.error_responses import handlers, reject
-from service.web.middleware import Hsts, RequestMiddleware
 from storage.opening import Opened, open_storage
 
 log = logging.getLogger(__name__)
@@ -43,6 +45,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
     stop, manager = trio.Event(), ServiceManager.take_from(os.environ)
     addresses = listen_addresses(config)
+    await _check_addresses(config, addresses)
     async with trio.open_nursery() as nursery:
         await nursery.start(handle_signals, stop, warn_no_reload)
         async with (
@@ -71,6 +74,12 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
         nursery.cancel_scope.cancel()
 
 
+async def _check_addresses(config: Config, addresses: Sequence[ListenAddress]) -> None:
+    """Listen for a moment. Raises `ListenError`, before there is a database, for an address that cannot be used."""
+    async with open_listeners(addresses, serving_limits(config), SystemClock()), open_operators_listener(config):
+        pass
+
+
 async def _check_admission(config: Config, data_dir: Path) -> None:
     """Connect again. Raises `StorageError` if the database admitted root only, which would show when a connection is lost."""
     async with open_storage(storage_options(config), data_dir, prepared=True):
@@ -93,10 +102,11 @@ async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, 
     async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
         _freeze_garbage_collector()
         services, metrics = node.services, node.metrics
+        metrics.observe_machine(None if config.database.url else data_dir, server.certificate_expires)
         nursery.start_soon(_mark_stopping, services.health, stop)
-        app = build_app(services, OPERATIONS, Described.of(OPERATIONS, services.base_url), metrics)
-        hsts = Hsts.of(config.server)
-        rejected = RequestMiddleware(reject, metrics, services.refusal_log, services.entropy, hsts, services.proxies)
+        described = Described.of(OPERATIONS, services.base_url)
+        app = build_app(services, OPERATIONS, described, metrics, tracer=node.tracer)
+        rejected = request_middleware(reject, services, metrics, OPERATIONS, node.tracer)
         await server.serve(handlers(app, rejected), stop=stop, ready=lambda: ready(node, nursery))
         log.info("listeners are closed; draining actors")
         nursery.cancel_scope.cancel()
@@ -106,10 +116,25 @@ async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, 
 async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) -> AsyncIterator[Assembly]:
     """Run the actors over open storage. `url` is where the node listens, and its base URL if none is configured."""
     limits = Limits.of(config)
-    node = assemble(config, opened, await system_ports(config, data_dir, opened, url), limits)
-    async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
-        log.info("node %s is up: %r", node.services.nodes.node.id, node.members)
-        yield node
+    ports = await system_ports(config, data_dir, opened, url)
+    async with _open_tracer(config, ports) as tracer:
+        node = assemble(config, opened, replace(ports, tracer=tracer), limits)
+        async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
+            log.info("node %s is up", node.services.nodes.node.id)
+            log.debug("its members: %r", node.members)
+            yield node
+
+
+@asynccontextmanager
+async def _open_tracer(config: Config, ports: Ports) -> AsyncIterator[Tracer | None]:
+    """The tracer, if spans are to be sent. It ends after the actors, whose last batches it records."""
+    if not config.tracing.otlp_url:
+        yield None
+        return
+    from service.observability.otel import exporting  # a node without tracing does not load the SDK
+
+    async with exporting(config.tracing, ports.node, ports.clock, ports.entropy) as tracer:
+        yield tracer
 
 
 async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str) -> Ports:

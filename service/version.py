@@ -1,3 +1,6 @@
-"""The version of the API, shown in the OpenAPI document and for each node."""
+"""The name and the version of the program, for `--version`, `/ops`, the metrics, the OpenAPI document and the wheel alike."""
 
-VERSION = "1.0.0"
+PROGRAM = "catalog-service"
+"""The command of an installation, and the name of its folders."""
+
+VERSION = "1.1.0"

@@ -14,7 +14,7 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -41,6 +41,13 @@ LAST_MS = 253_402_300_799_999
 _MAJOR = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 
+Progress = Callable[[int, int], None]
+"""Told now and then how many bytes are done, and of how many; 0 if that is unknown."""
+
+
+def _silent(done: int, total: int) -> None: ...
+
+
 class BackupError(Exception):
     """A backup cannot be made or used. The text is one line for the operator."""
 
@@ -58,7 +65,14 @@ class Manifest:
 
 
 async def back_up(
-    data_dir: Path, file: Path, now_ms: int, *, os_user: str | None = None, parts: str = PARTS, niceness: int = 0
+    data_dir: Path,
+    file: Path,
+    now_ms: int,
+    *,
+    os_user: str | None = None,
+    parts: str = PARTS,
+    niceness: int = 0,
+    progress: Progress = _silent,
 ) -> Manifest:
     """Write a backup of the database in `data_dir` to `file`, mode 0600. The file is complete or absent, also if this is
     cancelled.
@@ -70,14 +84,14 @@ async def back_up(
     with _parts_directory(file, parts) as place:
         running = endpoint_of_running(data_dir)
         if running is not None:
-            await _dump(running, place / DUMP, niceness)
+            await _dump(running, place / DUMP, niceness, progress)
         else:
             async with running_postgres(data_dir, os_user=os_user) as postgres:
-                await _dump(postgres.endpoint, place / DUMP)
+                await _dump(postgres.endpoint, place / DUMP, niceness, progress)
         return await trio.to_thread.run_sync(_pack, place, data_dir / SECRET, file, now_ms)
 
 
-async def restore(file: Path, data_dir: Path, *, os_user: str | None = None) -> Manifest:
+async def restore(file: Path, data_dir: Path, *, os_user: str | None = None, progress: Progress = _silent) -> Manifest:
     """Restore a backup into `data_dir`, which must not hold a database.
 
     The whole file is checked before anything is created. An interrupted restore leaves a mark, and the service refuses
@@ -88,15 +102,7 @@ async def restore(file: Path, data_dir: Path, *, os_user: str | None = None) -> 
         manifest = await trio.to_thread.run_sync(_unpack, file, place)
         with half_restored(data_dir):
             async with running_postgres(data_dir, os_user=os_user, restoring=True) as postgres:
-                await _client(
-                    "pg_restore",
-                    postgres.endpoint,
-                    "--single-transaction",
-                    "--exit-on-error",
-                    "--no-owner",
-                    f"--dbname={postgres.endpoint.database}",
-                    place / DUMP,
-                )
+                await _load(postgres.endpoint, place / DUMP, progress)
             if SECRET in manifest.sums:
                 with _private_file(data_dir / SECRET) as secret:
                     secret.write((place / SECRET).read_bytes())
@@ -116,17 +122,39 @@ def _check_empty(data_dir: Path) -> None:
         raise BackupError(f"{data_dir} already holds a database: restore into an empty --data-dir")
 
 
-async def _dump(endpoint: Endpoint, target: Path, niceness: int = 0) -> None:
+async def _dump(endpoint: Endpoint, target: Path, niceness: int, progress: Progress) -> None:
+    def watch() -> None:
+        progress(target.stat().st_size if target.exists() else 0, 0)
+
     # The quickest compression: the default takes twice the processor time for a file that is less than a tenth smaller.
-    options = ("--format=custom", "--compress=1", "--no-owner", f"--file={target}", f"--dbname={endpoint.database}")
-    await _client("pg_dump", endpoint, *options, niceness=niceness)
+    options = ("--format=custom", "--compress=1", f"--file={target}")
+    await _client("pg_dump", endpoint, *options, watch=watch, niceness=niceness)
 
 
-async def _client(name: str, endpoint: Endpoint, *options: str | Path, niceness: int = 0) -> None:
+async def _load(endpoint: Endpoint, dump: Path, progress: Progress) -> None:
+    with dump.open("rb") as source:
+        total = os.fstat(source.fileno()).st_size
+
+        def watch() -> None:
+            # The program reads through the same open file, so the position is shared.
+            progress(os.lseek(source.fileno(), 0, os.SEEK_CUR), total)
+
+        await _client("pg_restore", endpoint, "--single-transaction", "--exit-on-error", stdin=source, watch=watch)
+
+
+async def _client(
+    name: str,
+    endpoint: Endpoint,
+    *options: str | Path,
+    watch: Callable[[], None],
+    stdin: bytes | IO[bytes] = b"",
+    niceness: int = 0,
+) -> None:
     """Run a Postgres client program as the user that the embedded server admits."""
     account = account_of(os.geteuid())
     place = (f"--host={endpoint.host}", f"--port={endpoint.port}", f"--username={endpoint.user}", "--no-password")
-    await run([find_binaries(account) / name, *place, *options], account, niceness=niceness)
+    command = [find_binaries(account) / name, *place, f"--dbname={endpoint.database}", "--no-owner", *options]
+    await run(command, account, stdin, niceness, watch=watch)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -36,6 +37,10 @@ if os.getppid() != int(parent):
     sys.exit("the parent ended before the start")
 os.execv(command[0], command)
 """
+
+
+WATCH_SECONDS = 0.2
+FULL_DISK_ADVICE = "the disk is full: make room on it"
 
 
 class EmbeddedError(Exception):
@@ -135,28 +140,53 @@ def pidfd(pid: int) -> int:
 
 
 def main_error(lines: Iterable[str]) -> str:
-    """The first line that names an error, with the first hint, or else the last line."""
+    """The first line that names an error, with the first hint, or else the last line. A full disk has a hint of ours."""
     text = "\n".join(line.strip() for line in lines)
     wrong = re.search(r"\b(PANIC|FATAL|ERROR|error):.*", text)
     hint = re.search(r"\bHINT: *(.*)", text)
     line = wrong[0] if wrong else (text.split("\n")[-1] or "no output")
-    return f"{line} ({hint[1]})" if hint else line
+    advice = FULL_DISK_ADVICE if os.strerror(errno.ENOSPC) in line else hint and hint[1]
+    return f"{line} ({advice})" if advice else line
 
 
-async def run(command: Sequence[str | Path], account: Account, stdin: bytes = b"", niceness: int = 0) -> None:
-    """Run a command to its end. Raises `EmbeddedError` with its main error if it fails; kills it if cancelled."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as source:
-        source.write(stdin)
-        source.seek(0)
+async def run(
+    command: Sequence[str | Path],
+    account: Account,
+    stdin: bytes | IO[bytes] = b"",
+    niceness: int = 0,
+    *,
+    watch: Callable[[], None] = lambda: None,
+) -> None:
+    """Run a command to its end. Raises `EmbeddedError` with its main error if it fails; kills it if cancelled.
+
+    Calls `watch` every `WATCH_SECONDS` until then, for example to see how far the command has read its standard input.
+    """
+    with tempfile.TemporaryFile() as output, _input(stdin) as source:
         process = spawn(command, account, signal.SIGKILL, output.fileno(), source.fileno(), niceness)
         try:
-            code = await wait_exit(process)
+            code = None
+            while code is None:
+                with trio.move_on_after(WATCH_SECONDS):
+                    code = await wait_exit(process)
+                watch()
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if code != 0:
             raise EmbeddedError(f"{Path(command[0]).name} failed: {main_error(_lines(output))}")
+
+
+@contextmanager
+def _input(stdin: bytes | IO[bytes]) -> Iterator[IO[bytes]]:
+    """An open file for standard input, which the caller closes if it has opened it."""
+    if not isinstance(stdin, bytes):
+        yield stdin
+        return
+    with tempfile.TemporaryFile() as source:
+        source.write(stdin)
+        source.seek(0)
+        yield source
 
 
 def _lines(output: IO[bytes]) -> list[str]:

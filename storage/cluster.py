@@ -54,6 +54,8 @@ class Cluster:
 
 def make_data_dir(data_dir: Path) -> None:
     """Make the data directory: 0700, or 0711 for root, so that the unprivileged Postgres can reach its cluster."""
+    if data_dir.parent == SHARED_HOME:
+        make_directory(SHARED_HOME, 0o755)  # whatever the umask
     make_directory(data_dir, 0o711 if os.geteuid() == 0 else 0o700)
 
 

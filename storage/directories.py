@@ -5,6 +5,7 @@ Must not know what a cluster is.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ def make_directory(path: Path, mode: int) -> None:
     try:
         path.mkdir(mode, parents=True)
     except FileExistsError:
+        if not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path)) from None
         return
     path.chmod(mode)
 

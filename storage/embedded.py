@@ -250,7 +250,7 @@ class Postgres:
         self._state = State.RUNNING
         self._blocked_since = None
         self._ready.set()
-        log.info("%r accepts connections at %s", self, self.endpoint.host)
+        log.info("Postgres (pid %s) accepts connections at %s", self.statistics().pid, self.endpoint.host)
 
     async def _after_end(self, end: End) -> EmbeddedError | None:
         """Decide what follows the end of a postmaster: None means start the next one."""

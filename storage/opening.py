@@ -1,7 +1,7 @@
 """Opens storage: the embedded Postgres or an external one, migrated and checked, with a store for each concern."""
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -160,7 +160,6 @@ async def _prepare(
     """Check the server and migrate, or, if `prepared`, check that it is migrated. Returns where the places
     of events are, if distributed."""
     where = _where(options)
-    applied: Sequence[str] = ()
     try:
         version = await _first_answer(database, patient=patient)
         if prepared:
@@ -169,7 +168,7 @@ async def _prepare(
             await _check_server(database, options, version)
             if inspect is not None:
                 await inspect(database)
-            applied = await migrate(database, distributed=options.distributed)
+            await migrate(database, distributed=options.distributed)
         places = await distribution.read_places(database) if options.distributed else None
     except SchemaDrift as error:
         raise StorageError(str(error)) from error
@@ -177,8 +176,6 @@ async def _prepare(
         raise StorageError(f"{where} {error}") from error
     except TransientStorageError as error:
         raise StorageError(f"{where} cannot be used: {error}") from error
-    if applied:
-        log.info("migrated: %s", ", ".join(applied))
     return places
 
 

@@ -66,6 +66,10 @@ _LEVELS = {"WARNING": logging.WARNING, "ERROR": logging.ERROR, "FATAL": logging.
 _QUIET_CODES = {STARTING_UP, "57P01", "F0001", "23505", "57014"}
 
 log = logging.getLogger("storage.embedded")
+SERVER_LOG = "storage.embedded.postgres"
+"""The logger of what the server itself says."""
+
+server_log = logging.getLogger(SERVER_LOG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +170,8 @@ class LogOutput:
     def _log_line(self, line: str) -> None:
         match = _LINE.fullmatch(line)
         code, severity, text = match.groups() if match else ("", "LOG", line)
-        level = logging.DEBUG if code in _QUIET_CODES else _LEVELS.get(severity, logging.INFO)
-        log.log(level, "%s", text)
+        level = logging.DEBUG if code in _QUIET_CODES else _LEVELS.get(severity, logging.DEBUG)
+        server_log.log(level, "%s", text)
         if code != STARTING_UP:  # our own probes would displace the lines that matter
             self.lines.append(f"{severity}: {text}")
 

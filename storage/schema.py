@@ -151,9 +151,11 @@ async def _apply_next(known: Sequence[Migration], connection: Connection) -> Seq
     todo = pending(applied, known)
     if applied:
         todo = todo[:1]
+    else:
+        log.info("creating the schema: %d migrations", len(todo))
     for migration in todo:
         if applied:
-            log.info("migrating: %s", migration)
+            log.info("applying migration %s of %04d", migration, known[-1].version)
         await connection.execute(migration.text)
         await connection.execute(
             "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",

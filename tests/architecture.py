@@ -21,6 +21,7 @@ ROOMS = (
     "observability",
     "seed",
     "config",
+    "terminal",
 )
 """The rooms of `service/`. `catalogctl` is a program of its own."""
 
@@ -184,7 +185,13 @@ RULES = (
         "commands and parents stand on it, and serve nothing",
     ),
     Rule("service.assembly", ("service.web", "service.cli", "service.process", "storage"), "stores are arguments"),
-    Rule("service.catalogctl", (*PACKAGES, *FRAMEWORKS, "trio", "pydantic"), "it runs on Python alone"),
+    Rule("service.terminal", (*PACKAGES, *FRAMEWORKS, "trio", "pydantic"), "every program stands on it"),
+    Rule(
+        "service.catalogctl",
+        (*PACKAGES, *FRAMEWORKS, "trio", "pydantic"),
+        "it runs on Python alone",
+        but=("service.terminal", "service.version"),
+    ),
     Rule("actors", ("storage", "service", *FRAMEWORKS, *DRIVERS, "pydantic"), "actors know neither HTTP nor SQL"),
     Rule("storage", ("service", *FRAMEWORKS, "pydantic"), "storage serves actors, not the edge"),
 )

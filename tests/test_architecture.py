@@ -131,6 +131,14 @@ def test_no_start_loads_the_library_of_passkeys() -> None:
     assert [name for name in loaded if within(name, "webauthn", "cryptography", "cbor2", "OpenSSL")] == []
 
 
+def test_no_start_loads_the_libraries_of_tracing() -> None:
+    """They are an extra. A node loads them if its spans are to be sent."""
+    loaded = _loaded_by(
+        "service.node", "service.process.parent", "service.process.worker_process", "service.cli.doctor"
+    )
+    assert [name for name in loaded if within(name, "opentelemetry", "google.protobuf")] == []
+
+
 def _loaded_by(*names: str) -> list[str]:
     """The modules that a fresh interpreter has loaded after it has imported `names`."""
     program = f"import sys, {', '.join(names)}; print(*sys.modules, sep='\\n')"
@@ -143,8 +151,10 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("quart", "quart_trio", "werkzeug"): "service.web",
         ("h2", "hpack", "httptools"): "service.http",
         ("prometheus_client",): "service.observability",
+        ("opentelemetry", "requests"): "service.observability.otel",
         ("stripe",): "service.payments",
-        ("webauthn", "cryptography", "cbor2"): "service.webauthn",
+        ("webauthn", "cbor2"): "service.webauthn",
+        ("cryptography",): "service.http.certificates",
         DRIVERS: "storage",
     }
     for libraries, room in rooms.items():

@@ -16,6 +16,7 @@ from service.api.openapi import document
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
+from service.version import VERSION
 from tests.api.conformity import BASE_URL, DOCUMENT, validator
 from tests.api.world import open_world
 
@@ -175,6 +176,7 @@ def test_the_document_is_valid_openapi_3_1() -> None:
 
 def test_the_version_is_that_of_the_specification() -> None:
     assert DOCUMENT["info"]["version"] == "1.0.0"
+    assert DOCUMENT["info"]["x-build"] == VERSION
 
 
 def test_the_server_is_the_public_address() -> None:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import pytest
 
-from service.catalogctl import VERSION
+from service.version import PROGRAM
 from tests.architecture import PACKAGES, ROOT, graph, modules, name_of, tree, within
 
 
@@ -31,9 +31,13 @@ def test_the_package_holds_all_that_it_reads() -> None:
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert set(wheel["packages"]) == set(PACKAGES)
     assert wheel["force-include"] == {"config.toml": "service/config.toml"}
-    assert project["project"]["version"] == VERSION
-    module, _, function = project["project"]["scripts"]["catalogctl"].partition(":")
-    assert callable(getattr(import_module(module), function))
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["hatch"]["version"]["path"] == "service/version.py"
+    scripts = project["project"]["scripts"]
+    assert set(scripts) == {PROGRAM, "catalogctl"}
+    for script in scripts.values():
+        module, _, function = script.partition(":")
+        assert callable(getattr(import_module(module), function))
 
 
 def test_chance_and_wall_clocks_come_through_their_ports() -> None:
@@ -68,6 +72,11 @@ def test_locks_hold_hashes_and_name_no_address() -> None:
         assert len(pins) > (4 if path.name == "build.lock" else 20)
         assert text.count("--hash=sha256:") >= len(pins), path
         assert "://" not in text, path
+
+
+def test_the_extra_is_tested_in_its_own_versions() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(project["project"]["optional-dependencies"]["otel"]) <= set(project["dependency-groups"]["test"])
 
 
 def test_every_dependency_is_explained() -> None:

@@ -141,6 +141,10 @@ class SponsorshipStore(Protocol):
         """Bookings whose `refund_due_ms` has passed, longest first."""
         ...
 
+    async def waiting_refunds(self, limit: int) -> int:
+        """How many bookings have a `refund_due_ms`, now or later; counts no further than `limit`."""
+        ...
+
 
 class DemoStore(Protocol):
     """Writes and removes demo data beside real rows."""

@@ -22,6 +22,9 @@ from actors.values import CallFailed
 HOLDS, REFUNDS = 200, 20
 """The most holds and refunds per round. The next round finds the rest."""
 
+MOST_COUNTED = 1_000
+"""Most waiting refunds that are counted."""
+
 PENDING_ROUNDS = 60
 """After how many retry pauses the processor is asked again about a refund in progress."""
 
@@ -52,6 +55,8 @@ class HoldAndRefundSweeper(PeriodicTask):
     ) -> None:
         self._limits = limits or SweeperLimits()
         super().__init__(self._limits.sweep_seconds)
+        self.refunds_waiting = 0
+        """Refunds to make, now or later, as of the last round."""
         self._store = store
         self._ledger = ledger
         self._payments = payments
@@ -63,6 +68,7 @@ class HoldAndRefundSweeper(PeriodicTask):
     async def _round(self) -> None:
         now_ms = self._clock.now_ms()
         await _for_each(await self._store.due_holds(now_ms, HOLDS), self._expire)
+        self.refunds_waiting = await self._store.waiting_refunds(MOST_COUNTED)
         await _for_each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
 
     async def _expire(self, booking_id: str) -> None:

@@ -13,6 +13,7 @@ import trio
 
 from actors.clock import Clock
 from actors.mail.messages import (
+    Backlog,
     GivenUp,
     Mail,
     MailFailed,
@@ -72,6 +73,8 @@ class MailSender(PeriodicTask):
     ) -> None:
         super().__init__(limits.poll_seconds, retry_seconds=limits.storage_pause_seconds)
         self.limits = limits
+        self.backlog = Backlog()
+        """What waited in the outbox at the last lease."""
         self._store = store
         self._transport = transport
         self._clock = clock
@@ -94,6 +97,11 @@ class MailSender(PeriodicTask):
     @property
     def accepting(self) -> bool:
         return self.state is State.RUNNING and not self._closed
+
+    def oldest_seconds(self) -> float:
+        """The age of the oldest message that waited at the last lease; 0 if none did."""
+        oldest_ms = self.backlog.oldest_ms
+        return 0.0 if oldest_ms is None else max(0.0, (self._clock.now_ms() - oldest_ms) / SECOND_MS)
 
     def statistics(self) -> ActorStatistics:
         """`waiting` counts messages in progress, `batches` leases, `messages` mails sent, `refused` messages given up."""
@@ -151,6 +159,7 @@ class MailSender(PeriodicTask):
             return self.limits.poll_seconds
         now_ms = self._clock.now_ms()
         lease = await self._store.lease(free, now_ms, now_ms + int(self.limits.lease_seconds * SECOND_MS))
+        self.backlog = lease.backlog
         for message in lease.messages:
             self._sending += 1
             self._sends.start_soon(self._deliver, message)

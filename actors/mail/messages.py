@@ -51,11 +51,21 @@ class Mail:
 
 
 @dataclass(frozen=True, slots=True)
+class Backlog:
+    """How many messages wait, leased ones included, and when the oldest was created; None if none waits. Looks at the
+    longest due messages only, of which there may be more."""
+
+    waiting: int = 0
+    oldest_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Lease:
-    """Messages leased to this node until their `due_ms`, and when the next one is due; None if none waits."""
+    """Messages leased to this node until their `due_ms`, when the next one is due (None if none waits), and what waits."""
 
     messages: tuple[QueuedMessage, ...]
     next_due_ms: int | None
+    backlog: Backlog = Backlog()
 
 
 @dataclass(frozen=True, slots=True)

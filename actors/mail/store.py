@@ -5,13 +5,17 @@ from typing import Protocol
 
 from actors.mail.messages import Lease, Mail, Mark, QueuedMessage
 
+MOST_COUNTED = 1_000
+"""Most messages that `Lease.backlog` counts."""
+
 
 class Outbox(Protocol):
     """Messages on their way. Methods raise `StorageUnavailable`; those that write also `Contended` or `OutcomeUnknown`."""
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         """Lease at most `limit` due messages until `until_ms`, longest due first, in the order in which they were
-        created. Counts an attempt for each. Skips messages that another node is leasing."""
+        created. Counts an attempt for each. Skips messages that another node is leasing. Its `backlog` counts at most
+        `MOST_COUNTED` messages."""
         ...
 
     async def mark(self, marks: Sequence[Mark]) -> None:

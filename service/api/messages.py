@@ -8,6 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from actors.values import Refused
+from service.observability.tracing import RequestSpan
 
 T = TypeVar("T")
 
@@ -61,6 +62,7 @@ class RequestTrace:
     caller: str = ""
     refusal: str = ""
     status: int = 0  # of a response that the server sent in place of the application
+    span: RequestSpan | None = None  # if it is recorded
 
 
 trace: ContextVar[RequestTrace | None] = ContextVar("trace", default=None)

@@ -21,6 +21,9 @@ from service.schemas.error_bodies import CatalogError, DeviceError, SponsorshipE
 from service.schemas.fields import Id
 from service.version import VERSION
 
+API_VERSION = "1.0.0"
+"""The version of the API, which changes with its operations and models. The program's version is `VERSION`."""
+
 ERRORS: Mapping[Family, type[BaseModel]] = {
     Family.CATALOG: CatalogError,
     Family.SPONSORSHIP: SponsorshipError,
@@ -88,7 +91,8 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "Catalog and Sponsorship Service",
-            "version": VERSION,
+            "version": API_VERSION,
+            "x-build": VERSION,
             "description": "A catalog of use cases and bot templates, API keys with exact quotas, and sponsorship.",
         },
         "servers": [{"url": base_url}],

@@ -1,3 +1,1 @@
-"""The command line for API callers. It imports only the standard library and itself, so that it starts fast."""
-
-VERSION = "1.0.0"
+"""The command line for API callers. It needs only Python and a few modules of this package, so that it starts fast."""

@@ -15,8 +15,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from service.catalogctl import VERSION
 from service.catalogctl.failures import Refused, Unreachable
+from service.version import VERSION
 
 SILENCE_SECONDS = 10.0
 """Maximum time without a byte from the other side."""

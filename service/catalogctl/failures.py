@@ -11,7 +11,6 @@ class Exit(IntEnum):
     USAGE = 2
     UNREACHABLE = 3
     INTERRUPTED = 130
-    BROKEN_PIPE = 141
 
 
 class Failure(Exception):

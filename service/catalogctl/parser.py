@@ -5,9 +5,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import VERSION, buying, catalog, logins, sponsoring
-from service.catalogctl.failures import Exit
+from service.catalogctl import buying, catalog, logins, sponsoring
+from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
+from service.terminal.completion import SHELLS, NoLibrary, completion_script
+from service.version import VERSION
 
 DESCRIPTION = "Read the catalog, and book and watch sponsorships, from the command line."
 EPILOG = f"""\
@@ -53,9 +55,19 @@ def made_parser() -> Parser:
         entries = _paged(add(name, words, command))
         entries.add_argument("query", nargs="?", metavar="QUERY", help="words to search for; best matches first")
         entries.add_argument("--slug", help="show this entry in full")
+    completion = add("completion", "Print a script that completes commands and options in a shell.", None)
+    completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=" or ".join(SHELLS))
+    completion.set_defaults(command=partial(_show_completion, parser))
     sponsor = add("sponsor", "Book sponsorships, pay for them and watch them.", None)
     _add_sponsor(partial(_add, sponsor.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
     return parser
+
+
+def _show_completion(parser: Parser, session: Session) -> None:
+    try:
+        session.say(completion_script(parser, session.options.shell))
+    except NoLibrary as error:
+        raise Misused(str(error)) from None
 
 
 def _shared() -> Parser:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from actors.clock import SECOND_MS, SystemClock
 from service.cli.command import CommandError, Commands
+from service.cli.progress import progress_bar
 from service.config.model import Config
 from service.main import storage_options
 from storage.backup import BackupError, back_up, restore
@@ -24,7 +25,9 @@ def add_backup_commands(commands: Commands) -> None:
 async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
     _embedded_only(config)
     try:
-        await back_up(data_dir, file, SystemClock().now_ms(), os_user=storage_options(config).os_user)
+        with progress_bar("backup", "bytes") as progress:
+            now_ms, os_user = SystemClock().now_ms(), storage_options(config).os_user
+            await back_up(data_dir, file, now_ms, os_user=os_user, progress=progress)
     except (BackupError, EmbeddedError) as error:
         raise CommandError(str(error)) from None
     print(f"wrote {file}")
@@ -35,7 +38,8 @@ async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
 async def restore_from(config: Config, data_dir: Path, *, file: Path) -> None:
     _embedded_only(config)
     try:
-        manifest = await restore(file, data_dir, os_user=storage_options(config).os_user)
+        with progress_bar("restore", "bytes") as progress:
+            manifest = await restore(file, data_dir, os_user=storage_options(config).os_user, progress=progress)
     except (BackupError, EmbeddedError) as error:
         raise CommandError(str(error)) from None
     # Opening storage migrates a backup that an older version wrote.

@@ -1,5 +1,7 @@
 """The command that moves the events of earlier days to the workers of a distributed database."""
 
+import argparse
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import trio
 from actors.values import TransientStorageError
 from service.cli.command import CommandError, Commands
 from service.cli.database import open_beside
+from service.cli.progress import Progress, progress_bar
 from service.config.model import Config
 from storage.postgres.event_moves import DayToMove, EventMoves, MoveError, Piece
 
@@ -33,9 +36,9 @@ def add_distributing_command(commands: Commands) -> None:
 
 
 def _pace(text: str) -> int:
-    number = int(text)
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 8 else 0
     if not 0 < number <= 10_000_000:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 10000000")
     return number
 
 
@@ -76,22 +79,28 @@ async def _move_all(moves: EventMoves) -> None:
 
 async def _move(moves: EventMoves, day: DayToMove) -> bool:
     """Move one day. Returns False if it was paused."""
-    told_at = trio.current_time()
-    moved = day.moved
-    while True:
-        pace = await moves.pace()
-        if pace.paused:
-            return False
+    with progress_bar(_date(day.day), "keys") as progress:
+        is_whole = await _move_pieces(moves, day, progress)
+    if is_whole:
+        print(f"{_date(day.day)}: done")
+    return is_whole
+
+
+async def _move_pieces(moves: EventMoves, day: DayToMove, progress: Progress) -> bool:
+    told_at, moved = trio.current_time(), day.moved
+    while not (pace := await moves.pace()).paused:
         began = trio.current_time()
         piece = await _piece(moves, day.day)
         if piece.is_last:
-            print(f"{_date(day.day)}: done")
             return True
         moved += piece.keys
-        if trio.current_time() - told_at >= TELL_SECONDS:
+        progress(moved, max(day.keys, moved))
+        # A bar says it where it is seen; elsewhere, lines do.
+        if not sys.stderr.isatty() and trio.current_time() - told_at >= TELL_SECONDS:
             told_at = trio.current_time()
             print(_line(DayToMove(day.day, max(day.keys, moved), moved)), flush=True)
         await trio.sleep_until(began + piece.keys / pace.keys_per_second)
+    return False
 
 
 async def _piece(moves: EventMoves, day: int) -> Piece:

@@ -7,7 +7,8 @@ from service.cli.database import open_beside
 from service.cli.recovery_checks import check_recovery
 from service.config import deployment
 from service.config.model import Config
-from service.main import storage_options
+from service.http.listen_address import ListenError
+from service.main import certificate_problem, storage_options
 from service.process.exit_codes import SUCCESS, USAGE
 from service.server_secret import Secrets
 from service.user_errors import ConfigError
@@ -27,7 +28,7 @@ async def doctor(config: Config, data_dir: Path) -> int:
     """Print what was checked, then the problems. Returns 0 if there are none, otherwise 2."""
     async with open_beside(config, data_dir) as opened:
         problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
-        problems += [*await _check_mode(config, opened), *deployment.problems(config)]
+        problems += [*await _check_mode(config, opened), *deployment.problems(config), *_check_certificate(config)]
         problems += await check_recovery(config, data_dir, opened)
         if isinstance(opened.events, DistributedEvents):
             problems += await _check_workers(opened.events)
@@ -89,6 +90,16 @@ async def _check_mode(config: Config, opened: Opened) -> list[str]:
         return [deployment.other_mode(config, stored)]
     print(f"ok: the billing mode is {config.billing.mode}")
     return []
+
+
+def _check_certificate(config: Config) -> list[str]:
+    try:
+        problem = certificate_problem(config)
+    except ListenError as error:
+        problem = str(error)
+    if config.tls.bind and not problem:
+        print("ok: the TLS certificate and its key can be used")
+    return [problem] if problem else []
 
 
 def too_few_connections(config: Config, room: int) -> list[str]:

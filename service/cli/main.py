@@ -1,15 +1,17 @@
 """`python -m service`: parses the command line and runs one command. Errors are one line and exit code 2."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
 
 from service.cli.command import Commands, Parser
 from service.cli.table import COMMANDS
 from service.process.exit_codes import USAGE
+from service.version import PROGRAM, VERSION
 
-DATA_DIR = Path("data")
+OWN = ("service", "actors", "storage")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -17,11 +19,21 @@ def main(arguments: Sequence[str]) -> int:
     if any(not _is_text(argument) for argument in arguments):
         _complain("an argument is not valid UTF-8")
         return USAGE
-    options = _parser(arguments).parse_args(arguments)
-    # Help and wrong usage load no more than the parsers.
-    from service.cli.running import run
+    try:
+        options = parser_of(arguments).parse_args(arguments)
+        # Help and wrong usage load no more than the parsers.
+        from service.cli.running import run
 
-    return run(options, _complain)
+        return run(options, _complain)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in OWN:
+            raise
+        _complain(
+            f"the Python package {package!r} is not installed for {sys.executable}: run 'make setup' and use "
+            ".venv/bin/python in a checkout, or install the wheel again"
+        )
+        return USAGE
 
 
 def _is_text(argument: str) -> bool:
@@ -34,9 +46,39 @@ def _complain(words: str) -> None:
     print(f"service: {flat}", file=sys.stderr)
 
 
-def _parser(arguments: Sequence[str]) -> Parser:
+def parser_of(arguments: Sequence[str]) -> Parser:
     """The parser of these arguments. Of all commands, it knows the options of the chosen one alone."""
-    parser = Parser(prog="python -m service", description="The catalog and sponsorship service.")
+    installed = Path(sys.argv[0]).name == PROGRAM
+    parser, commands = _parser(PROGRAM if installed else "python -m service")
+    chosen = next((word for word in arguments if not word.startswith("-")), "")
+    if chosen in COMMANDS:
+        _adder(chosen)(commands)
+        return parser
+    if chosen:
+        meant = get_close_matches(chosen, COMMANDS, 1)
+        parser.error(f"there is no command {chosen!r}" + (f": did you mean {meant[0]!r}?" if meant else ""))
+    for name in COMMANDS:
+        commands.mention(name)
+    return parser
+
+
+def whole_parser() -> Parser:
+    """The parser of all commands with all their options, under the name that an installation has."""
+    parser, commands = _parser(PROGRAM)
+    for add in dict.fromkeys(map(_adder, COMMANDS)):
+        add(commands)
+    return parser
+
+
+def _adder(name: str) -> Callable[[Commands], None]:
+    adder: Callable[[Commands], None] = resolve_name(f"service.cli.{COMMANDS[name].adder}")
+    return adder
+
+
+def _parser(program: str) -> tuple[Parser, Commands]:
+    """The parser without commands, and what adds them."""
+    parser = Parser(prog=program, description="The catalog and sponsorship service.")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {VERSION}")
     shared = Parser(add_help=False)
     shared.add_argument(
         "--config",
@@ -49,15 +91,9 @@ def _parser(arguments: Sequence[str]) -> Parser:
         "--data-dir",
         type=Path,
         metavar="DIR",
-        default=DATA_DIR,
-        help="directory of the embedded Postgres and the server's secret",
+        help="directory of the embedded Postgres and the server's secret (default: data in a checkout; of an installation, "
+        "the user's data directory, and for root /var/lib/catalog-service/data)",
     )
-    shared.set_defaults(bind=None)
-    commands = Commands(parser, shared)
-    chosen = next((word for word in arguments if not word.startswith("-")), "")
-    if chosen in COMMANDS:
-        resolve_name(f"service.cli.{COMMANDS[chosen].adder}")(commands)
-    else:
-        for name in COMMANDS:
-            commands.mention(name)
-    return parser
+    shared.add_argument("--verbose", action="store_true", help="log all that log.level says, not only problems")
+    shared.set_defaults(bind=None, logs_all=False)
+    return parser, Commands(parser, shared)

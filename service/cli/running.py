@@ -1,18 +1,22 @@
 """Runs the chosen command: its configuration, its log, its event loop, and its exit code."""
 
 import argparse
+import logging
 import os
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import trio
 
+from service.cli.data_directory import default_data_dir
 from service.config.loading import load
 from service.config.model import Config
 from service.observability.logs import set_up
 from service.process.exit_codes import SUCCESS
 from service.process.exit_status import outcome_of
+from storage.postmaster import SERVER_LOG
 
 
 def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
@@ -22,10 +26,28 @@ def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     config = configured(options.config_file, options.bind)
-    set_up(config.log.level, config.log.format)
+    _set_up_log(config, everything=options.logs_all or options.verbose)
+    data_dir = (options.data_dir or default_data_dir()).absolute()
     values = {name: getattr(options, name) for name in options.arguments}
-    code: int | None = trio.run(partial(options.work, config, options.data_dir, **values))
+    code: int | None = trio.run(partial(options.work, config, data_dir, **values))
     return SUCCESS if code is None else code
+
+
+def _set_up_log(config: Config, *, everything: bool) -> None:
+    level = log_level(config.log.level, everything=everything)
+    set_up(level, config.log.format)
+    if everything or level == "debug":
+        return
+    [handler] = logging.getLogger().handlers
+    # What Postgres complains of is the reason that the command prints.
+    handler.addFilter(lambda record: record.name != SERVER_LOG)
+    if sys.stderr.isatty():
+        logging.getLogger("storage.schema").setLevel(logging.INFO)  # a person sees that a long migration goes on
+
+
+def log_level(configured: str, *, everything: bool) -> str:
+    """The level of a command's log. Unless it logs everything, what goes well is not logged."""
+    return "warning" if configured == "info" and not everything else configured
 
 
 def configured(file: Path | None, bind: str | None) -> Config:

@@ -8,6 +8,7 @@ from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, open_beside
+from service.cli.progress import progress_bar
 from service.config.model import Config
 from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.demo_seeding import replace_demo
@@ -35,10 +36,11 @@ def add_seeding_commands(commands: Commands) -> None:
 
 async def import_catalog(config: Config, data_dir: Path, *, file: Path, prune: bool, dry_run: bool) -> None:
     parsed = _parsed(file)
-    batch = Import(parsed.entries, prune=prune, dry_run=dry_run, progress=_show_progress)
     async with open_beside(config, data_dir, create=True) as opened:
         present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
-        counts = await retried(partial(opened.catalog.replace, batch))
+        with progress_bar("import", "entries") as progress:
+            batch = Import(parsed.entries, prune=prune, dry_run=dry_run, progress=progress)
+            counts = await retried(partial(opened.catalog.replace, batch))
     for warning in unknown_bots(parsed, present):
         print(f"warning: {warning}", file=sys.stderr)
     for kind, count in counts.by_kind.items():
@@ -58,13 +60,9 @@ def _parsed(file: Path) -> Parsed:
     if parsed.errors:
         for line in parsed.report():
             print(line, file=sys.stderr)
-        raise CommandError(f"{file}: {len(parsed.errors) + parsed.more_errors} errors; nothing was imported")
+        count = len(parsed.errors) + parsed.more_errors
+        raise CommandError(f"{file}: {count} {'error' if count == 1 else 'errors'}; nothing was imported")
     return parsed
-
-
-def _show_progress(done: int, total: int) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{done} of {total}", end="" if done < total else "\n", file=sys.stderr, flush=True)
 
 
 async def seed_demo(config: Config, data_dir: Path, *, remove: bool) -> None:

@@ -1,6 +1,7 @@
 """The commands for slots."""
 
 import argparse
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -62,11 +63,11 @@ def add_slot_commands(commands: Commands) -> None:
 def _add_required_fields(parser: Parser, *, required: bool) -> None:
     _add_field(parser, "--name", required=required)
     _add_field(parser, "--side", metavar="left|right", required=required)
-    _add_field(parser, "--week-price-cents", type=int, metavar="N", required=required)
+    _add_field(parser, "--week-price-cents", type=_number, metavar="N", required=required)
 
 
 def _add_optional_fields(parser: Parser) -> None:
-    _add_field(parser, "--weeks", type=int, metavar="N", help="how many weeks are sold at once, 1 to 52")
+    _add_field(parser, "--weeks", type=_number, metavar="N", help="how many weeks are sold at once, 1 to 52")
     _add_field(parser, "--package", help="website, youtube or bundle")
     _add_field(parser, "--description", help="what a sponsor gets, up to 300 characters")
     _add_flag(parser, "--coming-soon", "comingSoon", True, "show it, but do not sell it yet")
@@ -104,6 +105,12 @@ def _add_flag(parser: Parser, option: str, field: str, value: object, summary: s
     parser.add_argument(
         option, dest=field, action=_Field, nargs=0, const=value, default=argparse.SUPPRESS, help=summary
     )
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,18}", text, re.ASCII):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
 
 
 def moment(text: str) -> int:

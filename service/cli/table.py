@@ -70,6 +70,9 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "restore": Command(
             "backup:add_backup_commands", "Restore the embedded database from a backup into an empty --data-dir."
         ),
+        "completion": Command(
+            "completing:add_completion_command", "Print a script that completes commands and options in a shell."
+        ),
         "doctor": Command("doctor:add_doctor_command", "Check for problems that keep the service from running well."),
     }
 )

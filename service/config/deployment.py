@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable
+from importlib.metadata import PackageNotFoundError, version
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -10,6 +11,9 @@ from service.http.addresses import is_loopback
 from service.user_errors import ConfigError
 
 log = logging.getLogger(__name__)
+
+EXPORTER = "opentelemetry-exporter-otlp-proto-http"
+"""The package of the extra `otel` that brings the others."""
 
 
 class ModeIdentity(Protocol):
@@ -55,6 +59,19 @@ def refuse_unsafe(config: Config) -> None:
     )
 
 
+def refuse_untraced(config: Config, needed: str = EXPORTER) -> None:
+    """Raise `ConfigError` if spans are to be sent and the package that sends them is not installed."""
+    if not config.tracing.otlp_url:
+        return
+    try:
+        version(needed)
+    except PackageNotFoundError:
+        raise ConfigError(
+            f'tracing.otlp_url is set, and {needed} is not installed: install this package with its extra "otel" (see '
+            "docs/monitoring.md), or leave tracing.otlp_url empty"
+        ) from None
+
+
 async def refuse_other_mode(config: Config, identity: ModeIdentity) -> None:
     """Raise `ConfigError` if the database is used with another billing mode; a new database gets this one."""
     stored = await identity.claim_billing_mode(config.billing.mode)
@@ -72,9 +89,13 @@ def other_mode(config: Config, stored: str) -> str:
 def problems(config: Config) -> list[str]:
     """What `doctor` reports about the configuration alone."""
     server = config.server
-    if not is_public(server.base_url):
-        return []
     found = []
+    try:
+        refuse_untraced(config)
+    except ConfigError as error:
+        found.append(str(error))
+    if not is_public(server.base_url):
+        return found
     if not config.mail.smtp_url:
         found.append(
             "server.base_url is public and mail.smtp_url is empty: codes are written to the log, and not mailed"

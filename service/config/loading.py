@@ -20,14 +20,11 @@ FILE = "__FILE"
 FILE_CHARACTERS = 16_384
 
 
-def _defaults() -> Path:
-    """The path of the shipped `config.toml`: in the package if installed, at the root of a checkout."""
-    here = Path(__file__).resolve().parents[1]
-    installed = here / "config.toml"
-    return installed if installed.exists() else here.parent / "config.toml"
+PACKAGE = Path(__file__).resolve().parents[1]
+INSTALLED = (PACKAGE / "config.toml").exists()
+"""Whether this is an installation, whose package holds `config.toml`. In a checkout, it is at the root."""
 
-
-DEFAULTS = _defaults()
+DEFAULTS = (PACKAGE if INSTALLED else PACKAGE.parent) / "config.toml"
 
 
 def load(path: Path | None, environment: Mapping[str, str]) -> Config:
@@ -52,7 +49,9 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8 (byte {error.start + 1}): save it as UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path} is not valid TOML: {error}") from None
     except RecursionError:
         raise ConfigError(f"{path} is nested too deeply") from None

@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import model_validator
 
 from service.config.bounds import Section, at_most, below
-from service.config.process import Actors, Backup, DatabaseSection, Http, Log, Nodes, Server, Tls
+from service.config.process import Actors, Backup, DatabaseSection, Http, Log, Nodes, Server, Tls, Tracing
 from service.config.sections import (
     Account,
     Admin,
@@ -38,6 +38,7 @@ class Config(Section):
     backup: Backup
     nodes: Nodes
     log: Log
+    tracing: Tracing
     mail: Mail
     tiers: Tiers
     keyless: Keyless

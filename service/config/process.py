@@ -93,6 +93,14 @@ class Log(Section):
     format: Literal["text", "json"]
 
 
+class Tracing(Section):
+    otlp_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]\S*)?$")]
+    sample: Annotated[float, Field(ge=0, le=1)]
+    service_name: Annotated[str, Field(min_length=1, max_length=100)]
+    queue: Count
+    timeout_seconds: Seconds
+
+
 class Actors(Section):
     mailbox: Count
     batch: Count

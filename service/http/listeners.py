@@ -28,7 +28,7 @@ async def open_listeners(
             sockets = [_plain(listener.socket) for listener in opened]
             listeners += [(listener, address.tls) for listener in sockets]
             urls.append(url_of(address.host, sockets[0].getsockname()[1], "https" if address.tls else "http"))
-        yield Server(urls, listeners, limits, clock)
+        yield Server(urls, listeners, limits, clock, _expiry(addresses))
     finally:
         for listener, _ in listeners:
             listener.close()
@@ -45,10 +45,14 @@ def adopted_listeners(
     """Listen on sockets bound by a parent process. `sockets` and `urls` correspond to `addresses`."""
     listeners = [(each, address.tls) for address, own in zip(addresses, sockets, strict=True) for each in own]
     try:
-        yield Server(list(urls), listeners, limits, clock)
+        yield Server(list(urls), listeners, limits, clock, _expiry(addresses))
     finally:
         for listener, _ in listeners:
             listener.close()
+
+
+def _expiry(addresses: Sequence[ListenAddress]) -> float | None:
+    return min((each.certificate_expires for each in addresses if each.certificate_expires is not None), default=None)
 
 
 def _plain(wrapped: trio.socket.SocketType) -> socket.socket:

@@ -44,6 +44,8 @@ class Server:
     _listeners: list[Listener]
     _limits: ServingLimits
     _clock: Clock
+    certificate_expires: float | None = None
+    """The Unix time in seconds at which the certificate of its TLS listeners expires."""
     _draining: trio.CancelScope = field(default_factory=trio.CancelScope)
 
     @property

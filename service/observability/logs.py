@@ -20,6 +20,7 @@ from actors.credentials import (
     Kind,
 )
 from actors.mailbox import request_id
+from actors.tracing import trace_context
 from service.tokens.links import LINK_PREFIX
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
@@ -114,6 +115,8 @@ class TextLines(Lines):
         fields = {**self._always, **_extra(record)}
         if request_id.get():
             fields.setdefault("request_id", request_id.get())
+        if (span := trace_context.get()) is not None:
+            fields["trace_id"] = span.trace_id
         words = [record.getMessage(), *[_field(name, value) for name, value in fields.items()]]
         line = " ".join(words)
         if len(line) > LONGEST or not line.isprintable():
@@ -137,6 +140,8 @@ class JsonLines(Lines):
         }
         if request_id.get():
             fields["request_id"] = request_id.get()
+        if (span := trace_context.get()) is not None:
+            fields["trace_id"] = span.trace_id
         fields.update(_extra(record))
         if record.exc_info:
             fields["traceback"] = self.formatException(record.exc_info)

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from service.http.asgi import Handlers, Headers, Receive, Scope, Send
 from service.http.server import Server
+from service.observability.machine import process_page
 from service.observability.metrics import CONTENT_TYPE
 from service.observability.reports import Report, Reports
 
@@ -20,47 +21,59 @@ log = logging.getLogger(__name__)
 TEXT = "text/plain; charset=utf-8"
 JSON = "application/json"
 MOST_CONNECTIONS = 64
+PARENT = "parent"
+"""The label of the parent's metrics."""
 
 
-async def serve_operators(server: Server, reports: Reports, own: Sequence[Collector] = ()) -> None:
+async def serve_operators(server: Server, reports: Reports, own: Sequence[Collector] | None = None) -> None:
     """Serve operators until cancelled. `own` are metrics of this process, if it is the parent of the nodes."""
     log.info("serving operators on %s", server.url)
     handlers = Handlers(_Operators(reports, own), _reject, _render_error)
     await server.serve(handlers, stop=trio.Event(), ready=lambda: None)
 
 
-def merged(reports: Mapping[int, Report | None], own: Sequence[Collector] = ()) -> bytes:
-    """The metrics of several nodes on one page, with the label `worker` added to each sample, and the parent's own."""
+def merged(reports: Mapping[int, Report | None], own: Sequence[Collector] | None = None) -> bytes:
+    """The metrics of several nodes on one page, with the label `worker` added to each sample, and the parent's own. Those
+    that every process has carry `PARENT` in place of the number."""
+    pages = {str(number): report.metrics for number, report in reports.items() if report is not None}
+    if own is not None:
+        pages[PARENT] = process_page().decode()
     registry = CollectorRegistry()
-    for collector in (_Merged(reports), *own):
+    for collector in (_Up(reports), _Merged(pages), *(own or ())):
         registry.register(collector)
     return generate_latest(registry)
 
 
-class _Merged(Collector):
+class _Up(Collector):
     def __init__(self, reports: Mapping[int, Report | None]) -> None:
         self._reports = reports
 
     def collect(self) -> Iterable[Metric]:
         up = GaugeMetricFamily("catalog_worker_up", "1 when the worker answered this scrape.", labels=["worker"])
-        families: dict[str, Metric] = {}
         for number, report in self._reports.items():
             up.add_metric([str(number)], int(report is not None))
-            if report is None:
-                continue
-            for family in text_string_to_metric_families(report.metrics):
-                both = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
-                both.samples += [
-                    each._replace(labels={**each.labels, "worker": str(number)}) for each in family.samples
-                ]
         yield up
+
+
+class _Merged(Collector):
+    """The metrics of several pages in text format, by the value of their label `worker`."""
+
+    def __init__(self, pages: Mapping[str, str]) -> None:
+        self._pages = pages
+
+    def collect(self) -> Iterable[Metric]:
+        families: dict[str, Metric] = {}
+        for worker, page in self._pages.items():
+            for family in text_string_to_metric_families(page):
+                both = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+                both.samples += [each._replace(labels={**each.labels, "worker": worker}) for each in family.samples]
         yield from families.values()
 
 
 class _Operators:
     """The ASGI application of the listener."""
 
-    def __init__(self, reports: Reports, own: Sequence[Collector]) -> None:
+    def __init__(self, reports: Reports, own: Sequence[Collector] | None) -> None:
         self._reports = reports
         self._own = own
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from service.http.listen_address import ListenError
 from service.process.exit_codes import BUG, INTERRUPTED, USAGE
 from service.process.supervisor import DiesTooOften, WorkerFailed
+from service.terminal.output import OutputLost
 from service.user_errors import UserError
 from storage.opening import StorageError
 
@@ -16,7 +17,8 @@ log = logging.getLogger(__name__)
 
 
 def outcome_of(work: Callable[[], int], report: Callable[[str], None]) -> int:
-    """Run `work` and return its exit code. An expected error is passed to `report` and returns `USAGE`."""
+    """Run `work` and return its exit code. An expected error is passed to `report` and returns `USAGE`. Raises `OutputLost`
+    alone, also if it came out of nurseries."""
     try:
         return work()
     except EXPECTED as error:
@@ -30,6 +32,9 @@ def outcome_of(work: Callable[[], int], report: Callable[[str], None]) -> int:
 
 def _of_group(group: BaseExceptionGroup[BaseException], report: Callable[[str], None]) -> int:
     """The exit code for errors from nested nurseries. Logs a traceback if any of them is unexpected."""
+    lost, rest = group.split(OutputLost)
+    if rest is None and lost is not None:
+        raise first_of(lost) from None
     known, rest = group.split(EXPECTED)
     if rest is None and known is not None:
         report(str(first_of(known)))

@@ -9,13 +9,13 @@ from pathlib import Path
 import trio
 
 from service.backups import new_backup_directory, running_backups
-from service.config.deployment import refuse_unsafe
+from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
-from service.main import foundation, listen_addresses
+from service.main import foundation, listen_addresses, warn_of_certificate
+from service.observability.collectors import BackupCollector
 from service.observability.logs import set_up
-from service.observability.metrics import BackupCollector
 from service.observability.operators import serve_operators
 from service.operators_listener import open_operators_listener
 from service.process.shared_sockets import Reservation, reserve
@@ -177,7 +177,9 @@ def checked(before: Config, after: Config) -> Config:
         if getattr(getattr(before, section), setting) != getattr(getattr(after, section), setting):
             raise ConfigError(f"{name} cannot change in a reload: restart the service")
     refuse_unsafe(after)
+    refuse_untraced(after)
     listen_addresses(after)
+    warn_of_certificate(after)
     return after
 
 

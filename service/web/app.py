@@ -1,6 +1,7 @@
 """The Quart-Trio application: a route for every operation, page and document, and the error handlers."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import trio
@@ -20,6 +21,7 @@ from service.api.openapi import Described
 from service.api.operation import Operation
 from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
+from service.observability.tracing import Tracer
 from service.web.documents import document_views
 from service.web.fast_path import FastPath
 from service.web.middleware import Hsts, RequestMiddleware
@@ -28,6 +30,7 @@ from service.web.pages.page import Page
 from service.web.pages.table import PAGES
 from service.web.requests import headers_of, request_of
 from service.web.routing import Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
+from service.web.traced_middleware import TracedMiddleware
 
 View = Callable[..., Awaitable[Response]]
 
@@ -53,6 +56,7 @@ def build_app(
     metrics: Metrics,
     pages: Sequence[Page] = PAGES,
     routing: Routing | None = None,
+    tracer: Tracer | None = None,
 ) -> App:
     """The ASGI application of a node. Without `routing`, it is built from `operations` and `pages`."""
     app = QuartTrio("service.web", template_folder="templates", static_folder="static", static_url_path="/static")
@@ -75,14 +79,21 @@ def build_app(
     assert app.view_functions.keys() == routing.endpoints, "each rule has a view, and each view a rule"
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
-    hot = FastPath(cast(App, app), services, operations)
-    hsts = Hsts.of(services.config.server)
-    return RequestMiddleware(
-        hot,
+    return request_middleware(FastPath(cast(App, app), services, operations), services, metrics, operations, tracer)
+
+
+def request_middleware(
+    app: App, services: Services, metrics: Metrics, operations: Sequence[Operation], tracer: Tracer | None
+) -> RequestMiddleware:
+    """The middleware of a node around `app`. It records spans if there is a `tracer`."""
+    routes = {operation.name: operation.path for operation in operations}
+    kind = RequestMiddleware if tracer is None else partial(TracedMiddleware, tracer, routes)
+    return kind(
+        app,
         metrics,
         services.refusal_log,
         services.entropy,
-        hsts,
+        Hsts.of(services.config.server),
         services.proxies,
         lambda: services.health.stopping,
     )

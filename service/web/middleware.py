@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from operator import itemgetter
@@ -12,6 +12,7 @@ import trio
 
 from actors.clock import Entropy
 from actors.mailbox import request_id
+from actors.tracing import trace_context
 from service.api.messages import RequestTrace, trace
 from service.config.deployment import is_public
 from service.config.process import Server
@@ -21,6 +22,7 @@ from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
 from service.observability.proxies import Proxies
 from service.observability.refusal_log import LEFT, RefusalLog
+from service.observability.trace_context import HEADER, caller_of
 from service.web.requests import headers_of
 
 log = logging.getLogger("service.access")
@@ -34,7 +36,8 @@ _PLAIN = "/:@!$&'()*+,;=~"
 FAILED = HTTPStatus.BAD_REQUEST.value
 INTERNAL_ERROR = HTTPStatus.INTERNAL_SERVER_ERROR.value
 
-_REQUEST_ID = re.compile(rb"[0-9A-Za-z._-]{1,64}")
+REQUEST_ID = b"x-request-id"
+_HARMLESS = re.compile(rb"[0-9A-Za-z._-]{1,64}")
 
 ID_BYTES = 12
 IDS_AT_ONCE = 64
@@ -111,9 +114,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        notes = RequestTrace(self._request_id(scope))
-        trace.set(notes)
-        request_id.set(notes.request_id)
+        notes = self._begin(scope)
         started = trio.current_time()
         status = LEFT
 
@@ -136,20 +137,25 @@ class RequestMiddleware:
                 status = INTERNAL_ERROR  # the server sends this
             raise
         finally:
-            status = notes.status or status
-            seconds = trio.current_time() - started
-            self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
-            if status >= FAILED:
-                self._refusals.refused(notes.operation or "other", notes.refusal or "-", status)
-            self._log(scope, notes, status, seconds)
+            self._end(scope, notes, notes.status or status, trio.current_time() - started)
 
-    def _request_id(self, scope: Scope) -> str:
-        """The client's X-Request-Id if it is harmless, else a new one. The log and the audit keep it."""
-        for name, value in scope["headers"]:
-            if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-                text = str(value, "ascii")
-                if masked(text) == text:
-                    return text
+    def _begin(self, scope: Scope) -> RequestTrace:
+        """The notes of a request, whose ids stand in all log lines from here on."""
+        headers = scope["headers"]
+        names = dict(headers)
+        notes = RequestTrace((_given_id(headers) if REQUEST_ID in names else None) or self._new_id())
+        trace.set(notes)
+        request_id.set(notes.request_id)
+        trace_context.set(caller_of(headers) if HEADER in names else None)
+        return notes
+
+    def _end(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
+        self._metrics.answered(notes.operation or "other", status, seconds, notes.refusal)
+        if status >= FAILED:
+            self._refusals.refused(notes.operation or "other", notes.refusal or "-", status)
+        self._log(scope, notes, status, seconds)
+
+    def _new_id(self) -> str:
         if not self._ids:
             # Random bytes cost one system call, so a call fetches many ids.
             fresh = self._entropy.token(ID_BYTES * IDS_AT_ONCE).hex()
@@ -178,10 +184,20 @@ class RequestMiddleware:
         return self._proxies.client_of(peer, headers_of(scope))
 
 
+def _given_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """The client's first X-Request-Id that is harmless. The log and the audit keep it."""
+    for name, value in headers:
+        if name == REQUEST_ID and _HARMLESS.fullmatch(value):
+            text = str(value, "ascii")
+            if masked(text) == text:
+                return text
+    return None
+
+
 def _add_headers(message: Message, name: str) -> None:
     """Add the common headers, except those that the response sets itself. ASGI requires names in lower case."""
     headers = list(message.get("headers", ()))
-    headers.append((b"x-request-id", name.encode()))
+    headers.append((REQUEST_ID, name.encode()))
     if _OURS.isdisjoint(map(_NAME, headers)):
         headers += COMMON
     else:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
+from actors.mail.messages import Backlog, GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
+from actors.mail.store import MOST_COUNTED
 from storage.memory.tables import MemoryStore, oldest
 
 
@@ -16,7 +17,9 @@ class MemoryOutbox(MemoryStore):
         leased = [replace(row, attempts=row.attempts + 1, due_ms=until_ms) for row in due[:limit]]
         self._memory.outbox.update((row.id, row) for row in leased)
         leased.sort(key=lambda row: (row.created_ms, row.id))
-        lease = Lease(tuple(leased), min((row.due_ms for row in self._waiting()), default=None))
+        waiting = sorted(self._waiting(), key=lambda row: row.due_ms)[:MOST_COUNTED]
+        backlog = Backlog(len(waiting), min((row.created_ms for row in waiting), default=None))
+        lease = Lease(tuple(leased), waiting[0].due_ms if waiting else None, backlog)
         await self._memory.after()
         return lease
 

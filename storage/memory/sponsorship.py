@@ -110,6 +110,10 @@ class MemorySponsorship(MemoryStore):
         ]
         return [self._memory.bookings[booking_id] for _, booking_id in sorted(due)[:limit]]
 
+    async def waiting_refunds(self, limit: int) -> int:
+        await self._memory.before()
+        return min(limit, sum(row.refund_due_ms is not None for row in self._memory.bookings.values()))
+
     def _campaign_view(self, campaign: Campaign) -> CampaignView:
         sponsor = self._memory.sponsors.get(campaign.tenant_id)
         return CampaignView(campaign, None if sponsor is None else sponsor.name)

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from actors.mail.messages import GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
+from actors.mail.messages import Backlog, GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
+from actors.mail.store import MOST_COUNTED
 from storage.pool import Connection, Store
 from storage.postgres.pruning import prune
 from storage.statements import statements
@@ -16,11 +17,12 @@ class PostgresOutbox(Store):
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         async def work(connection: Connection) -> Lease:
             rows = await connection.fetch(SQL.lease, now_ms, limit, until_ms)
-            next_due_ms: int | None = await connection.fetchval(SQL.next_due)
+            waiting = await connection.fetchrow(SQL.waiting, MOST_COUNTED)
             messages = sorted(
                 (QueuedMessage(**row) for row in rows), key=lambda message: (message.created_ms, message.id)
             )
-            return Lease(tuple(messages), next_due_ms)
+            backlog = Backlog(waiting["waiting"], waiting["oldest_ms"])
+            return Lease(tuple(messages), waiting["next_due_ms"], backlog)
 
         return await self._database.transact(work)
 

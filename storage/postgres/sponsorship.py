@@ -92,6 +92,10 @@ class PostgresSponsorship(Store):
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         return [booking_of(row) for row in await self._database.fetch(SQL.due_refunds, now_ms, limit)]
 
+    async def waiting_refunds(self, limit: int) -> int:
+        [row] = await self._database.fetch(SQL.waiting_refunds, limit)
+        return int(row["waiting"])
+
     async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
         found = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: row for row in found}

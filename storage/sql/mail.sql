@@ -17,9 +17,12 @@ update outbox set attempts = attempts + 1, due_ms = $3 from due where outbox.id 
 returning outbox.id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms, attempts, sent_ms, failed_ms,
     last_error
 
--- name: next_due
--- The time when the next message is due.
-select min(due_ms) from outbox where sent_ms is null and failed_ms is null
+-- name: waiting
+-- When the next message is due, how many wait, and when the oldest was created, of those that are longest due.
+select min(due_ms) as next_due_ms, count(*) as waiting, min(created_ms) as oldest_ms
+from (
+    select due_ms, created_ms from outbox where sent_ms is null and failed_ms is null order by due_ms limit $1
+) as first
 
 -- name: mark_sent
 -- Record that a message was sent, even if it was marked as failed meanwhile.

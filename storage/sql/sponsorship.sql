@@ -126,3 +126,7 @@ select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amo
     paid_cents, payment_id,
     refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed
 from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2
+
+-- name: waiting_refunds
+-- How many bookings wait for a refund, due or postponed.
+select count(*) as waiting from (select from bookings where refund_due_ms is not null limit $1) as waiting

@@ -151,10 +151,13 @@ class Service:
 
     def wait_ready(self) -> None:
         """Wait until it prints its address."""
-        until(lambda: self.process.poll() is not None or "\n" in self.out.read_text(), START_SECONDS, what="the start")
-        match = re.match(r"listening on (http://\S+)\n", self.out.read_text())
+        until(lambda: self.process.poll() is not None or self._listening(), START_SECONDS, what="the start")
+        match = self._listening()
         assert match, f"it said {self.out.read_text()!r} and {self.log()}"
         self.url = match[1]
+
+    def _listening(self) -> re.Match[str] | None:
+        return re.search(r"^listening on (http://\S+)$", self.out.read_text(), re.MULTILINE)
 
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)

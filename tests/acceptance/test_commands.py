@@ -53,6 +53,9 @@ COMMANDS = {
     "export-account": "JSON lines",
     "delete-account": "undo it",
     "openapi": "OpenAPI",
+    "backup": "secret to one file",
+    "restore": "from a backup",
+    "completion": "in a shell",
     "doctor": "running well",
 }
 
@@ -156,7 +159,7 @@ def test_an_import_at_a_terminal_shows_how_far_it_is(shop: Shop, tmp_path: Path)
     finally:
         os.close(terminal)
     assert code == 0, shown
-    assert "20 of 20" in shown
+    assert "20/20" in shown
 
 
 def test_a_file_that_cannot_be_imported_is_refused_with_line_numbers_and_changes_nothing(
@@ -321,7 +324,8 @@ def test_every_command_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -
     ("arguments", "words"),
     [
         ((), "the following arguments are required: COMMAND"),
-        (("frobnicate",), "invalid choice: 'frobnicate'"),
+        (("frobnicate",), "there is no command 'frobnicate' (try --help)"),
+        (("sevre", "--bind", "x"), "there is no command 'sevre': did you mean 'serve'?"),
         (("set-tier", "--email", "a@example.com"), "the following arguments are required: --tier"),
         (("set-tier", "--email", "a@example.com", "--tier", "royal"), "invalid choice: 'royal'"),
         (("serve", "--port", "80"), "unrecognized arguments: --port 80"),

@@ -29,15 +29,6 @@ SETTINGS_OF = {
     "an embedded Postgres": "catalog_disk_",
 }
 """What has metrics of its own, and how their names begin. The nodes of compose.yaml have none of it."""
-COMING = (
-    "catalog_mail_",
-    "catalog_refunds_waiting",
-    "catalog_loop_lag_",
-    "catalog_disk_",
-    "catalog_certificate_",
-    "process_",
-)
-"""Metrics that the files ask for before the service has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +176,12 @@ def test_the_rules_and_the_dashboard_ask_for_metrics_that_the_service_has(
         return asked - set(httpx.get(names, trust_env=False, timeout=20).json()["data"])
 
     def unexpected() -> set[str]:
-        return {name for name in missing() if not name.startswith((*SETTINGS_OF.values(), *COMING))}
+        return {name for name in missing() if not name.startswith(tuple(SETTINGS_OF.values()))}
 
     until(lambda: not unexpected(), what="the metrics")
     sources = "".join(path.read_text(encoding="utf-8") for path in (REPOSITORY / "service/observability").glob("*.py"))
     for name in missing():
-        if not name.startswith(COMING):
-            assert f'"{name.removesuffix("_total")}"' in sources, f"no setting makes the service tell {name}"
+        assert f'"{name.removesuffix("_total")}"' in sources, f"no setting makes the service tell {name}"
     for text in expressions():
         query(prometheus, text)
 

@@ -87,7 +87,7 @@ def test_a_database_in_use_is_distributed_and_its_earlier_days_are_moved_beside_
         [row] = external.ask(f"select count(*)::int as keys from event_keys where day = {day}", database=database)
         assert row["keys"] == 300
         wrong = complaint(run("distribute", "--keys-per-second", "none", settings=settings))
-        assert "argument --keys-per-second: invalid" in wrong
+        assert "argument --keys-per-second: 'none' is not a number" in wrong
 
 
 def test_operators_see_the_workers(external: PostgresServer, database: str, settings: Settings, data_dir: Path) -> None:

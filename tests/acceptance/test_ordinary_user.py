@@ -6,12 +6,15 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from release.wheel import build_wheel
+from service.version import VERSION
 from storage.children import account_of
 from storage.directories import make_directory, reaches
 from tests.acceptance.prepared import REPOSITORY
-from tests.acceptance.processes import serving
+from tests.acceptance.processes import as_user, environment, serving, until
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.acceptance.story import do_main_job
 from tests.slow import SLOW
@@ -34,29 +37,30 @@ pytestmark = [
 ]
 
 
-def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground: Path) -> None:
-    account = account_of(NOBODY)
+@pytest.fixture(scope="module")
+def home(playground: Path) -> Path:
+    """The home of the user nobody, beside an environment with the locked packages in `venv`."""
     place = playground / "ordinary"
     make_directory(place, 0o755)
     subprocess.run([PYTHON, "-m", "venv", place / "venv"], check=True)
-    install: list[str | Path] = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--require-hashes",
-        "-r",
-        REPOSITORY / "requirements/run.lock",
-    ]
-    subprocess.run([place / "venv/bin/python", *install], check=True)
-    if not reaches(account, REPOSITORY):
-        pytest.skip(f"{account.name} cannot reach {REPOSITORY}")
+    pip(place, "--require-hashes", "-r", REPOSITORY / "requirements/run.lock")
     home = place / "home"
     make_directory(home, 0o700)
-    shutil.chown(home, account.uid, account.gid)
+    shutil.chown(home, NOBODY, account_of(NOBODY).gid)
+    return home
+
+
+def pip(place: Path, *arguments: str | Path) -> None:
+    subprocess.run([place / "venv/bin/python", "-m", "pip", "install", "--quiet", *arguments], check=True)
+
+
+def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(home: Path) -> None:
+    account = account_of(NOBODY)
+    if not reaches(account, REPOSITORY):
+        pytest.skip(f"{account.name} cannot reach {REPOSITORY}")
     office = PostOffice()
     with SmtpServer(office) as smtp:
-        options: dict[str, Any] = {"python": str(place / "venv/bin/python"), "uid": account.uid}
+        options: dict[str, Any] = {"python": str(home.parent / "venv/bin/python"), "uid": account.uid}
         with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
             assert Path(f"/proc/{service.postmaster_pid}").stat().st_uid == account.uid
             assert (home / "data").stat().st_mode & 0o777 == 0o700
@@ -64,3 +68,28 @@ def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(playground
             service.stop()
         with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
             assert service.usage(job.api_key) == job.usage
+
+
+def test_a_wheel_serves_an_ordinary_user_from_any_folder(home: Path, tmp_path: Path) -> None:
+    wheel = build_wheel(REPOSITORY, tmp_path, 1_763_000_000)
+    pip(home.parent, "--no-deps", wheel)
+    program, out = home.parent / "venv/bin/catalog-service", tmp_path / "out"
+    settings = {**environment({"server.workers": 2}), "HOME": str(home), "XDG_DATA_HOME": ""}
+    with out.open("wb") as stdout, (tmp_path / "err").open("wb") as stderr:
+        service = subprocess.Popen(
+            [program, "serve", "--bind", "127.0.0.1:0"],
+            cwd="/",
+            env=settings,
+            stdout=stdout,
+            stderr=stderr,
+            **as_user(NOBODY),
+        )
+    try:
+        until(lambda: service.poll() is not None or "listening on" in out.read_text(), 60)
+        first, *others = out.read_text().splitlines()
+        assert first.endswith(f"data directory {home}/.local/share/catalog-service"), (tmp_path / "err").read_text()
+        [url] = [line.removeprefix("listening on ") for line in others if line.startswith("listening on ")]
+        assert httpx.get(f"{url}/openapi.json").json()["info"]["x-build"] == VERSION
+    finally:
+        service.terminate()
+        assert service.wait(30) == 0

@@ -1,5 +1,6 @@
 """The service refuses to start with one clear line that names the cause, and exit code 2."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from service.config.deployment import problems
 from service.config.loading import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, command, complaint, environment, run, serving
+from tests.certificates import make_certificate
 from tests.slow import SLOW
 
 pytestmark = pytest.mark.usefixtures("own_logging")
@@ -43,7 +45,7 @@ SETTINGS: dict[str, Refusal] = {
     "half of TLS": ({"tls.bind": "127.0.0.1:0"}, "tls: bind, certificate and key belong together: all three or none"),
     "TLS without a certificate": (
         {"tls.bind": "127.0.0.1:0", "tls.certificate": "/nowhere", "tls.key": "/nowhere"},
-        "tls.certificate, tls.key: No such file or directory",
+        "tls.certificate: cannot read /nowhere: No such file or directory",
     ),
     "TLS without a port": (
         {"tls.bind": "127.0.0.1:99999", "tls.certificate": "/nowhere", "tls.key": "/nowhere"},
@@ -67,6 +69,10 @@ SETTINGS: dict[str, Refusal] = {
         "billing.stripe_secret_key must begin with sk_test_ or rk_test_ in test mode",
     ),
     "HTTPS for longer than browsers remember": ({"server.hsts_seconds": 63_072_001}, "server.hsts_seconds: "),
+    "a collector without a scheme": ({"tracing.otlp_url": "127.0.0.1:4318"}, "tracing.otlp_url: "),
+    "more traces than requests": ({"tracing.sample": 1.5}, "tracing.sample: "),
+    "spans of nobody": ({"tracing.service_name": ""}, "tracing.service_name: "),
+    "spans that nobody keeps": ({"tracing.queue": 0}, "tracing.queue: "),
     "undone for no day": ({"account.undo_days": 0}, "account.undo_days: "),
     "no export": ({"account.exports_per_hour": 0}, "account.exports_per_hour: "),
     **{
@@ -215,6 +221,7 @@ def test_a_setting_that_cannot_be_is_named_in_one_line(
     [
         ("[server]\ncolour = 'red'\n", "unknown setting server.colour in {file}"),
         ("[server\n", "{file} is not valid TOML: "),
+        ("\udcff", "{file} is not UTF-8 (byte 1): save it as UTF-8"),
         (f"a = {'[' * 5_000}\n", "{file} is nested too deeply"),
         ("[http]\nconnections = 10\n", "http.connections_per_address (200) must be at most http.connections (10)"),
         (None, "cannot read {file}: No such file or directory"),
@@ -225,7 +232,7 @@ def test_a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong(
 ) -> None:
     file = tmp_path / "service.toml"
     if text is not None:
-        file.write_text(text)
+        file.write_text(text, errors="surrogateescape")
     assert words.format(file=file) in _said(capsys, "serve", "--config", file, "--data-dir", tmp_path / "data")
 
 
@@ -275,7 +282,12 @@ def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None
 
 def test_an_address_that_does_not_exist_is_named(database: Settings, place: Path) -> None:
     line = complaint(run("serve", "--bind", "192.0.2.1:8080", "--data-dir", place / "port", settings=database))
-    assert "cannot listen on 192.0.2.1:8080: " in line
+    assert "cannot listen on 192.0.2.1:8080: this machine does not have that address" in line
+
+
+def test_an_address_that_cannot_be_used_is_found_before_there_is_a_database(place: Path) -> None:
+    complaint(run("serve", "--bind", "192.0.2.1:8080", "--data-dir", place / "never"))
+    assert not (place / "never").exists()
 
 
 def test_a_data_directory_that_cannot_be_made_is_named(place: Path) -> None:
@@ -386,3 +398,30 @@ def test_the_doctor_finds_what_is_unsafe_in_a_configuration(settings: dict[str, 
     found = problems(config)
     assert len(found) == len(wrong)
     assert all(problem.startswith(words) for problem, words in zip(found, wrong, strict=True))
+
+
+def test_a_certificate_that_has_expired_is_a_warning_at_the_start_and_a_problem_of_the_doctor(
+    database: Settings, place: Path
+) -> None:
+    tls = {"tls.bind": "127.0.0.1:0", "tls.certificate": place / "old.pem", "tls.key": place / "old.key"}
+    make_certificate(place / "old.pem", place / "old.key", first=2020, last=2021)
+    words = f"tls.certificate: a certificate in {place}/old.pem has expired: clients reject it; renew it"
+    with serving(place / "tls", {**database, **tls}) as service:
+        assert service.log().count(words) == 1
+        assert service.is_ready()
+        assert len(re.findall(r"^listening on https?://", service.out.read_text(), re.MULTILINE)) == 2
+    done = run("doctor", "--data-dir", place / "tls", settings={**database, **tls})
+    assert f"PROBLEM: {words}" in done.stdout.splitlines()
+
+
+def test_a_command_that_fails_beside_no_server_prints_its_reason_alone(data_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("")
+    cases: dict[tuple[object, ...], str] = {
+        ("grant-admin", "not-an-email"): "'not-an-email' is not an email address",
+        ("revoke-admin", "nobody@example.com"): "nobody@example.com is not an administrator",
+        ("backup", tmp_path / "there"): f"{tmp_path}/there already exists: choose another file",
+    }
+    for case, words in cases.items():
+        assert run(*case, "--data-dir", data_dir).stderr == f"service: {words}\n"
+    loud = run("revoke-admin", "nobody@example.com", "--data-dir", data_dir, "--verbose").stderr
+    assert " accepts connections at " in loud

@@ -10,6 +10,7 @@ import httpx
 import pytest
 import trio
 
+from service.version import VERSION
 from tests.acceptance.clients import Crowd
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, Settings, bot, serving, until, write_catalog
@@ -68,7 +69,7 @@ def test_each_node_names_itself_and_counts_both(nodes: tuple[Service, Service]) 
     for name, node in ((first, nodes[0]), (second, nodes[1])):
         assert f"ok: node {name} on " in told
         assert f"at {node.url}, heartbeat " in told
-        assert f'catalog_node_info{{node="{name}",version="1.0.0"}} 1.0' in node.get("/metrics").text
+        assert f'catalog_node_info{{node="{name}",version="{VERSION}"}} 1.0' in node.get("/metrics").text
 
 
 def test_a_node_that_is_killed_counts_no_longer_once_its_beat_is_old(

@@ -166,6 +166,15 @@ async def test_a_processor_that_is_away_is_asked_again(autojump_clock: MockClock
     assert memory.bookings["b1"].status is BookingStatus.REFUNDED
 
 
+async def test_the_sweeper_tells_how_many_refunds_wait(autojump_clock: MockClock) -> None:
+    memory, processor = _memory(_paid_back()), Processor([PaymentsUnavailable("no answer")])
+    async with _sweeping(memory, processor) as cashier:
+        await trio.sleep(RETRY / 2)
+        assert cashier.refunds_waiting == 1, "it is postponed"
+        await trio.sleep(RETRY)
+        assert cashier.refunds_waiting == 0
+
+
 async def test_a_refund_that_is_under_way_is_not_asked_for_soon_again(autojump_clock: MockClock) -> None:
     memory, processor = _memory(_paid_back()), Processor([False])
     async with _sweeping(memory, processor):

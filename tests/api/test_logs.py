@@ -11,7 +11,7 @@ from actors.mailbox import request_id
 from service.observability.logs import JsonLines, Line, TextLines, set_up
 from tests.api.browsers import Browser
 from tests.api.callers import OUR_PAGE, cookie
-from tests.api.world import World, open_world
+from tests.api.world import World, away, fails_once, open_world
 
 FORMS = {"text": TextLines, "json": JsonLines}
 
@@ -46,6 +46,23 @@ async def test_every_kind_of_request_has_a_line(world: World, log: io.StringIO) 
     assert len(lines(log)) == 4
     for line in lines(log):
         assert "req-1" in line
+
+
+async def test_the_trace_of_the_caller_stands_in_all_lines_of_its_request(world: World, log: io.StringIO) -> None:
+    trace_id = "0af7651916cd43dd8448eb211c80319c"
+    traceparent = f"00-{trace_id}-b7ad6b7169203331-00"
+    fails_once(world.memory, away)
+    await world.client.post("/api/v1/auth/agent", headers={"traceparent": traceparent, "x-request-id": "req-1"})
+    await world.client.get("/api/v1/bots", headers={"x-request-id": "req-2"})
+    await world.client.get("/api/v1/bots", headers={"traceparent": f"{traceparent}0", "x-request-id": "req-3"})
+    named = re.findall(rf'request_id[=":]+ ?"?(req-\d)\b(.*trace_id[=":]+ ?"?{trace_id}\b)?', log.getvalue())
+    assert [(request, bool(trace)) for request, trace in named] == [
+        ("req-1", True),  # why it failed
+        ("req-1", True),
+        ("req-2", False),
+        ("req-3", False),
+    ]
+    assert log.getvalue().count(trace_id) == 2
 
 
 async def test_json_lines_are_json(world: World) -> None:

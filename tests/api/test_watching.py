@@ -6,6 +6,7 @@ import trio
 from actors.clock import HOUR_MS, MINUTE_MS
 from actors.events.servers import ServerReport
 from service.observability.refusal_log import LEFT, MINUTES, RECENT, RefusalLog
+from service.version import VERSION
 from tests.api.sponsors import add_slot, administrator, sponsor
 from tests.api.world import NOON_MS, World, away
 from tests.fakes import IDLE, HandClock
@@ -103,7 +104,7 @@ async def test_the_status_tells_of_node_actors_database_snapshots_and_events(wor
     assert (told["ready"], told["problems"]) == (True, [])
     assert told["node"] == {
         "id": "n1",
-        "version": "1.0.0",
+        "version": VERSION,
         "startedAt": NOON_MS,
         "now": NOON_MS + 90_000,
         "uptimeSeconds": 90,

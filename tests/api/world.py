@@ -32,6 +32,7 @@ from service.config.loading import load
 from service.config.model import Config
 from service.limits import Limits
 from service.observability.metrics import Metrics
+from service.observability.tracing import Tracer
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.server_secret import Secrets
 from service.web.app import build_app
@@ -297,7 +298,12 @@ LOCAL = {"SERVER__BASE_URL": "https://127.0.0.1:8443"}
 
 @asynccontextmanager
 async def open_world(
-    memory: Memory | None = None, number: int = 1, clock: HandClock | None = None, /, **settings: object
+    memory: Memory | None = None,
+    number: int = 1,
+    clock: HandClock | None = None,
+    tracer: Tracer | None = None,
+    /,
+    **settings: object,
 ) -> AsyncIterator[World]:
     """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`. Nodes with
     different numbers may share `memory`, their database, and a clock."""
@@ -329,10 +335,11 @@ async def open_world(
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
     )
-    node = assemble(config, stores, Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox))
+    ports = Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, tracer=tracer)
+    node = assemble(config, stores, ports)
     services, metrics, limits = node.services, node.metrics, Limits.of(config)
     client = Client(
-        build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING),
+        build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING, tracer=tracer),
         check,
         urlsplit(config.server.base_url).netloc,
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.catalogctl import VERSION
+from service.version import VERSION
 from tests.catalogctl.stage import Stage, no_network
 
 

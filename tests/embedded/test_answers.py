@@ -44,5 +44,7 @@ def test_an_answer_cut_anywhere_is_no_answer_yet() -> None:
 def test_the_main_error_is_the_error_with_its_hint_or_else_the_last_line() -> None:
     assert main_error(["creating ... initdb: error: no room", "removing"]) == "error: no room"
     assert main_error(["12:00 FATAL:  too small", "12:00 HINT:  Make room."]) == "FATAL:  too small (Make room.)"
+    full = "FATAL:  could not write: No space left on device"
+    assert main_error([full]) == f"{full} (the disk is full: make room on it)"
     assert main_error(["first", "last"]) == "last"
     assert main_error([]) == "no output"

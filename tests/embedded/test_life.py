@@ -69,7 +69,7 @@ async def test_a_group_of_the_body_is_not_wrapped_once_more(data_dir: Path) -> N
 
 
 async def test_a_cancelled_body_still_gets_an_orderly_stop(data_dir: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "storage.embedded")
+    caplog.set_level(logging.DEBUG, "storage.embedded")
     with trio.CancelScope() as scope:
         async with running_postgres(data_dir):
             scope.cancel()

@@ -6,17 +6,20 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
 
 from service.http.asgi import App, Receive, Scope, Send
+from service.http.certificates import tls_context, validity_problem
 from service.http.http2 import CONTROL_BURST, CONTROL_RATE
 from service.http.limits import LAST_MOMENT_SECONDS
-from service.http.listen_address import ListenAddress, ListenError, tls_context
+from service.http.listen_address import ListenAddress, ListenError
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.web.error_responses import handlers
+from tests.certificates import make_certificate
 from tests.fakes import HandClock
 from tests.http.corpus import BODIES, FOLLOWING, HEADS
 from tests.http.http2_client import Http2Client
@@ -125,13 +128,70 @@ async def test_a_version_before_1_2_is_refused() -> None:
     assert tls_context(CERTIFICATE, KEY).minimum_version == ssl.TLSVersion.TLSv1_2
 
 
-def test_files_that_are_no_certificate_are_an_error_for_a_person(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.pem"
-    empty.write_text("")
-    nameless = Path("no\0file")
-    for certificate, key in ((tmp_path / "none", KEY), (CERTIFICATE, empty), (KEY, CERTIFICATE), (nameless, KEY)):
-        with pytest.raises(ListenError, match=r"^tls\.certificate, tls\.key: .+$"):
-            tls_context(certificate, key)
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with certificates and keys that cannot be used, or not well."""
+    folder = tmp_path_factory.mktemp("tls")
+    kinds: dict[str, dict[str, Any]] = {
+        "other": {},
+        "expired": {"last": 2021},
+        "early": {"first": 2099},
+        "weak": {"weak": True},
+        "locked": {"passphrase": b"secret"},
+    }
+    for name, kind in kinds.items():
+        make_certificate(folder / f"{name}.pem", folder / f"{name}.key", **kind)
+    (folder / "empty").write_text("")
+    (folder / "der").write_bytes(ssl.PEM_cert_to_DER_cert(CERTIFICATE.read_text()))
+    lines = CERTIFICATE.read_text().splitlines()
+    (folder / "damaged").write_text("\n".join([lines[0], *lines[2:]]))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("certificate", "key", "line"),
+    [
+        ("none", "", "tls.certificate: cannot read {certificate}: No such file or directory"),
+        ("", "none", "tls.key: cannot read {key}: No such file or directory"),
+        (".", "", "tls.certificate: cannot read {certificate}: Is a directory"),
+        ("no\0file", "", "tls.certificate: '{folder}/no\\x00file' is not the name of a file"),
+        ("empty", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
+        ("der", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
+        ("other.key", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
+        ("", "other.pem", "tls.key: {key} holds no private key in PEM format"),
+        ("", "other.key", "tls.key: {key} is not the key of the certificate in {certificate}"),
+        ("", "weak.key", "tls.key: {key} is not the key of the certificate in {certificate}"),
+        ("locked.pem", "locked.key", "tls.key: {key} is protected by a passphrase: store the key without one"),
+        (
+            "weak.pem",
+            "weak.key",
+            "tls.certificate: the certificate in {certificate} is too weak for clients of today: ",
+        ),
+        ("damaged", "", "tls.certificate, tls.key: {certificate} or {key} is damaged: "),
+    ],
+)
+def test_files_that_cannot_be_used_are_named_without_a_word_of_openssl(
+    files: Path, certificate: str, key: str, line: str
+) -> None:
+    used = files / certificate if certificate else CERTIFICATE, files / key if key else KEY
+    with pytest.raises(ListenError) as refused:
+        tls_context(*used)
+    assert str(refused.value).startswith(line.format(certificate=used[0], key=used[1], folder=files))
+    assert "[" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("other", ""),
+        ("expired", "tls.certificate: a certificate in {} has expired: clients reject it; renew it"),
+        ("early", "tls.certificate: a certificate in {} is not valid yet: clients reject it; check the clock"),
+    ],
+)
+def test_a_certificate_whose_dates_are_wrong_is_usable_and_known(files: Path, name: str, problem: str) -> None:
+    certificate = files / f"{name}.pem"
+    tls_context(certificate, files / f"{name}.key")
+    assert validity_problem(certificate, NOON_MS / 1_000) == problem.format(certificate)
 
 
 # HTTP/2.

@@ -5,10 +5,12 @@ import trio
 from trio.testing import MockClock
 
 from actors.actor import Actor, ActorLimits
+from actors.batches import ServedBatch
 from actors.mailbox import answer_due
 from actors.statistics import ActorStatistics, State
 from actors.supervision import running
-from actors.values import BatchId, Overloaded, Stopped, StorageUnavailable
+from actors.tracing import TraceContext, trace_context
+from actors.values import BatchId, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
@@ -254,10 +256,40 @@ async def test_an_actor_accepts_only_while_it_runs_and_has_room(autojump_clock: 
 async def test_each_batch_is_observed_with_its_size_and_its_time(autojump_clock: MockClock) -> None:
     observed: list[tuple[int, float]] = []
     book = Notebook(before=[1.0, StorageUnavailable("away")])
-    book.observer = lambda size, seconds: observed.append((size, seconds))
+    book.observer = lambda batch: observed.append((batch.size, batch.seconds))
     async with running([book]):
         await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
     assert observed == [(1, 1.0), (2, 0.0)]
+
+
+async def test_the_observer_learns_when_a_batch_was_committed_after_how_many_attempts_and_how_it_failed(
+    autojump_clock: MockClock,
+) -> None:
+    batches: list[ServedBatch] = []
+    book = Notebook(before=[1.0, OutcomeUnknown(), None, StorageUnavailable("away"), RuntimeError("a bug")])
+    book.observer = batches.append
+    async with running([book]):
+        for line in "abcd":
+            await together(now(book.ask, line))
+    assert [(batch.actor, batch.started, batch.committed, batch.attempts, batch.error) for batch in batches] == [
+        (book.name, 0.0, 1.0, 1, ""),
+        (book.name, 1.0, 1.05, 2, ""),
+        (book.name, 1.05, 0.0, 1, "StorageUnavailable"),
+        (book.name, 1.05, 0.0, 1, "RuntimeError"),
+    ]
+    assert [[envelope.message for envelope in batch.envelopes] for batch in batches] == [["a"], ["b"], ["c"], ["d"]]
+
+
+async def test_a_message_carries_the_trace_of_the_task_that_posts_it(autojump_clock: MockClock) -> None:
+    traces: list[TraceContext | None] = []
+    book, span = Notebook(), TraceContext("a" * 32, "b" * 16, sampled=True)
+    book.observer = lambda batch: traces.extend(envelope.trace for envelope in batch.envelopes)
+    async with running([book]):
+        await book.ask("untraced")
+        trace_context.set(span)
+        await book.ask("asked")
+        assert book.tell("told")
+    assert traces == [None, span, span]
 
 
 async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) -> None:

@@ -221,7 +221,7 @@ async def test_a_message_that_waited_too_long_gives_its_room_back(autojump_clock
 async def test_statistics_and_the_observer_speak_of_weight(autojump_clock: MockClock) -> None:
     book = Scales(before=[1.0], limits=ActorLimits(mailbox=9, batch=9))
     observed: list[int] = []
-    book.observer = lambda size, seconds: observed.append(size)
+    book.observer = lambda batch: observed.append(batch.size)
     async with running([book]):
         await together(now(book.ask, "aaa"), after(0.5, book.ask, "bbbb"), after(0.6, book.ask, "cc"))
         seen = book.statistics()

@@ -14,7 +14,7 @@ from actors.statistics import State
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step
-from tests.mail.office import CODE, Office
+from tests.mail.office import CODE, Office, Transport
 
 FAILS = [MailFailed("451 try later")] * 1_000
 
@@ -49,6 +49,26 @@ async def test_a_mail_that_comes_while_the_store_is_read_is_sent_at_once(autojum
         sender.wake()
         await trio.sleep(1)
     assert [message_id for _, message_id in office.transport.sent] == ["let_1"]
+
+
+async def test_the_sender_tells_how_many_mails_waited_at_its_last_poll_and_since_when(
+    autojump_clock: MockClock,
+) -> None:
+    office = Office(*FAILS)
+    sender = office.sender()
+    async with office.open(sender):
+        assert (sender.backlog.waiting, sender.oldest_seconds()) == (0, 0.0)
+        await trio.sleep(2)
+        office.post("let_1")
+        await trio.sleep(2)
+        office.post("let_2")
+        await trio.sleep(2)
+        assert (sender.backlog.waiting, sender.oldest_seconds()) == (2, 4.0)
+    office.transport = Transport()
+    relieved = office.sender()
+    async with office.open(relieved):
+        await trio.sleep(70)
+        assert (relieved.backlog.waiting, relieved.oldest_seconds()) == (0, 0.0)
 
 
 async def test_a_failed_mail_is_retried_after_one_second_then_two_then_four(autojump_clock: MockClock) -> None:

@@ -15,7 +15,7 @@ from actors.supervision import running
 from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
-from service.observability.metrics import BackupCollector
+from service.observability.collectors import BackupCollector
 from service.observability.operators import merged, serve_operators
 from service.observability.reports import Report
 
@@ -94,6 +94,18 @@ def test_a_report_survives_its_line() -> None:
     report = Report(ONE, ['the actor "keys"\nis failed'])
     assert report.line().count(b"\n") == 1
     assert Report.read(report.line()) == report
+
+
+def test_the_parent_is_a_process_beside_its_workers() -> None:
+    worker = "# HELP process_open_fds Files.\n# TYPE process_open_fds gauge\nprocess_open_fds 3000000.0\n"
+    reports = {1: Report(worker, []), 2: None}
+    found = samples(merged(reports, []))
+    files = found["process_open_fds"]
+    assert files.pop((("worker", "1"),)) == 3_000_000
+    assert 0 < files.pop((("worker", "parent"),)) < 3_000_000
+    assert files == {}
+    assert found["catalog_worker_up"] == {(("worker", "1"),): 1, (("worker", "2"),): 0}
+    assert "parent" not in merged(reports).decode(), "a process without workers has none"
 
 
 LIMITS = ServingLimits(

@@ -76,7 +76,7 @@ def test_a_port_that_is_taken_is_refused_with_one_line_that_names_the_setting(ot
         if other == "a parent like this one":
             parent.of(1)[0][0].listen()
         port = somebody.getsockname()[1] if other == "somebody else" else port_of(parent.urls[0])
-        with pytest.raises(ListenError, match=f"^tls.bind: cannot listen on 127.0.0.1:{port}: Address already in use$"):
+        with pytest.raises(ListenError, match=f"^tls.bind: cannot listen on 127.0.0.1:{port}: the address is in use "):
             reserve([LOOPBACK, ListenAddress("127.0.0.1", port, "tls.bind")], 2)
 
 

@@ -257,6 +257,9 @@ class LinkedSponsorship(MemorySponsorship):
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         return await plainly(super().due_refunds(now_ms, limit))
 
+    async def waiting_refunds(self, limit: int) -> int:
+        return await plainly(super().waiting_refunds(limit))
+
 
 class LinkedEvents(MemoryEvents):
     """Event keys in memory.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import trio
 
 from actors.actor import Actor
+from actors.batches import ServedBatch
 from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
@@ -120,8 +121,8 @@ class Intake:
     def members(self) -> list[Member]:
         return [self.placements, *self.actors, self.partitions]
 
-    def _observe(self, size: int, seconds: float) -> None:
-        if size > 1:
+    def _observe(self, batch: ServedBatch) -> None:
+        if batch.size > 1:
             self.node.world.count("event batches of several requests")
 
     # Requests of websites.

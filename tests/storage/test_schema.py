@@ -1,5 +1,6 @@
 """Migrations: each applied once, in order, under a lock, and checked for drift."""
 
+import shutil
 from dataclasses import replace
 from operator import methodcaller
 from pathlib import Path
@@ -12,6 +13,7 @@ from actors.values import BatchId, Contended
 from storage.pool import Connection, Database, open_database
 from storage.postgres.events import PostgresEvents
 from storage.schema import (
+    FOLDER,
     Applied,
     Migration,
     SchemaDrift,
@@ -70,6 +72,17 @@ async def test_migrating_again_changes_nothing(database: Database) -> None:
     assert await migrate(database) == []
 
 
+async def test_each_migration_of_a_database_in_use_is_logged_when_it_begins(
+    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder, last = tmp_path / "migrations", migrations()[-1].version + 1
+    shutil.copytree(FOLDER, folder)
+    (folder / f"{last:04d}_slow.sql").write_text("select 1;")
+    caplog.set_level("INFO", "storage.schema")
+    assert await migrate(database, folder) == [f"{last:04d}_slow"]
+    assert caplog.messages == [f"applying migration {last:04d}_slow of {last:04d}"]
+
+
 async def test_a_node_that_does_not_migrate_names_the_missing_migration(database: Database) -> None:
     async def forget_last(connection: Connection) -> None:
         await connection.execute("delete from schema_migrations where version = $1", last.version)
@@ -81,10 +94,13 @@ async def test_a_node_that_does_not_migrate_names_the_missing_migration(database
         await check_migrated(database)
 
 
-async def test_nodes_that_migrate_at_once_migrate_once(postgres_server: Server, tmp_path: Path) -> None:
+async def test_nodes_that_migrate_at_once_migrate_once(
+    postgres_server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
     name = "migrating_at_once"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
     done: list[list[str]] = []
+    caplog.set_level("INFO", "storage.schema")
 
     async def one(target: Target) -> None:
         async with open_database(target) as database:
@@ -94,6 +110,7 @@ async def test_nodes_that_migrate_at_once_migrate_once(postgres_server: Server, 
         for _ in range(3):
             nursery.start_soon(one, postgres_server.named(name))
     assert sorted(map(len, done)) == [0, 0, len(migrations())]
+    assert caplog.messages == [f"creating the schema: {len(migrations())} migrations"], "a new database is one line"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 

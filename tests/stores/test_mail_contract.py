@@ -9,8 +9,8 @@ import trio
 
 from actors.keys.state import Decision, LockSet
 from actors.keys.store import KeyStore
-from actors.mail.messages import GivenUp, QueuedMessage, RetryLater, Sent
-from actors.mail.store import Outbox
+from actors.mail.messages import Backlog, GivenUp, QueuedMessage, RetryLater, Sent
+from actors.mail.store import MOST_COUNTED, Outbox
 from actors.values import BatchId, OutboxMessage
 from storage.memory.keys import MemoryKeys
 from storage.memory.mail import MemoryOutbox
@@ -99,6 +99,19 @@ class OutboxContract:
         assert ids(lease.messages) == ["let_4", "let_3", "let_2"]
         assert lease.next_due_ms == NOW_MS - 1
         assert ids((await case.outbox.lease(3, NOW_MS, UNTIL_MS)).messages) == ["let_1", "let_0"]
+
+    async def test_a_lease_tells_how_many_messages_wait_and_since_when(self, case: Case) -> None:
+        assert (await case.outbox.lease(4, NOW_MS, UNTIL_MS)).backlog == Backlog(0, None)
+        await case.post(*[message(f"let_{number}", NOW_MS - number) for number in range(5)])
+        assert (await case.outbox.lease(2, NOW_MS, UNTIL_MS)).backlog == Backlog(5, NOW_MS - 4)
+        await case.outbox.mark([Sent("let_4", NOW_MS), GivenUp("let_3", 1, NOW_MS, "550 no")])
+        assert (await case.outbox.lease(4, NOW_MS, UNTIL_MS)).backlog == Backlog(3, NOW_MS - 2)
+
+    async def test_a_long_backlog_is_counted_up_to_a_limit(self, case: Case) -> None:
+        await case.post(*[message(f"let_{number:04}", NOW_MS + number) for number in range(MOST_COUNTED + 5)])
+        lease = await case.outbox.lease(1, NOW_MS, UNTIL_MS)
+        assert lease.backlog == Backlog(MOST_COUNTED, NOW_MS + 1)
+        assert lease.next_due_ms == NOW_MS + 1
 
     async def test_leases_at_once_never_share_a_letter(self, case: Case) -> None:
         await case.post(*[message(f"let_{number:02}") for number in range(40)])

@@ -71,6 +71,7 @@ async def test_an_empty_area_reads_as_such(reads: SponsorshipStore) -> None:
     assert list(await reads.slots()) == []
     assert list(await reads.due_holds(NOW, 10)) == []
     assert list(await reads.due_refunds(NOW, 10)) == []
+    assert await reads.waiting_refunds(10) == 0
     assert await reads.revision() == 0
     assert await reads.overview(0) == Overview(0, [], [], [])
 
@@ -348,3 +349,4 @@ async def test_refunds_are_due_when_their_time_has_come_the_longest_first(
     assert list(await reads.due_refunds(NOW, 10)) == [rows[2], rows[5], rows[1], rows[3]]
     assert list(await reads.due_refunds(NOW, 1)) == [rows[2]]
     assert list(await reads.due_refunds(NOW - 6, 10)) == []
+    assert [await reads.waiting_refunds(limit) for limit in (3, 5, 10)] == [3, 5, 5]

@@ -7,6 +7,7 @@ import pytest
 from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
 from actors.events.servers import ServerReport
+from service.version import VERSION
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
@@ -494,7 +495,14 @@ async def test_operations_show_how_the_node_is(world: World) -> None:
     await world.pass_seconds(93_784)
     await world.client.get("/api/v1/bots/nothing")
     page = await visitor.look("/ops")
-    for words in ("Ready", "n1 , version 1.0.0", "1 d 2 h", "Mailboxes and commits", "getBot not_found 1", "catalog"):
+    for words in (
+        "Ready",
+        f"n1 , version {VERSION}",
+        "1 d 2 h",
+        "Mailboxes and commits",
+        "getBot not_found 1",
+        "catalog",
+    ):
         assert words in page.text
     assert [each["src"] for each in page.all("script")] == ["/static/ops.js"]
 

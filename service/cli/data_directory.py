@@ -1,0 +1,20 @@
+"""The data directory of a program that was not told one."""
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+from service.config.loading import INSTALLED
+from service.version import PROGRAM
+
+OF_ROOT = Path("/var/lib/catalog-service/data")
+"""For root. The unprivileged user that runs Postgres can enter its parent, unlike root's home."""
+
+
+def default_data_dir() -> Path:
+    """`data` in the current folder in a checkout. Of an installation, the user's data directory, which follows
+    XDG_DATA_HOME, or `OF_ROOT`."""
+    if not INSTALLED:
+        return Path("data")
+    return OF_ROOT if os.geteuid() == 0 else platformdirs.user_data_path(PROGRAM, appauthor=False)

@@ -1,0 +1,35 @@
+"""Scripts that complete a program's commands and options in a shell."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+class NoLibrary(Exception):
+    """The library that writes the scripts is missing. The text is one line for the user."""
+
+
+def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """The script of a parser for one of `SHELLS`. Raises `NoLibrary`."""
+    try:
+        import shtab
+    except ModuleNotFoundError:
+        raise NoLibrary(
+            "completion needs the Python package shtab: install the wheel of the service, or run pip install shtab"
+        ) from None
+    for each in _parsers(parser):
+        for action in each._actions:
+            if action.type is Path:
+                action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
+    return shtab.complete(parser, shell)
+
+
+def _parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """A parser and those of its subcommands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in dict.fromkeys(action.choices.values()):
+                yield from _parsers(each)

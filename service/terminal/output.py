@@ -1,0 +1,97 @@
+"""The standard streams of a process: closed ones are replaced, and output that cannot be written is an error of its own.
+
+Uses the standard library only.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import TextIO
+
+USAGE, INTERRUPTED, READER_GONE = 2, 130, 141
+"""Exit codes. 141 is what a shell reports for a program that SIGPIPE has ended."""
+
+
+class OutputLost(Exception):
+    """Standard output cannot be written. The text is one line for the user."""
+
+
+class ReaderGone(OutputLost):
+    """The program that reads the output has ended, as `head` does."""
+
+
+class Output(io.TextIOWrapper):
+    """Standard output. Raises `OutputLost`, and writes characters that the terminal's encoding lacks as escapes."""
+
+    @classmethod
+    def over(cls, stream: TextIO) -> "Output":
+        """Take over the file of `stream`, which cannot be used any more."""
+        assert isinstance(stream, io.TextIOWrapper)
+        encoding, lines, through = stream.encoding, stream.line_buffering, stream.write_through
+        return cls(stream.detach(), encoding, "backslashreplace", line_buffering=lines, write_through=through)
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as error:
+            raise _lost(error) from None
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as error:
+            raise _lost(error) from None
+
+
+def _lost(error: OSError) -> OutputLost:
+    if isinstance(error, BrokenPipeError):
+        return ReaderGone("the reader of the output has ended")
+    return OutputLost(f"cannot write the output: {error.strerror}")
+
+
+def run_process(program: str, work: Callable[[], int]) -> int:
+    """Run `work` as the whole of a process. Returns its exit code: 141 if nobody reads the output any more, and 2, with one
+    line, if the output cannot be written otherwise."""
+    open_closed_streams()
+    sys.stdout = Output.over(sys.stdout)
+    try:
+        try:
+            return work()
+        finally:
+            sys.stdout.flush()
+    except OutputLost as error:
+        discard_output()
+        if isinstance(error, ReaderGone):
+            return READER_GONE
+        print(f"{program}: {error}", file=sys.stderr)
+        return USAGE
+    except BrokenPipeError:
+        discard(sys.stderr)
+        return READER_GONE
+    except KeyboardInterrupt:
+        return INTERRUPTED  # while modules were loaded: commands handle it by themselves
+
+
+def open_closed_streams() -> None:
+    """Open the null device for each standard stream that the caller has closed. Otherwise the next file that is opened
+    would get its number, and errors of the program would be written into that file."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number, which is this one
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False, errors="backslashreplace")
+
+
+def discard_output() -> None:
+    """Send what is left of standard output, and all that follows, to the null device."""
+    discard(sys.stdout)
+
+
+def discard(stream: TextIO) -> None:
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)

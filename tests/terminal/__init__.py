@@ -1,0 +1,1 @@
+"""What both programs share at a terminal, as processes of the shell."""
