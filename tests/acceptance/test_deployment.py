@@ -26,6 +26,7 @@ SETTINGS_OF = {
     "database.distributed": "catalog_event_server_",
     "tls.bind": "catalog_certificate_",
     "backup.every_hours": "catalog_backup",
+    "tracing.otlp_url": "catalog_spans_",
     "an embedded Postgres": "catalog_disk_",
 }
 """What has metrics of its own, and how their names begin. The nodes of compose.yaml have none of it."""

@@ -39,7 +39,7 @@ def test_each_alert_fires_when_it_should_and_none_for_a_healthy_service(promtool
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize(("right", "wrong"), [("> 600", "> 6000"), ("< 0.1", "< 0.2"), ("for: 1m", "for: 0s")])
+@pytest.mark.parametrize(("right", "wrong"), [("> 300", "> 3000"), ("< 0.1", "< 0.2"), ("for: 1m", "for: 0s")])
 def test_a_rule_with_another_limit_fails_its_test(promtool: str, right: str, wrong: str, tmp_path: Path) -> None:
     shutil.copy(FOLDER / "alerts_test.yml", tmp_path)
     text = (FOLDER / "alerts.yml").read_text(encoding="utf-8")
