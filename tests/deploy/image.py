@@ -1,12 +1,15 @@
 """The Dockerfile as Docker's own parser reads it, and the build context that .dockerignore leaves."""
 
+import json
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
-import dockerfile
 from docker.utils.build import exclude_paths
 
 from tests.architecture import ROOT
@@ -27,6 +30,12 @@ KNOWN = {
     "VOLUME",
     "WORKDIR",
 }
+
+_PARSER = """
+import dockerfile, json, sys
+commands = dockerfile.parse_string(sys.stdin.read())
+print(json.dumps([[c.cmd, c.value, c.flags, c.json, c.start_line, c.heredocs] for c in commands]))
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +87,24 @@ class Image:
         return self.stages[-1]
 
 
+@cache
+def _parsed(text: str) -> list[tuple[str, list[str], list[str], bool, int, list[object]]]:
+    """The instructions, from a process of its own: the parser is written in Go, whose threads would stay in this one."""
+    done = subprocess.run([sys.executable, "-c", _PARSER], input=text, capture_output=True, text=True, check=True)
+    found: list[tuple[str, list[str], list[str], bool, int, list[object]]] = json.loads(done.stdout)
+    return found
+
+
 def image(text: str | None = None) -> Image:
     """The repository's Dockerfile, or `text`. Raises `ValueError` for an instruction that nobody here knows."""
     arguments: dict[str, str] = {}
     stages: list[Stage] = []
-    for command in dockerfile.parse_string(text or (ROOT / "Dockerfile").read_text(encoding="utf-8")):
-        kind = command.cmd.upper()
-        if kind not in KNOWN or command.heredocs:
-            raise ValueError(f"Dockerfile, line {command.start_line}: {kind} is not supported")
-        flags = dict(flag.removeprefix("--").split("=", 1) for flag in command.flags)
-        step = Step(kind, tuple(command.value), flags, command.json, command.start_line)
+    for name, words, given, exact, line, heredocs in _parsed(text or (ROOT / "Dockerfile").read_text(encoding="utf-8")):
+        kind = name.upper()
+        if kind not in KNOWN or heredocs:
+            raise ValueError(f"Dockerfile, line {line}: {kind} is not supported")
+        flags = dict(flag.removeprefix("--").split("=", 1) for flag in given)
+        step = Step(kind, tuple(words), flags, exact, line)
         if kind == "FROM":
             base, *named = step.words
             stages.append(Stage(expanded(base, arguments), named[1] if named else ""))
