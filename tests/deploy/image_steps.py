@@ -4,6 +4,7 @@ Each stage is a directory that begins as a minimal Debian, and each step runs in
 installer, and must serve as its own user from a root file system that is mounted read-only.
 """
 
+import hashlib
 import os
 import shutil
 import signal
@@ -15,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.acceptance.processes import until
 from tests.architecture import ROOT
@@ -147,6 +149,22 @@ def check(plan: Image, built: Built) -> None:
     say(f"the image's files take {size} MB, without a compiler, an installer and apt's lists")
 
 
+def check_wheel(plan: Image, place: Path) -> None:
+    """Build the wheel on this machine too, with its Python, user and umask: both must be the same file."""
+    epoch = dict(plan.stages[0].only("ARG").pairs())
+    with TemporaryDirectory() as sources:
+        for path in context():
+            to = Path(sources, path)
+            to.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / path, to)
+        command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel"]
+        subprocess.run(command, cwd=sources, env={**os.environ, **epoch}, check=True, capture_output=True)
+        [here], [there] = Path(sources, "dist").iterdir(), (place / "stage-0/wheels").iterdir()
+        digests = {hashlib.sha256(wheel.read_bytes()).hexdigest() for wheel in (here, there)}
+        assert len(digests) == 1, f"{there.name} is not the same file as one that is built here"
+        say(f"{there.name} is the same file as one that is built here: sha256 {digests.pop()}")
+
+
 def serve(plan: Image, built: Built) -> None:
     """Start the image twice on one volume, as `docker run --read-only` does, and stop it in order."""
     final = plan.final
@@ -203,6 +221,7 @@ def main() -> int:
     plan = image()
     built = carry_out(plan, PLACE)
     check(plan, built)
+    check_wheel(plan, PLACE)
     serve(plan, built)
     return 0
 
