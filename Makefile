@@ -14,7 +14,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus wheel sbom audit lock clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -109,6 +109,23 @@ bench-nodes: $(VENV)/bench.stamp
 bench-citus: $(VENV)/bench.stamp
 	$(VENV)/bin/python -m bench.distributed --one "$(ONE)" --distributed "$(CITUS)"
 
+# The container image, which needs Docker: make image IMAGE=registry.example.com/catalog-service:1.2.3
+VERSION = $(shell $(PYTHON) -c 'from service.version import VERSION; print(VERSION)')
+IMAGE ?= catalog-service:$(VERSION)
+image:
+	docker build --build-arg VERSION=$(VERSION) --build-arg REVISION=$(shell git rev-parse HEAD) \
+		--build-arg SOURCE_DATE_EPOCH=$(shell git log -1 --format=%ct) --tag $(IMAGE) .
+
+# The steps of the Dockerfile without Docker, in a minimal Debian; the result is started on a read-only root. About half a minute
+# after the first time. Needs root, and Debian's packages debootstrap and util-linux.
+image-steps: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.deploy.image_steps
+
+# systemd itself runs the unit in a container of systemd-nspawn: ready, reloaded, restarted after it hung, stopped. About a minute.
+# Needs root, and Debian's packages debootstrap and systemd-container.
+unit-boot: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.deploy.unit_boot
+
 # The wheel of the last commit with its checksum, the same file wherever it is built.
 wheel: $(RELEASE_VENV)/release.stamp
 	$(RELEASE_VENV)/bin/python -m release.wheel build
@@ -152,6 +169,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group test pyproject.toml -o requirements/test.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group bench pyproject.toml -o requirements/bench.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group mutation pyproject.toml -o requirements/mutation.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:build -o requirements/build.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:release -o requirements/release.lock
 
 clean:

@@ -30,6 +30,7 @@ from service.observability.reports import Report
 from service.observability.tracing import Tracer
 from service.operators_listener import open_operators_listener
 from service.server_secret import Secrets
+from service.service_manager import ServiceManager
 from service.signals import handle_signals, warn_no_reload
 from service.unprivileged import give_up_root
 from service.version import VERSION
@@ -42,7 +43,7 @@ log = logging.getLogger(__name__)
 
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
-    stop = trio.Event()
+    stop, manager = trio.Event(), ServiceManager.take_from(os.environ)
     addresses = listen_addresses(config)
     await _check_addresses(config, addresses)
     async with trio.open_nursery() as nursery:
@@ -62,6 +63,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                 if operators is not None:
                     tasks.start_soon(serve_operators, operators, reports)
                 ready(server.urls)
+                tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
 
             await prepare(config, data_dir, opened)
             given_up = await give_up_root(config, data_dir, backups=new_backup_directory(config, data_dir))

@@ -15,6 +15,9 @@ from service.schemas.problems import problems_of
 from service.user_errors import ConfigError
 
 PREFIX = "CATALOG__"
+FILE = "__FILE"
+"""The end of a variable that names a file with the setting's value."""
+FILE_CHARACTERS = 16_384
 
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -87,7 +90,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for variable, value in sorted(environment.items()):
         if not variable.startswith(PREFIX):
             continue
-        *sections, name = variable.removeprefix(PREFIX).lower().split("__")
+        *sections, name = variable.removeprefix(PREFIX).removesuffix(FILE).lower().split("__")
+        if variable.endswith(FILE):
+            value = _content(variable, value, environment)
         place = settings
         for section in sections:
             place = place.setdefault(section, {})
@@ -95,6 +100,23 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
                 raise ConfigError(f"unknown setting {variable} in the environment")
         place[name] = value
     return settings
+
+
+def _content(variable: str, file: str, environment: Mapping[str, str]) -> str:
+    """The content of the file that `variable` names, without a line break at its end."""
+    setting = variable.removesuffix(FILE)
+    if setting in environment:
+        raise ConfigError(f"{setting} and {variable} are both set in the environment: set one of them")
+    try:
+        with Path(file).open(encoding="utf-8") as opened:
+            text = opened.read(FILE_CHARACTERS + 1)
+    except OSError as error:
+        raise ConfigError(f"{variable}: cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{variable}: {file} is not UTF-8") from None
+    if len(text) > FILE_CHARACTERS:
+        raise ConfigError(f"{variable}: {file} is longer than {FILE_CHARACTERS} characters")
+    return text.removesuffix("\n")
 
 
 def _lines(error: ValidationError) -> list[str]:

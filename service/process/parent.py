@@ -21,6 +21,7 @@ from service.operators_listener import open_operators_listener
 from service.process.shared_sockets import Reservation, reserve
 from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
+from service.service_manager import ServiceManager
 from service.signals import handle_signals
 from service.unprivileged import give_up_root
 from service.user_errors import ConfigError
@@ -77,7 +78,7 @@ async def run(
 
     `reread` loads the configuration again on SIGHUP; it may raise `ConfigError`.
     """
-    stop, hangup = trio.Event(), _Hangup()
+    stop, hangup, manager = trio.Event(), _Hangup(), ServiceManager.take_from(os.environ)
     with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
         launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
         async with open_operators_listener(config) as operators, trio.open_nursery() as nursery:
@@ -95,7 +96,9 @@ async def run(
                             if operators is not None:
                                 nursery.start_soon(serve_operators, operators, supervisor.reports, own)
                             ready(reservation.urls)
-                            await _replace_on_hangup(hangup, launcher, supervisor, reread)
+                            status = f"{config.server.workers} workers serve on {reservation.urls[0]}"
+                            nursery.start_soon(manager.attend, stop, status, supervisor.answers)
+                            await _replace_on_hangup(hangup, manager, launcher, supervisor, reread)
                 log.info("all workers have exited")
             nursery.cancel_scope.cancel()
 
@@ -135,26 +138,36 @@ class _Hangup:
 
 
 async def _replace_on_hangup(
-    hangup: _Hangup, launcher: WorkerLauncher, supervisor: Supervisor, reread: Callable[[], Config]
+    hangup: _Hangup,
+    manager: ServiceManager,
+    launcher: WorkerLauncher,
+    supervisor: Supervisor,
+    reread: Callable[[], Config],
 ) -> None:
-    """Reload on each hangup: replace all workers. An invalid configuration is logged and changes nothing."""
+    """Reload on each hangup, and tell the service manager."""
     while True:
         await hangup.wait()
-        before = launcher.config
-        try:
-            launcher.config = checked(before, reread())
-        except (ConfigError, ListenError) as error:
-            log.error("configuration not reloaded, keeping the workers: %s", " ".join(str(error).split()))
-            continue
-        log.info("replacing %d workers, one after the other", before.server.workers)
-        try:
-            await supervisor.replace_all()
-        except WorkerFailed as error:
-            launcher.config = before
-            log.error("reload failed, keeping the remaining workers: %s", error)
-        else:
-            set_up(launcher.config.log.level, launcher.config.log.format)
-            log.info("all workers are replaced")
+        with manager.reloading():
+            await _reload(launcher, supervisor, reread)
+
+
+async def _reload(launcher: WorkerLauncher, supervisor: Supervisor, reread: Callable[[], Config]) -> None:
+    """Replace all workers. An invalid configuration is logged and changes nothing."""
+    before = launcher.config
+    try:
+        launcher.config = checked(before, reread())
+    except (ConfigError, ListenError) as error:
+        log.error("configuration not reloaded, keeping the workers: %s", " ".join(str(error).split()))
+        return
+    log.info("replacing %d workers, one after the other", before.server.workers)
+    try:
+        await supervisor.replace_all()
+    except WorkerFailed as error:
+        launcher.config = before
+        log.error("reload failed, keeping the remaining workers: %s", error)
+    else:
+        set_up(launcher.config.log.level, launcher.config.log.format)
+        log.info("all workers are replaced")
 
 
 def checked(before: Config, after: Config) -> Config:

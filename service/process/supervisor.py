@@ -156,6 +156,10 @@ class Supervisor:
                 nursery.start_soon(ask, number, worker)
         return reports
 
+    async def answers(self) -> bool:
+        """Whether at least one worker answers within `REPORT_SECONDS`."""
+        return any(report is not None for report in (await self.reports()).values())
+
     async def wait_all_serving(self) -> None:
         """Wait until each number has a ready worker."""
         await self._all_serving.wait()

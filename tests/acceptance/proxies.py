@@ -87,6 +87,8 @@ def proxying(kind: str, place: Path, nodes: Sequence[str]) -> Iterator[Proxy]:
         }
         options = ["run", "--adapter", "caddyfile", "--config"]
     file = place / FILES[kind]
+    for included in (REPOSITORY / "docs/proxies").glob("nginx-*.conf"):
+        shutil.copy(included, place)
     file.write_text(substituted((REPOSITORY / "docs/proxies" / file.name).read_text(), common | own))
     home = {name: str(place) for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
     with (place / "output").open("wb") as output:

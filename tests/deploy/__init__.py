@@ -1,0 +1,1 @@
+"""The files that deploy the service: Dockerfile, compose.yaml and deploy/."""
