@@ -277,9 +277,10 @@ def is_alive(pid: int) -> bool:
 def children_of(pid: int) -> list[int]:
     """The running children of a process, started by any of its threads."""
     children: list[int] = []
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):  # the thread has ended
-            children += map(int, (thread / "children").read_text().split())
+    with suppress(OSError):  # the process has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):  # the thread has ended
+                children += map(int, (thread / "children").read_text().split())
     return [child for child in children if is_alive(child)]
 
 

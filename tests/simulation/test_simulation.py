@@ -23,11 +23,12 @@ SEEDS = 50 if SLOW else len(Scene)
 SECONDS = 20.0
 WHOLE = list(Scene).index(Scene.WHOLE)
 """The first seed of the scene with all areas."""
-SEEDS_FOR_A_BUG = 20
+SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 SHOWN_BY = {
     "closed-dispute-opened-again": 8,
     "disputed-and-shown": 9,
+    "early-reports-forgotten": 61,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
     "refund-in-wrong-window": 11,
