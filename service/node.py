@@ -31,7 +31,7 @@ from service.observability.tracing import Tracer
 from service.operators_listener import open_operators_listener
 from service.server_secret import Secrets
 from service.service_manager import ServiceManager
-from service.signals import handle_signals, warn_no_reload
+from service.signals import abandon_start, handle_signals, warn_no_reload
 from service.unprivileged import give_up_root
 from service.version import VERSION
 from service.web.app import build_app, request_middleware
@@ -43,11 +43,12 @@ log = logging.getLogger(__name__)
 
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
-    stop, manager = trio.Event(), ServiceManager.take_from(os.environ)
+    stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.take_from(os.environ)
     addresses = listen_addresses(config)
     await _check_addresses(config, addresses)
     async with trio.open_nursery() as nursery:
         await nursery.start(handle_signals, stop, warn_no_reload)
+        nursery.start_soon(abandon_start, stop, ready_once, nursery.cancel_scope)
         async with (
             open_to_serve(config, data_dir) as opened,
             open_listeners(addresses, serving_limits(config), SystemClock()) as server,
@@ -62,6 +63,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                     node.metrics.observe_backups(backups)
                 if operators is not None:
                     tasks.start_soon(serve_operators, operators, reports)
+                ready_once.set()
                 ready(server.urls)
                 tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
 

@@ -10,6 +10,10 @@ import trio
 SUCCESSION = signal.SIGUSR1
 """A parent sends it to a worker whose successor is ready."""
 
+HURRY = signal.SIGINT
+"""A parent sends it to a worker that has to abort its requests. A worker ignores a second SIGTERM, which a process supervisor
+may send to all processes of a service."""
+
 HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, SUCCESSION)
 
 log = logging.getLogger(__name__)
@@ -20,17 +24,32 @@ def warn_no_reload() -> None:
     log.warning("SIGHUP does nothing here: restart the service, or set server.workers to 2 or more to enable reloads")
 
 
+def warn_no_succession() -> None:
+    """Handle `SUCCESSION` in a process that is no worker, such as one that rotated its log."""
+    log.warning("%s does nothing here", SUCCESSION.name)
+
+
+async def abandon_start(stop: trio.Event, begun: trio.Event, start: trio.CancelScope) -> None:
+    """Cancel a start that `stop` interrupts. A service that has `begun` stops by itself."""
+    await stop.wait()
+    if not begun.is_set():
+        log.info("stopped before it was ready")
+        start.cancel()
+
+
 async def handle_signals(
     stop: trio.Event,
     on_hangup: Callable[[], None],
     on_second: Callable[[], None] = lambda: None,
-    on_succession: Callable[[], None] = lambda: None,
+    on_succession: Callable[[], None] | None = None,
     *,
     terminal: int = 0,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
     """The first SIGTERM or SIGINT sets `stop`. The second calls `on_second` and raises `KeyboardInterrupt`, which aborts
-    requests, while actors still drain. SIGHUP calls `on_hangup`. `SUCCESSION` calls `on_succession` and sets `stop`.
+    requests, while actors still drain. SIGHUP calls `on_hangup`.
+
+    With `on_succession`, this is a worker: `SUCCESSION` calls it and sets `stop`, and only `HURRY` counts as a second signal.
 
     If SIGHUP arrives because the terminal at descriptor `terminal` closed, it is treated as SIGTERM.
     """
@@ -39,13 +58,17 @@ async def handle_signals(
         task_status.started()
         async for number in signals:
             if number == SUCCESSION:
-                on_succession()
-                stop.set()
+                if on_succession is None:
+                    warn_no_succession()
+                else:
+                    on_succession()
+                    stop.set()
             elif number == signal.SIGHUP and not (had_terminal and not os.isatty(terminal)):
                 on_hangup()
             elif not stop.is_set():
                 log.info("stopping on %s", signal.Signals(number).name)
                 stop.set()
-            elif number != signal.SIGHUP:
+            elif number == HURRY or (number == signal.SIGTERM and on_succession is None):
+                log.warning("aborting requests on %s", signal.Signals(number).name)
                 on_second()
                 raise KeyboardInterrupt

@@ -74,6 +74,11 @@ def is_lock_timeout(error: BaseException) -> bool:
     return isinstance(error.__cause__, pg.LockNotAvailableError | pg.DeadlockDetectedError)
 
 
+def is_refusal(error: BaseException) -> bool:
+    """Whether an untranslated error means that the server refuses a statement for what it says, now and later."""
+    return isinstance(error, pg.PostgresError) and not isinstance(error, (*CONTENDED, *UNAVAILABLE))
+
+
 def error_of(connection: Any, error: BaseException) -> BaseException:
     """`error`, or an `InterfaceError` in its place. asyncpg may raise `AttributeError` on a connection that was terminated
     between two steps of a statement, such as preparing it and closing an old one that its cache has no room for."""

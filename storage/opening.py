@@ -32,7 +32,7 @@ from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postmaster import DEFAULTS
-from storage.schema import SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
+from storage.schema import MigrationFailed, SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 from storage.target import Target
 from storage.workers import ask_workers
 
@@ -170,7 +170,7 @@ async def _prepare(
                 await inspect(database)
             await migrate(database, distributed=options.distributed)
         places = await distribution.read_places(database) if options.distributed else None
-    except SchemaDrift as error:
+    except (SchemaDrift, MigrationFailed) as error:
         raise StorageError(str(error)) from error
     except DistributionError as error:
         raise StorageError(f"{where} {error}") from error

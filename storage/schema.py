@@ -15,7 +15,7 @@ from pathlib import Path
 import trio
 
 from actors.values import Contended
-from storage.error_translation import is_lock_timeout
+from storage.error_translation import is_lock_timeout, is_refusal
 from storage.pool import Connection, Database, Row
 
 FOLDER = Path(__file__).parent / "migrations"
@@ -35,6 +35,9 @@ LOCK_TIMEOUT = "1s"
 PATIENCE_SECONDS, PAUSE_SECONDS = 300.0, 0.5
 """How long a migration tries to get its locks, and its pause between two attempts, in which transactions go on."""
 
+TELL_SECONDS = 10.0
+"""The least time between two log lines about a lock that is held."""
+
 MIGRATION_SECONDS = 330.0
 """The maximum time of a transaction that migrates: its statements have 300 s."""
 
@@ -46,6 +49,10 @@ log = logging.getLogger(__name__)
 
 class SchemaDrift(Exception):
     """The database's migrations differ from this program's."""
+
+
+class MigrationFailed(Exception):
+    """The database refuses a migration, which is undone. The text is one line for the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +128,11 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
 
     An unused database gets all of them in one transaction. In one that nodes use, each is a transaction of its own, which is
     retried while others hold its locks. With `distributed`, those that distribute the event tables come last. Raises
-    `SchemaDrift`, and `Contended` if it got no lock within `PATIENCE_SECONDS`.
+    `SchemaDrift`, `MigrationFailed`, and `Contended` if it got no lock within `PATIENCE_SECONDS`.
     """
     known = _known(folder, distributed=distributed)
     deadline = trio.current_time() + PATIENCE_SECONDS
+    tell_at = trio.current_time()
     names: list[str] = []
     while True:
         try:
@@ -132,6 +140,9 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
         except Contended as error:
             if not is_lock_timeout(error) or trio.current_time() >= deadline:
                 raise
+            if trio.current_time() >= tell_at:
+                log.warning("a migration waits for a lock that another transaction holds; trying again")
+                tell_at = trio.current_time() + TELL_SECONDS
             await trio.sleep(PAUSE_SECONDS)
             continue
         if not done:
@@ -156,7 +167,13 @@ async def _apply_next(known: Sequence[Migration], connection: Connection) -> Seq
     for migration in todo:
         if applied:
             log.info("applying migration %s of %04d", migration, known[-1].version)
-        await connection.execute(migration.text)
+        try:
+            await connection.execute(migration.text)
+        except Exception as error:
+            if is_refusal(error):
+                before = f"the database stays at {max(applied):04d}" if applied else "the database stays empty"
+                raise MigrationFailed(f"migration {migration} failed: {error}; {before}") from error
+            raise
         await connection.execute(
             "insert into schema_migrations (version, name, checksum) values ($1, $2, $3)",
             migration.version,

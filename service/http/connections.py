@@ -9,7 +9,7 @@ from math import inf
 import trio
 
 from service.http.addresses import Networks, limited_as
-from service.http.limits import ServingLimits
+from service.http.limits import LAST_CALL_SECONDS, ServingLimits
 from service.http.transports import SocketTransport, Transport, expire_overdue
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,8 @@ class Connections:
         self._logged = -inf
         self._empty = trio.Event()
         self._empty.set()
+        self._handshakes: set[trio.CancelScope] = set()
+        self._stopping = False
 
     def has_room(self, address: str) -> bool:
         """Whether `address` may open another connection. Relays and proxies are exempt from the limit by address."""
@@ -56,6 +58,25 @@ class Connections:
                 del self._by_address[address]
             if not self._open:
                 self._empty.set()
+
+    @contextmanager
+    def handshake(self) -> Iterator[None]:
+        """Bound a TLS handshake by `head_seconds`, and by the stop of the server, which has no request to wait for. Raises
+        `trio.TooSlowError`."""
+        seconds = LAST_CALL_SECONDS if self._stopping else self._limits.head_seconds
+        with trio.fail_after(seconds) as scope:
+            self._handshakes.add(scope)
+            try:
+                yield
+            finally:
+                self._handshakes.discard(scope)
+
+    def end_handshakes(self) -> None:
+        """Let handshakes end within `LAST_CALL_SECONDS`."""
+        self._stopping = True
+        due = trio.current_time() + LAST_CALL_SECONDS
+        for scope in self._handshakes:
+            scope.deadline = min(scope.deadline, due)
 
     def reject(self) -> None:
         """Count a connection that is closed immediately because a limit is reached."""

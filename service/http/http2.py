@@ -91,10 +91,12 @@ class Connection:
         self._budget = _Budget(conditions.limits.stall_seconds)
         self._last_call = conditions.stopping
         self._idle_due = 0.0
+        self._announced = False
         self._leaving = False
 
     def announce_drain(self) -> None:
         """Ask the client to use a new connection, and serve what it sends until then (RFC 9113, section 6.8)."""
+        self._announced = True
         self._output.append(goaway(LAST_STREAM))
         self._transport.expire()
 
@@ -239,6 +241,8 @@ class Connection:
         elif not exchange.lost:
             self._allowed = min(STREAMS, self._allowed + 1)
         self._start(nursery)
+        if self._conditions.leaving and not self._announced:
+            self.announce_drain()
         if self._leaving or self._conditions.stopping or exchange.stalled:
             self._leave()
         elif not self._exchanges:

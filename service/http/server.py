@@ -101,6 +101,7 @@ class Server:
             with trio.move_on_at(min(due, trio.current_time() + self._limits.lame_duck_seconds)):
                 await connections.wait_empty()
         engine.stop()
+        connections.end_handshakes()
         with trio.move_on_at(due):
             await connections.wait_empty()
         if len(connections):
@@ -201,7 +202,7 @@ class _ConnectionHandler:
         transport = StreamTransport(secured, client, server, self._limits.stall_seconds)
         with self._connections.holding(transport):
             try:
-                with trio.fail_after(self._limits.head_seconds):
+                with self._connections.handshake():
                     await secured.do_handshake()
             except (trio.BrokenResourceError, trio.TooSlowError):
                 return

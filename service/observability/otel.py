@@ -53,6 +53,11 @@ FLUSH_SECONDS = 2.0
 QUIET_SECONDS = 60.0
 """Minimum time between two warnings of lost spans."""
 
+CALLERS_A_SECOND = 50
+"""Most requests in a second that are recorded because their callers say so. `sample` decides about the others."""
+
+MULTIPLE_CHOICES, BAD_REQUEST = 300, 400
+
 _DRAW_BYTES = 4
 _MS, _S = 1_000_000, 1_000_000_000
 _FAILED = Status(StatusCode.ERROR)
@@ -69,9 +74,12 @@ class OtelTracer:
         self._entropy = entropy
         self._offset_ns = 0
         self._compare_at = 0.0
+        self._callers_left, self._callers_second = 0, -1
 
     def begin(self, caller: TraceContext | None) -> "_RequestSpan | None":
-        sampled = self._draw() if caller is None else caller.sampled
+        sampled = caller is not None and caller.sampled and self._takes_caller()
+        if not sampled and (caller is None or caller.sampled):
+            sampled = self._draw()
         if not sampled:
             return None
         parent = None if caller is None else _span_context(caller, remote=True)
@@ -106,6 +114,14 @@ class OtelTracer:
             self._offset_ns = self._clock.now_ms() * _MS - int(now * _S)
             self._compare_at = now + MINUTE_MS / SECOND_MS
         return int(moment * _S) + self._offset_ns
+
+    def _takes_caller(self) -> bool:
+        """Whether a request is recorded because its caller is: anybody can say so, and not everybody can be believed."""
+        second = int(trio.current_time())
+        if second != self._callers_second:
+            self._callers_left, self._callers_second = CALLERS_A_SECOND, second
+        self._callers_left -= 1
+        return self._callers_left >= 0
 
     def _draw(self) -> bool:
         return int.from_bytes(self._entropy.token(_DRAW_BYTES), "big") < self._bound
@@ -235,7 +251,7 @@ class WatchedSession(requests.Session):
 
     def send(self, request: requests.PreparedRequest, **options: Any) -> requests.Response:
         try:
-            response = super().send(request, **options)
+            response = super().send(request, **{**options, "allow_redirects": False})
         except requests.Timeout:
             self.last = "it did not answer in time"
             raise
@@ -243,6 +259,9 @@ class WatchedSession(requests.Session):
             self.last = f"it cannot be reached ({_cause_of(error)})"
             raise
         self.last = f"it answered with status {response.status_code}"
+        if MULTIPLE_CHOICES <= response.status_code < BAD_REQUEST:
+            # The exporter takes a redirect for a success.
+            raise requests.RequestException(self.last)
         return response
 
 

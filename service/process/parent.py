@@ -18,11 +18,12 @@ from service.observability.collectors import BackupCollector
 from service.observability.logs import set_up
 from service.observability.operators import serve_operators
 from service.operators_listener import open_operators_listener
+from service.process.restarts import SupervisionLimits
 from service.process.shared_sockets import Reservation, reserve
-from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
+from service.process.supervisor import Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
 from service.service_manager import ServiceManager
-from service.signals import handle_signals
+from service.signals import abandon_start, handle_signals
 from service.unprivileged import give_up_root
 from service.user_errors import ConfigError
 
@@ -78,17 +79,20 @@ async def run(
 
     `reread` loads the configuration again on SIGHUP; it may raise `ConfigError`.
     """
-    stop, hangup, manager = trio.Event(), _Hangup(), ServiceManager.take_from(os.environ)
+    stop, prepared, hangup = trio.Event(), trio.Event(), _Hangup()
+    manager = ServiceManager.take_from(os.environ)
     with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
         launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
         async with open_operators_listener(config) as operators, trio.open_nursery() as nursery:
             await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
+            nursery.start_soon(abandon_start, stop, prepared, nursery.cancel_scope)
             async with foundation(config, data_dir) as opened:
                 backup_directory = new_backup_directory(config, data_dir)
                 await give_up_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
                 async with running_backups(config, data_dir, opened) as backups:
                     own = [] if backups is None else [BackupCollector(backups)]
+                    prepared.set()
                     with shutdown.scope:
                         async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:
                             shutdown.supervisor = supervisor
@@ -159,6 +163,7 @@ async def _reload(launcher: WorkerLauncher, supervisor: Supervisor, reread: Call
     except (ConfigError, ListenError) as error:
         log.error("configuration not reloaded, keeping the workers: %s", " ".join(str(error).split()))
         return
+    supervisor.allow(limits_of(launcher.config))
     log.info("replacing %d workers, one after the other", before.server.workers)
     try:
         await supervisor.replace_all()

@@ -4,7 +4,6 @@ Knows nothing of processes, sockets and configuration: a `Launcher` starts the w
 """
 
 import logging
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -14,12 +13,20 @@ from typing import Protocol
 import trio
 
 from service.observability.reports import REPORT_SECONDS, Report
+from service.process.restarts import Deaths, SupervisionLimits, pause_after_refusals
 
 log = logging.getLogger(__name__)
+
+WELL = ("exited with code 0", "exited with code 130")
+"""How a worker ends that was told to, once or twice."""
 
 
 class WorkerFailed(Exception):
     """A worker did not become ready. The text is one line for the operator."""
+
+
+class WorkerRefused(WorkerFailed):
+    """A worker that is about to start has said why it cannot, such as a certificate that is missing. It has not died."""
 
 
 class DiesTooOften(Exception):
@@ -66,40 +73,6 @@ class Launcher(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SupervisionLimits:
-    """Limits of a supervisor. If one worker dies more than `restarts` times within the window, all are ended."""
-
-    end_seconds: float
-    """Time for a worker to exit before it is killed."""
-    start_seconds: float = 60.0
-    starts_at_once: int = 4
-    restarts: int = 5
-    restart_window_seconds: float = 60.0
-    first_pause_seconds: float = 0.25
-    longest_pause_seconds: float = 5.0
-
-
-@dataclass(slots=True)
-class Deaths:
-    """The recent deaths of the workers of one number."""
-
-    limits: SupervisionLimits
-    _at: deque[float] = field(default_factory=deque)
-
-    def pause_after(self, now: float) -> float | None:
-        """Record a death. Returns the seconds to wait before the next start, or None if the limit is exceeded."""
-        while self._at and self._at[0] < now - self.limits.restart_window_seconds:
-            self._at.popleft()
-        earlier = len(self._at)
-        self._at.append(now)
-        if earlier >= self.limits.restarts:
-            return None
-        if not earlier:
-            return 0.0
-        return min(self.limits.longest_pause_seconds, self.limits.first_pause_seconds * 2.0 ** (earlier - 1))
-
-
 @dataclass(slots=True)
 class _Replacement:
     """A request to replace a live worker, and its outcome."""
@@ -137,6 +110,10 @@ class Supervisor:
             if replacement.failure is not None:
                 raise replacement.failure
             log.info("worker %d is replaced", number)
+
+    def allow(self, limits: SupervisionLimits) -> None:
+        """Let workers take as long to exit as a new configuration allows them, if that is longer."""
+        self._limits = max(self._limits, limits, key=lambda each: each.end_seconds)
 
     def end(self) -> None:
         """Tell all workers to end. Those that were told before abort their requests."""
@@ -209,10 +186,15 @@ class Supervisor:
         why = f"worker {number} {await worker.until_dead()}"
         self._forget(worker)
         self._serving.pop(number, None)
+        refusals = 0
         while True:
+            pause: float | None
             if self._serving:  # if none serves, connections wait in the queue, which is better than a reset
                 self._launcher.give_up_queue(number)
-            pause = deaths.pause_after(trio.current_time())
+            if refusals and self._serving:
+                pause = pause_after_refusals(refusals, self._limits)  # which should not end the others
+            else:
+                pause = deaths.pause_after(trio.current_time())
             if pause is None:
                 limits = self._limits
                 raise DiesTooOften(
@@ -224,6 +206,7 @@ class Supervisor:
                 successor = await self._started(number)
             except WorkerFailed as failure:
                 why = str(failure)
+                refusals += isinstance(failure, WorkerRefused)
             else:
                 log.info("worker %d is ready again", number)
                 return successor
@@ -246,8 +229,10 @@ class Supervisor:
             self._draining.add(worker)
             tell()
         with trio.move_on_after(self._limits.end_seconds):
-            await worker.until_dead()
+            how = await worker.until_dead()
             self._forget(worker)
+            if not how.endswith(WELL):
+                log.error("a worker %s while it was stopping", how)
             return
         log.error("killing a worker that did not exit within %g s", self._limits.end_seconds)
         await self._kill(worker)

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 from service.config.model import Config
 from service.observability.reports import Report
 from service.process.shared_sockets import Sockets
-from service.process.supervisor import WorkerFailed
-from service.signals import SUCCESSION
+from service.process.supervisor import WorkerFailed, WorkerRefused
+from service.signals import HURRY, SUCCESSION
 from service.user_errors import ConfigError
 
 READY = b"ready"
@@ -84,6 +84,7 @@ class Process:
         self._received = bytearray()
         self._asking = trio.Lock()
         self._asked = 0
+        self._told = False
 
     def __repr__(self) -> str:
         return f"<worker {self._assignment.number}, pid {self._process.pid}>"
@@ -93,7 +94,7 @@ class Process:
         if reply.strip() == READY:
             return
         if reply.startswith(REFUSED):
-            raise WorkerFailed(reply.removeprefix(REFUSED).decode(errors="replace").strip())
+            raise WorkerRefused(reply.removeprefix(REFUSED).decode(errors="replace").strip())
         raise WorkerFailed(f"worker {number} {await self.until_dead()} before it was ready")
 
     async def report(self) -> Report:
@@ -131,10 +132,12 @@ class Process:
         return f"(pid {self._process.pid}) {how}"
 
     def end(self) -> None:
-        self._process.send_signal(signal.SIGTERM)
+        self._process.send_signal(HURRY if self._told else signal.SIGTERM)
+        self._told = True
 
     def retire(self) -> None:
         self._process.send_signal(SUCCESSION)
+        self._told = True
 
     def kill(self) -> None:
         self._process.kill()

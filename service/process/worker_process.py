@@ -15,6 +15,7 @@ import trio
 from actors.clock import SystemClock
 from service.assembly import Assembly
 from service.http.listeners import adopted_listeners
+from service.http.server import Server
 from service.limits import serving_limits
 from service.main import listen_addresses
 from service.node import join, report_of
@@ -66,7 +67,7 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
             await nursery.start(partial(handle_signals, stop, warn_no_reload, on_succession=server.skip_drain))
             parent = _Parent(channel)
             nursery.start_soon(parent.watch, stop)
-            await join(config, assignment.data_dir, server, stop, partial(parent.tell_ready, stop))
+            await join(config, assignment.data_dir, server, stop, partial(parent.tell_ready, server, stop))
             nursery.cancel_scope.cancel()
 
 
@@ -84,19 +85,22 @@ class _Parent:
             await trio.lowlevel.wait_readable(self._channel)
             stop.set()
 
-    def tell_ready(self, stop: trio.Event, node: Assembly, tasks: trio.Nursery) -> None:
+    def tell_ready(self, server: Server, stop: trio.Event, node: Assembly, tasks: trio.Nursery) -> None:
         self._starting.cancel()
-        tasks.start_soon(self._attend, stop, node)
+        tasks.start_soon(self._attend, server, stop, node)
         _reply(self._channel, READY)
 
-    async def _attend(self, stop: trio.Event, node: Assembly) -> None:
-        """Report the node for each number that the parent sends. Set `stop` when the parent's end closes."""
+    async def _attend(self, server: Server, stop: trio.Event, node: Assembly) -> None:
+        """Report the node for each number that the parent sends. Set `stop` when the parent's end closes. If the parent was
+        killed, the next one needs the ports, so nothing drains."""
         received = b""
         with contextlib.suppress(trio.BrokenResourceError):
             while more := await self._stream.receive_some():
                 *numbers, received = (received + more).split(b"\n")
                 for number in numbers:
                     await self._stream.send_all(number + b" " + (await report_of(node)).line())
+        if not stop.is_set():
+            server.skip_drain()
         stop.set()
 
 

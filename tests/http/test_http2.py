@@ -332,6 +332,20 @@ async def test_a_server_that_drains_warns_every_connection_and_serves_it_on() ->
         assert (idle.last_stream, asking.last_stream) == (1, number)
 
 
+async def test_a_connection_that_begins_while_the_server_drains_is_warned_after_its_first_response() -> None:
+    async with open_memory_server(Recorder()) as server:
+        server.engine.announce_drain()
+        client = await server.connect_http2()
+        first = await client.request()
+        await client.until_answered(first)
+        while client.last_stream is None:
+            assert await client.take()
+        assert client.last_stream == 2**31 - 1
+        second = await client.request()
+        await client.until_answered(second)
+        assert client.statuses == {first: 200, second: 200}
+
+
 async def test_a_server_that_is_about_to_stop_ends_a_connection_after_its_response() -> None:
     async with open_memory_server(Recorder()) as server:
         client = await server.connect_http2()

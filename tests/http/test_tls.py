@@ -307,6 +307,15 @@ async def test_a_client_that_opens_no_window_is_cut_off() -> None:
         assert ended[0] - began <= LIMITS.stall_seconds + size / 16_384 + 1
 
 
+async def test_a_connection_that_never_begins_its_handshake_does_not_delay_the_stop() -> None:
+    async with running(Recorder()) as server:
+        silent = await trio.open_tcp_stream("127.0.0.1", port_of(server.urls[1]))
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        began = trio.current_time()
+    assert trio.current_time() - began < GRACEFUL
+    await silent.aclose()
+
+
 @pytest.mark.parametrize("what", ["idle", "thinks", "does not read"])
 async def test_the_stop_waits_no_longer_than_the_graceful_time(what: str) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -55,7 +55,7 @@ async def test_spans_are_sent_at_the_latest_at_shutdown_with_the_name_of_the_nod
     assert (counts.made, counts.sent, counts.failed) == (3, 3, 0)
 
 
-@pytest.mark.parametrize("status", [401, 503])
+@pytest.mark.parametrize("status", [307, 401, 503])
 async def test_a_collector_that_refuses_costs_spans_and_one_warning(
     status: int, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from actors.mailbox import Envelope
 from actors.tracing import TraceContext
 from actors.values import StorageUnavailable
 from service.observability.logs import set_up
-from service.observability.otel import MOST_LINKS, OtelTracer, provider_of
+from service.observability.otel import CALLERS_A_SECOND, MOST_LINKS, OtelTracer, provider_of
 from service.observability.tracing import Tracer
 from tests.api.events import event
 from tests.api.world import NOON_MS, World, away, broken, fails_once, open_world
@@ -179,6 +179,14 @@ async def test_a_share_of_the_requests_is_recorded_and_those_of_callers_that_rec
         assert none.spans() == []
         await none.world.client.get("/api/v1/bots", headers=SAMPLED)
         assert [ids(span)[0] for span in none.spans()] == [TRACE]
+
+
+async def test_callers_that_record_are_believed_so_often_in_a_second(autojump_clock: MockClock) -> None:
+    """Anybody can say so, and a span costs more than a small request."""
+    tracer, caller = tracer_of(InMemorySpanExporter(), 0.0), TraceContext(TRACE, SPAN, sampled=True)
+    for _ in range(2):
+        assert sum(tracer.begin(caller) is not None for _ in range(CALLERS_A_SECOND + 10)) == CALLERS_A_SECOND
+        await trio.sleep(1)
 
 
 async def test_a_refusal_carries_its_code_and_is_no_failure_of_the_service(traced: Traced) -> None:

@@ -7,7 +7,7 @@ from math import inf
 import trio
 
 from service.observability.reports import Report
-from service.process.supervisor import WorkerFailed
+from service.process.supervisor import WorkerFailed, WorkerRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +17,16 @@ class Plan:
     start_seconds: float = 1.0
     failure: str = ""
     """If set, it fails with this text instead of becoming ready."""
+    refused: bool = False
+    """Whether it says so itself, and does not die."""
     life_seconds: float = inf
     """Time from ready until it dies by itself."""
     end_seconds: float = 2.0
     """Time from `end` until it exits."""
     report_seconds: float = 0.1
     """Time to answer a question for its report."""
+    how: str = "exited with code 0"
+    """How it ends once it is told to."""
 
 
 class FakeWorker:
@@ -52,7 +56,7 @@ class FakeWorker:
     async def until_ready(self) -> None:
         await trio.sleep_until(self._launched + self._plan.start_seconds)
         if self._plan.failure:
-            raise WorkerFailed(self._plan.failure)
+            raise (WorkerRefused if self._plan.refused else WorkerFailed)(self._plan.failure)
         self._launcher.note("ready", self.name)
 
     async def report(self) -> Report:
@@ -63,7 +67,7 @@ class FakeWorker:
 
     async def until_dead(self) -> str:
         await self.dead.wait()
-        return "is dead"
+        return self._plan.how
 
     def end(self) -> None:
         self._launcher.note("told", self.name)

@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from service.signals import handle_signals
+from service.signals import abandon_start, handle_signals
 
 
 @dataclass(slots=True)
@@ -34,10 +34,10 @@ class Heeded:
 
 
 @asynccontextmanager
-async def heeding(terminal: int = 0) -> AsyncIterator[Heeded]:
+async def heeding(terminal: int = 0, *, worker: bool = False) -> AsyncIterator[Heeded]:
     heeded = Heeded()
     async with trio.open_nursery() as nursery:
-        handlers = (heeded.hang_up, heeded.hurry, heeded.succeed)
+        handlers = (heeded.hang_up, heeded.hurry, heeded.succeed if worker else None)
         await nursery.start(partial(handle_signals, heeded.stop, *handlers, terminal=terminal))
         yield heeded
         nursery.cancel_scope.cancel()
@@ -70,11 +70,45 @@ async def test_a_hangup_is_told_each_time_and_stops_nothing() -> None:
 
 
 async def test_a_worker_whose_successor_is_ready_stops_and_a_stop_meanwhile_does_not_cut_it_twice() -> None:
-    async with heeding() as heeded:
+    async with heeding(worker=True) as heeded:
         for _ in range(2):
             await send(signal.SIGUSR1)
         assert heeded.stop.is_set()
         assert (heeded.successions, heeded.hurries) == (2, 0)
+
+
+async def test_a_worker_that_a_process_supervisor_signals_too_aborts_nothing() -> None:
+    """Only its parent hurries it, by another signal."""
+    with pytest.RaisesGroup(KeyboardInterrupt):
+        async with heeding(worker=True) as heeded:
+            for _ in range(3):
+                await send(signal.SIGTERM)
+            assert heeded.stop.is_set()
+            assert not heeded.hurries
+            await send(signal.SIGINT)
+            raise AssertionError("it was not cut")
+    assert heeded.hurries == 1
+
+
+async def test_a_signal_for_workers_stops_no_other_process(caplog: pytest.LogCaptureFixture) -> None:
+    async with heeding() as heeded:
+        await send(signal.SIGUSR1)
+        assert not heeded.stop.is_set()
+    assert caplog.messages == ["SIGUSR1 does nothing here"]
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+async def test_a_stop_cancels_a_start_and_nothing_that_has_begun(has_begun: bool) -> None:
+    stop, begun, ended = trio.Event(), trio.Event(), False
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(abandon_start, stop, begun, nursery.cancel_scope)
+        if has_begun:
+            begun.set()
+        stop.set()
+        await wait_all_tasks_blocked()
+        await trio.lowlevel.checkpoint()
+        ended = True
+    assert ended == has_begun
 
 
 async def test_a_hangup_of_the_terminal_stops_in_order_and_does_not_cut() -> None:

@@ -8,7 +8,8 @@ import pytest
 import trio
 
 from service.observability.reports import REPORT_SECONDS
-from service.process.supervisor import Deaths, DiesTooOften, SupervisionLimits, Supervisor, WorkerFailed, supervised
+from service.process.restarts import Deaths, SupervisionLimits
+from service.process.supervisor import DiesTooOften, Supervisor, WorkerFailed, supervised
 from tests.process.fake_workers import FakeLauncher, Plan
 
 LIMITS = SupervisionLimits(end_seconds=10.0, starts_at_once=2)
@@ -123,6 +124,39 @@ async def test_a_worker_that_cannot_start_in_a_long_outage_is_tried_until_it_is_
         await trio.sleep(60)
         assert launcher.when("ready")[-1][0] > outage_seconds
         assert not launcher.when("told")
+
+
+async def test_a_worker_that_is_refused_again_and_again_is_tried_ever_more_seldom_and_ends_no_other() -> None:
+    refused_seconds = 600
+
+    def plan(name: str) -> Plan:
+        if name == "1a":
+            return Plan(life_seconds=10)
+        is_refused = name[0] == "1" and trio.current_time() < refused_seconds
+        return Plan(start_seconds=0.1, failure="no key" if is_refused else "", refused=True)
+
+    async with launcher_of(plan) as launcher, supervised(launcher, 2, LIMITS):
+        await trio.sleep_until(refused_seconds - 1)
+        assert launcher.alive == ["2a"]
+        assert 10 < len(launcher.when("launched")) < 25
+        await trio.sleep(LIMITS.longest_refusal_pause_seconds + 2)
+        assert len(launcher.alive) == 2
+        assert not launcher.when("told")
+
+
+async def test_a_new_configuration_may_give_workers_more_time_to_exit(caplog: pytest.LogCaptureFixture) -> None:
+    async with launcher_of(lambda name: Plan(end_seconds=30)) as launcher:
+        async with supervised(launcher, 2, LIMITS) as supervisor:
+            supervisor.allow(replace(LIMITS, end_seconds=40))
+            supervisor.allow(LIMITS)
+        assert not launcher.when("killed")
+    assert not caplog.records
+
+
+async def test_a_worker_that_dies_while_it_stops_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with launcher_of(lambda name: Plan(how="was killed by SIGKILL")) as launcher, supervised(launcher, 1, LIMITS):
+        pass
+    assert caplog.messages == ["a worker was killed by SIGKILL while it was stopping"]
 
 
 # Replacement.

@@ -16,6 +16,7 @@ from storage.schema import (
     FOLDER,
     Applied,
     Migration,
+    MigrationFailed,
     SchemaDrift,
     check_migrated,
     migrate,
@@ -115,9 +116,10 @@ async def test_nodes_that_migrate_at_once_migrate_once(
 
 
 async def test_a_migration_waits_for_a_lock_less_than_nodes_wait_behind_it(
-    postgres_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    postgres_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Its attempts are short, so a reader that comes meanwhile is served, and it succeeds once the lock is free."""
+    caplog.set_level("WARNING", "storage.schema")
     name = "migrated_in_use"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
     monkeypatch.setattr("storage.schema.LOCK_TIMEOUT", "50ms")
@@ -143,6 +145,8 @@ async def test_a_migration_waits_for_a_lock_less_than_nodes_wait_behind_it(
             nursery.start_soon(database.transact, hold)
             await held.wait()
             assert await migrate(database, tmp_path) == ["0002_second"]
+    told = [record.message for record in caplog.records if record.name == "storage.schema"]
+    assert told == ["a migration waits for a lock that another transaction holds; trying again"]
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 
@@ -162,7 +166,8 @@ async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Databas
         (tmp_path / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
     number = len(migrations()) + 1
     (tmp_path / f"{number:04d}_broken.sql").write_text("create table half (); select nonsense;", encoding="utf-8")
-    with pytest.raises(Exception, match="nonsense"):
+    told = rf"migration {number:04d}_broken failed: .*nonsense.*; the database stays at {number - 1:04d}"
+    with pytest.raises(MigrationFailed, match=told):
         await migrate(database, tmp_path)
     assert await database.read(lambda c: c.fetchval("select to_regclass('half')")) is None
 
