@@ -134,9 +134,10 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
     deadline = trio.current_time() + PATIENCE_SECONDS
     tell_at = trio.current_time()
     names: list[str] = []
+    told: set[int] = set()
     while True:
         try:
-            done = await database.transact(partial(_apply_next, known), seconds=MIGRATION_SECONDS)
+            done = await database.transact(partial(_apply_next, known, told), seconds=MIGRATION_SECONDS)
         except Contended as error:
             if not is_lock_timeout(error) or trio.current_time() >= deadline:
                 raise
@@ -150,8 +151,9 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
         names += map(str, done)
 
 
-async def _apply_next(known: Sequence[Migration], connection: Connection) -> Sequence[Migration]:
-    """Apply the next pending migration, or all of them if there is none yet. Returns what was applied."""
+async def _apply_next(known: Sequence[Migration], told: set[int], connection: Connection) -> Sequence[Migration]:
+    """Apply the next pending migration, or all of them if there is none yet. Returns what was applied. Those in `told` are in
+    the log."""
     await connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'; set local statement_timeout = '300s'")
     await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
     await connection.execute(
@@ -165,7 +167,8 @@ async def _apply_next(known: Sequence[Migration], connection: Connection) -> Seq
     else:
         log.info("creating the schema: %d migrations", len(todo))
     for migration in todo:
-        if applied:
+        if applied and migration.version not in told:
+            told.add(migration.version)
             log.info("applying migration %s of %04d", migration, known[-1].version)
         try:
             await connection.execute(migration.text)
