@@ -85,7 +85,7 @@ async def run(
             await nursery.start(handle_signals, stop, hangup.set, shutdown.hurry)
             nursery.start_soon(shutdown.run, stop)
             async with foundation(config, data_dir) as opened:
-                backup_directory = new_backup_directory(config, data_dir)
+                backup_directory = await new_backup_directory(config, data_dir)
                 await give_up_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
                 async with running_backups(config, data_dir, opened) as backups:
                     own = [] if backups is None else [BackupCollector(backups)]
