@@ -20,14 +20,14 @@ def backup_directory(config: Config, data_dir: Path) -> Path:
     return Path(config.backup.directory).absolute() if config.backup.directory else data_dir.absolute() / "backups"
 
 
-def new_backup_directory(config: Config, data_dir: Path) -> Path | None:
+async def new_backup_directory(config: Config, data_dir: Path) -> Path | None:
     """Make the directory if backups are scheduled. Returns it if the user who makes them has to become its owner: a new
     one, and that in the data directory. Raises `ConfigError`."""
     if backup_rules(config) is None:
         return None
     directory = backup_directory(config, data_dir)
     try:
-        is_new = make_backup_directory(directory)
+        is_new = await make_backup_directory(directory)
     except BackupFailed as error:
         raise ConfigError(f"backup.directory: {error}") from None
     return directory if is_new or not config.backup.directory else None
@@ -43,7 +43,7 @@ async def running_backups(config: Config, data_dir: Path, opened: Opened) -> Asy
         return
     directory = backup_directory(config, data_dir)
     try:
-        with open_backup_files(directory, data_dir, opened.database) as files:
+        async with open_backup_files(directory, data_dir, opened.database) as files:
             keeper = BackupKeeper(files, SystemClock(), rules)
             async with running([keeper], drain_seconds=config.actors.drain_seconds):
                 yield keeper

@@ -68,7 +68,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                 tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
 
             await prepare(config, data_dir, opened)
-            given_up = await give_up_root(config, data_dir, backups=new_backup_directory(config, data_dir))
+            given_up = await give_up_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
             if given_up and config.database.url:
                 await _check_admission(config, data_dir)
             async with running_backups(config, data_dir, opened) as backups:

@@ -14,9 +14,10 @@ import re
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -26,6 +27,7 @@ from storage.binaries import MAJOR_VERSION, find_binaries
 from storage.children import account_of, run
 from storage.cluster import half_restored
 from storage.directories import sync
+from storage.disk import DISK_SECONDS, Disk
 from storage.embedded import Endpoint, endpoint_of_running, running_postgres
 from storage.schema import migrations
 
@@ -43,9 +45,6 @@ _MAJOR = re.compile(r"[0-9]{1,4}", re.ASCII)
 
 Progress = Callable[[int, int], None]
 """Told now and then how many bytes are done, and of how many; 0 if that is unknown."""
-
-
-def _silent(done: int, total: int) -> None: ...
 
 
 class BackupError(Exception):
@@ -72,34 +71,38 @@ async def back_up(
     os_user: str | None = None,
     parts: str = PARTS,
     niceness: int = 0,
-    progress: Progress = _silent,
+    progress: Progress | None = None,
+    disk: Disk | None = None,
 ) -> Manifest:
     """Write a backup of the database in `data_dir` to `file`, mode 0600. The file is complete or absent, also if this is
     cancelled.
 
     Uses the Postgres of a running service, or starts it. `parts` begins the name of the temporary directory beside the file.
-    With `niceness`, the dump yields the processor to others. Raises `BackupError` or `EmbeddedError`.
+    With `niceness`, the dump yields the processor to others. `disk` is the one of the file; only `progress` reads it
+    outside of a thread. Raises `BackupError` or `EmbeddedError`.
     """
-    _check_places(data_dir, file)
-    with _parts_directory(file, parts) as place:
-        running = endpoint_of_running(data_dir)
+    disk = disk or Disk(_beside(file))
+    async with _parts_directory(disk, file, parts, partial(_check_places, data_dir, file)) as place:
+        running = await disk.call(endpoint_of_running, data_dir, seconds=DISK_SECONDS)
         if running is not None:
             await _dump(running, place / DUMP, niceness, progress)
         else:
             async with running_postgres(data_dir, os_user=os_user) as postgres:
                 await _dump(postgres.endpoint, place / DUMP, niceness, progress)
-        return await trio.to_thread.run_sync(_pack, place, data_dir / SECRET, file, now_ms)
+        return await disk.call(_pack, place, data_dir / SECRET, file, now_ms)
 
 
-async def restore(file: Path, data_dir: Path, *, os_user: str | None = None, progress: Progress = _silent) -> Manifest:
+async def restore(
+    file: Path, data_dir: Path, *, os_user: str | None = None, progress: Progress | None = None
+) -> Manifest:
     """Restore a backup into `data_dir`, which must not hold a database.
 
     The whole file is checked before anything is created. An interrupted restore leaves a mark, and the service refuses
     to start from that directory. Raises `BackupError` or `EmbeddedError`.
     """
-    _check_empty(data_dir)
-    with _parts_directory(data_dir) as place:
-        manifest = await trio.to_thread.run_sync(_unpack, file, place)
+    disk = Disk(_beside(data_dir))
+    async with _parts_directory(disk, data_dir, PARTS, partial(_check_empty, data_dir)) as place:
+        manifest = await disk.call(_unpack, file, place)
         with half_restored(data_dir):
             async with running_postgres(data_dir, os_user=os_user, restoring=True) as postgres:
                 await _load(postgres.endpoint, place / DUMP, progress)
@@ -122,31 +125,32 @@ def _check_empty(data_dir: Path) -> None:
         raise BackupError(f"{data_dir} already holds a database: restore into an empty --data-dir")
 
 
-async def _dump(endpoint: Endpoint, target: Path, niceness: int, progress: Progress) -> None:
-    def watch() -> None:
-        progress(target.stat().st_size if target.exists() else 0, 0)
+async def _dump(endpoint: Endpoint, target: Path, niceness: int, progress: Progress | None) -> None:
+    def watch(report: Progress) -> None:
+        report(target.stat().st_size if target.exists() else 0, 0)
 
     # The quickest compression: the default takes twice the processor time for a file that is less than a tenth smaller.
     options = ("--format=custom", "--compress=1", f"--file={target}")
-    await _client("pg_dump", endpoint, *options, watch=watch, niceness=niceness)
+    await _client("pg_dump", endpoint, *options, watch=progress and partial(watch, progress), niceness=niceness)
 
 
-async def _load(endpoint: Endpoint, dump: Path, progress: Progress) -> None:
+async def _load(endpoint: Endpoint, dump: Path, progress: Progress | None) -> None:
     with dump.open("rb") as source:
         total = os.fstat(source.fileno()).st_size
 
-        def watch() -> None:
+        def watch(report: Progress) -> None:
             # The program reads through the same open file, so the position is shared.
-            progress(os.lseek(source.fileno(), 0, os.SEEK_CUR), total)
+            report(os.lseek(source.fileno(), 0, os.SEEK_CUR), total)
 
-        await _client("pg_restore", endpoint, "--single-transaction", "--exit-on-error", stdin=source, watch=watch)
+        options = ("--single-transaction", "--exit-on-error")
+        await _client("pg_restore", endpoint, *options, stdin=source, watch=progress and partial(watch, progress))
 
 
 async def _client(
     name: str,
     endpoint: Endpoint,
     *options: str | Path,
-    watch: Callable[[], None],
+    watch: Callable[[], None] | None,
     stdin: bytes | IO[bytes] = b"",
     niceness: int = 0,
 ) -> None:
@@ -157,13 +161,22 @@ async def _client(
     await run(command, account, stdin, niceness, watch=watch)
 
 
-@contextmanager
-def _parts_directory(final: Path, prefix: str = PARTS) -> Iterator[Path]:
-    """A private directory for the parts, on the disk of the final file."""
-    beside = final.absolute().parent
-    try:
+def _beside(path: Path) -> Path:
+    return path.absolute().parent
+
+
+@asynccontextmanager
+async def _parts_directory(disk: Disk, final: Path, prefix: str, check: Callable[[], None]) -> AsyncIterator[Path]:
+    """A private directory for the parts, on the disk of the final file. Removing it waits a limited time for the disk."""
+    beside = _beside(final)
+
+    def make() -> Path:
+        check()
         beside.mkdir(parents=True, exist_ok=True)
-        place = Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
+        return Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
+
+    try:
+        place = await disk.call(make, seconds=DISK_SECONDS)
     except OSError as error:
         raise BackupError(f"cannot write to {beside}: {error.strerror}") from None
     try:
@@ -171,7 +184,7 @@ def _parts_directory(final: Path, prefix: str = PARTS) -> Iterator[Path]:
     except OSError as error:
         raise BackupError(f"{error.filename or beside}: {error.strerror}") from None
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        await disk.clean_up(partial(shutil.rmtree, place, ignore_errors=True))
 
 
 class _Interruptible(io.FileIO):
@@ -191,7 +204,10 @@ def _sum(path: Path) -> str:
 
 
 def _pack(place: Path, secret: Path, file: Path, now_ms: int) -> Manifest:
-    """Write the parts to one file, manifest first. The file is complete or absent, and synced when this returns."""
+    """Write the parts to one file, manifest first. The file is complete or absent, and synced when this returns.
+
+    Runs in a thread, and stops if the task that waits for it is cancelled.
+    """
     if secret.exists():
         shutil.copyfile(secret, place / SECRET)
     sums = {path.name: _sum(path) for path in sorted(place.iterdir())}
@@ -203,11 +219,12 @@ def _pack(place: Path, secret: Path, file: Path, now_ms: int) -> Manifest:
             if (place / name).exists():
                 with _Interruptible(place / name) as part:
                     archive.addfile(_about(name, os.fstat(part.fileno())), part)
+    trio.from_thread.check_cancelled()  # a backup that was given up while the disk hung must not appear later
     try:
         os.link(fresh, file)
     except FileExistsError:
         raise BackupError(f"{file} already exists: choose another file") from None
-    sync(file.absolute().parent)
+    sync(_beside(file))
     return manifest
 
 

@@ -7,8 +7,9 @@ import fcntl
 import os
 import pwd
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -19,6 +20,7 @@ from actors.values import TransientStorageError
 from storage.backup import BackupError, back_up
 from storage.children import EmbeddedError
 from storage.directories import make_directory
+from storage.disk import DISK_SECONDS, Disk
 from storage.pool import Database
 from storage.schema import database_bytes
 
@@ -26,37 +28,49 @@ PARTS = ".scheduled-"
 NICENESS = 10
 """So that a dump takes the processor only when requests leave it."""
 
+START_SECONDS = 20.0
+"""Time for the disk to answer while the service starts; afterwards the start fails."""
+
+CLEANUP_SECONDS = 1.0
+"""Time that the end of a backup or of the service waits for the disk. The next backup removes what is left."""
+
 WITHOUT_LOCKS = {errno.EBADF, errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 """Errors of a file system, such as NFS, that cannot lock a directory."""
 
 
 class BackupFiles:
-    """The backups of the database in `data_dir`, made beside the running service. Implements `BackupStore`."""
+    """The backups of the database in `data_dir`, made beside the running service. Implements `BackupStore`.
 
-    def __init__(self, directory: Path, data_dir: Path, database: Database) -> None:
+    Every call fails while an abandoned one still waits for the disk.
+    """
+
+    def __init__(self, disk: Disk, directory: Path, data_dir: Path, database: Database) -> None:
+        self._disk = disk
         self._directory = directory
         self._data_dir = data_dir
         self._database = database
 
     async def names(self) -> Sequence[str]:
-        return await trio.to_thread.run_sync(names_in, self._directory, abandon_on_cancel=True)
+        with _explained(self._directory):
+            return await self._disk.call(names_in, self._directory, seconds=DISK_SECONDS)
 
     async def room(self) -> Room:
         with _explained(self._directory):
-            usage = await trio.to_thread.run_sync(shutil.disk_usage, self._directory, abandon_on_cancel=True)
-            return Room(usage.free, await database_bytes(self._database))
+            free_bytes = await self._disk.call(_free_bytes, self._directory, seconds=DISK_SECONDS)
+            return Room(free_bytes, await database_bytes(self._database))
 
     async def make(self, name: str, now_ms: int) -> int:
         with _explained(self._directory):
             # Not made anew: if the disk of the backups is not mounted, they would fill that of the database.
-            os.stat(self._directory)
+            await self._disk.call(os.stat, self._directory, seconds=DISK_SECONDS)
             file = self._directory / name
-            await back_up(self._data_dir, file, now_ms, parts=PARTS, niceness=NICENESS)
-            return file.stat().st_size
+            await back_up(self._data_dir, file, now_ms, parts=PARTS, niceness=NICENESS, disk=self._disk)
+            return (await self._disk.call(file.stat, seconds=DISK_SECONDS)).st_size
 
     async def delete(self, name: str) -> None:
         with _explained(self._directory):
-            (self._directory / name).unlink(missing_ok=True)
+            unlink = partial((self._directory / name).unlink, missing_ok=True)
+            await self._disk.call(unlink, seconds=DISK_SECONDS)
 
 
 def names_in(directory: Path) -> list[str]:
@@ -65,9 +79,10 @@ def names_in(directory: Path) -> list[str]:
         return [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
 
 
-def make_backup_directory(directory: Path) -> bool:
+async def make_backup_directory(directory: Path) -> bool:
     """Make the directory, mode 0700, unless it exists. Returns whether it did. Raises `BackupFailed`."""
-    with _explained(directory):
+
+    def make() -> bool:
         if directory.is_dir():
             return False
         make_directory(directory, 0o700)
@@ -75,25 +90,50 @@ def make_backup_directory(directory: Path) -> bool:
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
         return True
 
+    with _explained(directory):
+        return await Disk(directory).call(make, seconds=START_SECONDS)
 
-@contextmanager
-def open_backup_files(directory: Path, data_dir: Path, database: Database) -> Iterator[BackupFiles]:
+
+@asynccontextmanager
+async def open_backup_files(directory: Path, data_dir: Path, database: Database) -> AsyncIterator[BackupFiles]:
     """Use the directory alone for the life of the block, after removing what killed processes left there.
 
     Raises `BackupFailed` if it cannot be used, or another process uses it.
     """
-    user = pwd.getpwuid(os.geteuid()).pw_name
+    disk = Disk(directory, cleanup_seconds=CLEANUP_SECONDS)
     with _explained(directory):
-        if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
-            raise BackupFailed(f"the user {user} cannot write to {directory}: let that user own it (chown {user})")
-        descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        descriptor = await disk.call(_open_locked, directory, seconds=START_SECONDS)
+    try:
+        await disk.clean_up(_remove_leftovers, directory)
+        yield BackupFiles(disk, directory, data_dir, database)
+    finally:
+        await disk.clean_up(os.close, descriptor)
+
+
+def _open_locked(directory: Path) -> int:
+    """A descriptor of the directory, which is locked until it is closed."""
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
+        raise BackupFailed(f"the user {user} cannot write to {directory}: let that user own it (chown {user})")
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         _lock(descriptor, directory)
-        for leftover in directory.glob(f"{PARTS}*"):
-            shutil.rmtree(leftover, ignore_errors=True)
-        yield BackupFiles(directory, data_dir, database)
-    finally:
+        trio.from_thread.check_cancelled()  # nobody would close it
+    except BaseException:
         os.close(descriptor)
+        raise
+    return descriptor
+
+
+def _remove_leftovers(directory: Path) -> None:
+    """Remove the parts of backups that were killed, or given up while the disk hung."""
+    for leftover in directory.glob(f"{PARTS}*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _free_bytes(directory: Path) -> int:
+    _remove_leftovers(directory)
+    return shutil.disk_usage(directory).free
 
 
 def _lock(descriptor: int, directory: Path) -> None:

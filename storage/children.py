@@ -6,6 +6,7 @@ Must not know what a cluster is or where it lives.
 from __future__ import annotations
 
 import errno
+import math
 import os
 import pwd
 import re
@@ -40,6 +41,8 @@ os.execv(command[0], command)
 
 
 WATCH_SECONDS = 0.2
+REAP_SECONDS = 1.0
+"""Time for a killed child to end. One that waits for a disk that hangs ends when the disk answers."""
 FULL_DISK_ADVICE = "the disk is full: make room on it"
 
 
@@ -155,9 +158,10 @@ async def run(
     stdin: bytes | IO[bytes] = b"",
     niceness: int = 0,
     *,
-    watch: Callable[[], None] = lambda: None,
+    watch: Callable[[], None] | None = None,
 ) -> None:
-    """Run a command to its end. Raises `EmbeddedError` with its main error if it fails; kills it if cancelled.
+    """Run a command to its end. Raises `EmbeddedError` with its main error if it fails. If cancelled, kills it and waits
+    at most `REAP_SECONDS` for its end.
 
     Calls `watch` every `WATCH_SECONDS` until then, for example to see how far the command has read its standard input.
     """
@@ -166,13 +170,15 @@ async def run(
         try:
             code = None
             while code is None:
-                with trio.move_on_after(WATCH_SECONDS):
+                with trio.move_on_after(WATCH_SECONDS if watch else math.inf):
                     code = await wait_exit(process)
-                watch()
+                if watch:
+                    watch()
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                with trio.move_on_after(REAP_SECONDS, shield=True):
+                    await wait_exit(process)
         if code != 0:
             raise EmbeddedError(f"{Path(command[0]).name} failed: {main_error(_lines(output))}")
 

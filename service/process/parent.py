@@ -88,7 +88,7 @@ async def run(
             nursery.start_soon(shutdown.run, stop)
             nursery.start_soon(abandon_start, stop, prepared, nursery.cancel_scope)
             async with foundation(config, data_dir) as opened:
-                backup_directory = new_backup_directory(config, data_dir)
+                backup_directory = await new_backup_directory(config, data_dir)
                 await give_up_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
                 async with running_backups(config, data_dir, opened) as backups:
                     own = [] if backups is None else [BackupCollector(backups)]

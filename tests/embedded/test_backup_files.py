@@ -4,7 +4,8 @@
 
 import os
 import shutil
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from actors.backups.keeper import BackupKeeper
+from actors.backups.state import BackupRules
 from actors.backups.store import BackupFailed
+from actors.clock import HOUR_MS, SystemClock
 from storage.asyncio_border import cross
 from storage.backup import restore
 from storage.backup_files import PARTS, BackupFiles, make_backup_directory, open_backup_files
@@ -31,8 +35,8 @@ async def files_of(data_dir: Path, directory: Path) -> AsyncIterator[tuple[Backu
         endpoint = postgres.endpoint
         target = Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
         async with open_database(target) as database:
-            make_backup_directory(directory)
-            with open_backup_files(directory, data_dir, database) as files:
+            await make_backup_directory(directory)
+            async with open_backup_files(directory, data_dir, database) as files:
                 yield files, database
 
 
@@ -97,6 +101,75 @@ async def test_a_backup_that_is_given_up_leaves_no_file_and_no_process(data_dir:
                 await trio.sleep(0.01)
 
 
+async def test_a_backup_that_is_given_up_while_the_disk_hangs_never_appears(
+    data_dir: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, answer, sync = trio.Event(), threading.Event(), os.fsync
+
+    def hanging_sync(descriptor: int) -> None:
+        trio.from_thread.run_sync(reached.set, trio_token=token)
+        assert answer.wait(30.0)
+        sync(descriptor)
+
+    token = trio.lowlevel.current_trio_token()
+    async with files_of(data_dir, directory) as (files, _):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "fsync", hanging_sync)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(files.make, NAME, NOON_MS)
+                with trio.fail_after(30):
+                    await reached.wait()
+                nursery.cancel_scope.cancel()
+            assert [name[: len(PARTS)] for name in listing(directory)] == [PARTS], "nobody waited for the disk"
+            for use in (files.names, files.room, partial(files.make, NAME, NOON_MS), partial(files.delete, NAME)):
+                with pytest.raises(
+                    BackupFailed, match=f"cannot use {directory}: an earlier backup still waits for the"
+                ):
+                    await use()
+            answer.set()
+            with trio.fail_after(30):
+                while await is_refused(files):
+                    await trio.sleep(0.01)
+        assert NAME not in await files.names()
+        await files.room()
+        assert listing(directory) == [], "the next backup removes the rest"
+        assert await files.make(NAME, NOON_MS) > 1_000
+
+
+async def is_refused(files: BackupFiles) -> bool:
+    try:
+        await files.names()
+    except BackupFailed:
+        return True
+    return False
+
+
+async def test_a_service_stops_although_the_disk_of_its_backups_hangs(
+    data_dir: Path, directory: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    reached, answer, scandir = trio.Event(), threading.Event(), os.scandir
+
+    def hanging_scandir(path: Path) -> Iterator[os.DirEntry[str]]:
+        if path == directory:
+            trio.from_thread.run_sync(reached.set, trio_token=token)
+            assert answer.wait(30.0)
+        return scandir(path)
+
+    token = trio.lowlevel.current_trio_token()
+    async with files_of(data_dir, directory) as (files, database):
+        keeper = BackupKeeper(files, SystemClock(), BackupRules(every_ms=HOUR_MS, keep=1))
+        monkeypatch.setattr(os, "scandir", hanging_scandir)
+        with trio.fail_after(30):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(keeper.run)
+                await reached.wait()
+                assert await database.fetchval("select 1") == 1
+                keeper.close()
+        assert keeper.statistics().failed == 0
+        assert caplog.messages == []
+        answer.set()
+
+
 @asynccontextmanager
 async def locked_table(database: Database) -> AsyncIterator[None]:
     """A table that a dump has to wait for."""
@@ -130,7 +203,7 @@ def leave_behind(directory: Path, others: list[str]) -> None:
 async def test_two_services_do_not_share_a_directory(data_dir: Path, directory: Path) -> None:
     async with files_of(data_dir, directory) as (_, database):
         with pytest.raises(BackupFailed, match=f"another service keeps its backups in {directory}: choose another"):
-            open_backup_files(directory, data_dir, database).__enter__()
+            await open_backup_files(directory, data_dir, database).__aenter__()
     async with files_of(data_dir, directory):
         pass
 
@@ -147,18 +220,15 @@ async def test_a_disk_that_is_not_mounted_any_more_is_not_replaced_by_that_of_th
 
 
 async def test_a_database_that_does_not_answer_fails_the_backup(data_dir: Path, directory: Path) -> None:
-    make_backup_directory(directory)
+    await make_backup_directory(directory)
     nowhere = Target(host=str(directory), user="nobody", database="nothing")
-    async with open_database(nowhere) as database:
-        with (
-            open_backup_files(directory, data_dir, database) as files,
-            pytest.raises(BackupFailed, match="the database does not answer: "),
-        ):
+    async with open_database(nowhere) as database, open_backup_files(directory, data_dir, database) as files:
+        with pytest.raises(BackupFailed, match="the database does not answer: "):
             await files.room()
 
 
-def test_a_directory_that_cannot_be_used_is_named(place: Path) -> None:
+async def test_a_directory_that_cannot_be_used_is_named(place: Path) -> None:
     (place / "file").touch()
     for directory, words in ((place / "file" / "below", "Not a directory"), (place / "file", "Not a directory")):
         with pytest.raises(BackupFailed, match=f"cannot use {directory}: {words}"):
-            make_backup_directory(directory)
+            await make_backup_directory(directory)
