@@ -94,6 +94,6 @@ def _parser(program: str) -> tuple[Parser, Commands]:
         help="directory of the embedded Postgres and the server's secret (default: data in a checkout; of an installation, "
         "the user's data directory, and for root /var/lib/catalog-service/data)",
     )
-    shared.add_argument("--verbose", action="store_true", help="log all that log.level says, not only problems")
+    shared.add_argument("--verbose", action="store_true", help="log at log.level, not only warnings and errors")
     shared.set_defaults(bind=None, logs_all=False)
     return parser, Commands(parser, shared)

@@ -53,7 +53,7 @@ def _unusable(certificate: Path, key: Path, reason: str) -> ListenError:
         return ListenError(f"tls.key: {key} is not the key of the certificate in {certificate}")
     if reason.endswith(_WEAK):
         return ListenError(
-            f"tls.certificate: the certificate in {certificate} is too weak for clients of today: make one with an RSA key "
+            f"tls.certificate: the certificate in {certificate} is too weak for current clients: make one with an RSA key "
             "of 2048 bits or an EC key, signed with SHA-256"
         )
     return ListenError(f"tls.certificate, tls.key: {certificate} or {key} is damaged: a part of it cannot be read")

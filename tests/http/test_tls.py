@@ -165,7 +165,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             "weak.pem",
             "weak.key",
-            "tls.certificate: the certificate in {certificate} is too weak for clients of today: ",
+            "tls.certificate: the certificate in {certificate} is too weak for current clients: ",
         ),
         ("damaged", "", "tls.certificate, tls.key: {certificate} or {key} is damaged: "),
     ],
