@@ -31,6 +31,7 @@ PASSWORD = "a-password-that-must-not-be-shown"
 Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
+A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
 NO_NETWORK = "events.exempt_networks.0: must be an IP network such as 10.0.0.0/8"
 
 SETTINGS: dict[str, Refusal] = {
@@ -39,7 +40,17 @@ SETTINGS: dict[str, Refusal] = {
     "section as a value": ({"tiers.anonymous": 3}, "tiers.anonymous in the environment is a section, not a value"),
     "no number": ({"keyless.per_minute": "many"}, "keyless.per_minute: "),
     "not positive": ({"mint.per_hour": 0}, "mint.per_hour: "),
-    "no address": ({"server.bind": "everywhere"}, "server.bind: "),
+    "no address": ({"server.bind": "everywhere"}, f"server.bind: {A_BIND}"),
+    "no address for operators": ({"server.ops_bind": "9090"}, f"server.ops_bind: {A_BIND}"),
+    "no address for TLS": ({"tls.bind": "443"}, f"tls.bind: {A_BIND}"),
+    "a database of another kind": (
+        {"database.url": "mysql://127.0.0.1/catalog"},
+        "database.url: must begin with postgresql:// or postgres://",
+    ),
+    "a base with a path": (
+        {"server.base_url": "https://example.com/catalog"},
+        "server.base_url: must be http:// or https:// and a host, without a path",
+    ),
     "a drain of no time": ({"server.drain_seconds": -1}, "server.drain_seconds: "),
     "no port for operators": ({"server.ops_bind": "127.0.0.1:99999"}, "server.ops_bind: there is no port above 65535"),
     "half of TLS": ({"tls.bind": "127.0.0.1:0"}, "tls: bind, certificate and key belong together: all three or none"),
