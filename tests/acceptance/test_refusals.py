@@ -283,6 +283,40 @@ def test_mail_settings_that_cannot_be_used_are_refused_without_showing_a_passwor
         assert PASSWORD not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("doctor", "--data-dir", ""), "argument --data-dir: it is empty: give a name"),
+        (("doctor", "--config", ""), "argument --config: it is empty: give a name"),
+        (("import-catalog", ""), "argument FILE: it is empty: give a name"),
+        (("backup", ""), "argument FILE: give a file name"),
+        (("backup", "-"), "argument FILE: give a file name"),
+        (("restore", "-"), "argument FILE: give a file name"),
+    ],
+)
+def test_a_path_that_names_nothing_is_refused_in_one_line(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_lost_secret_is_not_replaced(database: Settings, place: Path) -> None:
+    own: Settings = {"database.url": database["database.url"]}
+    beside = ("--data-dir", place / "lost")
+    command("migrate", *beside, settings=own)
+    assert "note: the database is not used yet" in command("doctor", *beside, settings=own)
+    assert not (place / "lost" / "secret").exists(), "doctor stores nothing"
+    command("grant-admin", "ann@example.com", *beside, settings=own)
+    (place / "lost" / "secret").unlink()
+    words = f"{place}/lost/secret is missing, and the database is used with it: restore it from a backup"
+    assert words in complaint(run(*SERVE, *beside, settings=own))
+    assert f"PROBLEM: {words}" in run("doctor", *beside, settings=own).stdout
+    assert not (place / "lost" / "secret").exists()
+
+
 def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         bind = f"127.0.0.1:{other.getsockname()[1]}"
