@@ -74,7 +74,7 @@ async def read_clocks(config: Config, database: Database, clock: Clock) -> Clock
 async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
     """Create the rows of a first start: secret, billing mode, samples, demo and first administrators. Raises `ConfigError` if
     the database is used with another secret or billing mode."""
-    await Secrets.load(config.server.secret, data_dir, opened.identity)
+    await Secrets.load(config, data_dir, opened.identity)
     await refuse_other_mode(config, opened.identity)
     await load_samples(opened.catalog)
     if config.billing.mode == "test":
@@ -87,7 +87,7 @@ async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
 
 async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> KeyKeeper:
     """The key keeper alone, for the start and for commands. It is not running yet."""
-    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    loaded = await Secrets.load(config, data_dir, opened.identity)
     return KeyKeeper(
         opened.keys,
         SystemClock(),
@@ -101,7 +101,7 @@ async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_i
 
 async def lone_account_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> AccountKeeper:
     """The account keeper alone, for commands. It is not running yet."""
-    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    loaded = await Secrets.load(config, data_dir, opened.identity)
     clock, entropy, rules = SystemClock(), SystemEntropy(), account_rules(config)
     limits = actor_limits(config)
     return AccountKeeper(opened.accounts, clock, entropy, loaded.codes, rules, node=node_id, limits=limits)
@@ -109,7 +109,7 @@ async def lone_account_keeper(config: Config, data_dir: Path, opened: Opened, no
 
 async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionKeeper:
     """The session keeper alone, for commands. It is not running yet."""
-    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    loaded = await Secrets.load(config, data_dir, opened.identity)
     return SessionKeeper(
         opened.sessions,
         SystemClock(),
@@ -123,7 +123,7 @@ async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, no
 
 async def lone_passkey_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> PasskeyKeeper:
     """The passkey keeper alone, for commands. It is not running yet."""
-    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    loaded = await Secrets.load(config, data_dir, opened.identity)
     return PasskeyKeeper(
         opened.sessions,
         WebAuthn(config.server.base_url),

@@ -142,7 +142,7 @@ async def _open_tracer(config: Config, ports: Ports) -> AsyncIterator[Tracer | N
 async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str) -> Ports:
     """The real ports. A node gets a new id at each start."""
     clock, entropy = SystemClock(), SystemEntropy()
-    loaded = await Secrets.load(config.server.secret, data_dir, opened.identity)
+    loaded = await Secrets.load(config, data_dir, opened.identity)
     node = NodeInfo(entropy.token(6).hex(), socket.gethostname(), os.getpid(), VERSION, url, clock.now_ms())
     return Ports(node, clock, entropy, loaded)
 

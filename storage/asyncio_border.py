@@ -16,6 +16,7 @@ import trio
 
 from actors.values import StorageUnavailable
 from storage.asyncio_bridge import trio_asyncio
+from storage.error_translation import reason_of
 
 T = TypeVar("T")
 
@@ -88,4 +89,4 @@ async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mappin
             "its URL cannot be parsed; percent-encode /, :, @, ? and # in the user name and the password"
         ) from None
     except Exception as error:
-        raise StorageUnavailable(f"{type(error).__name__}: {error}") from error
+        raise StorageUnavailable(reason_of(error, connect_seconds=seconds)) from error

@@ -4,6 +4,7 @@
 nothing was written, try later. Any other error is a bug and stays as it is.
 """
 
+from socket import gaierror
 from typing import Any
 
 from asyncpg import exceptions as pg
@@ -54,14 +55,38 @@ def translated(error: BaseException, *, sent_commit: bool, distributed: bool = F
     if isinstance(error, StorageUnavailable | Contended | OutcomeUnknown):
         return error
     if distributed and isinstance(error, PASSING):
-        return (OutcomeUnknown if sent_commit else StorageUnavailable)(f"{type(error).__name__}: {error}")
+        return (OutcomeUnknown if sent_commit else StorageUnavailable)(reason_of(error))
     if sent_commit and isinstance(error, LOST):
         return OutcomeUnknown(f"the connection broke during the commit: {error!r}")
     if isinstance(error, CONTENDED):
         return Contended(str(error))
     if isinstance(error, UNAVAILABLE):
-        return StorageUnavailable(f"{type(error).__name__}: {error}")
+        return StorageUnavailable(reason_of(error))
     return error
+
+
+def reason_of(error: BaseException, *, connect_seconds: float | None = None) -> str:
+    """Why the database failed, in words for an operator: Postgres's own sentence, or what is wrong with the connection.
+    `connect_seconds` bounded a connection that was being made."""
+    match error:
+        case pg.InsufficientPrivilegeError() if "schema public" in str(error):
+            return f"{error}: grant create on schema public to the role of database.url"
+        case pg.PostgresError():
+            return str(error)
+        case gaierror():
+            return "the host name cannot be resolved"
+        case TimeoutError() if connect_seconds is not None:
+            return f"it does not answer within {connect_seconds:g} s"
+        case ConnectionRefusedError() | FileNotFoundError():
+            return "no server listens there"
+        case ConnectionError() if "rejected SSL upgrade" in str(error):
+            return "it is not a Postgres server, or refuses TLS"
+    return f"{type(error).__name__}: {error}"
+
+
+def is_wrong_user(error: BaseException) -> bool:
+    """Whether a translated error means that the server does not admit this user of the system, or the role."""
+    return isinstance(error.__cause__, pg.InvalidAuthorizationSpecificationError)
 
 
 def is_full_disk(error: BaseException) -> bool:

@@ -9,6 +9,11 @@ SQL = statements("identity")
 class Identity(Store):
     """The one row of the table `identity`."""
 
+    async def fingerprint(self) -> bytes | None:
+        """The stored fingerprint; None before the first start."""
+        stored: bytes | None = await self._database.fetchval(SQL.fingerprint)
+        return stored
+
     async def claim(self, fingerprint: bytes) -> bytes:
         """Store `fingerprint` if none is stored yet. Returns the stored one."""
 

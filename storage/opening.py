@@ -12,8 +12,10 @@ import trio
 from actors.stores import Stores
 from actors.values import StorageUnavailable, TransientStorageError
 from storage import distribution
+from storage.children import account_of
 from storage.distribution import DistributionError, PlaceMap
 from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
+from storage.error_translation import is_wrong_user
 from storage.identity import Identity
 from storage.listener import Listener
 from storage.pool import Database, PoolLimits, connections_of, open_database
@@ -100,7 +102,7 @@ async def open_storage(
             open_database(target, options.limits) as database,
         ):
             patient = prepared or (beside and options.url is None)
-            places = await _prepare(database, options, patient=patient, prepared=prepared, inspect=inspect)
+            places = await _prepare(database, options, data_dir, patient=patient, prepared=prepared, inspect=inspect)
             distributed = None if places is None else DistributedEvents(database, places)
             yield Opened(
                 database=database,
@@ -155,7 +157,13 @@ def _room(options: StorageOptions) -> dict[str, str]:
 
 
 async def _prepare(
-    database: Database, options: StorageOptions, *, patient: bool, prepared: bool, inspect: Inspect | None = None
+    database: Database,
+    options: StorageOptions,
+    data_dir: Path,
+    *,
+    patient: bool,
+    prepared: bool,
+    inspect: Inspect | None = None,
 ) -> PlaceMap | None:
     """Check the server and migrate, or, if `prepared`, check that it is migrated. Returns where the places
     of events are, if distributed."""
@@ -175,6 +183,11 @@ async def _prepare(
     except DistributionError as error:
         raise StorageError(f"{where} {error}") from error
     except TransientStorageError as error:
+        if options.url is None and is_wrong_user(error):
+            owner = account_of((data_dir / "postgres").stat().st_uid).name
+            raise StorageError(
+                f"the embedded Postgres in {data_dir} belongs to the user {owner}: run this command as {owner}"
+            ) from error
         raise StorageError(f"{where} cannot be used: {error}") from error
     return places
 
@@ -202,8 +215,8 @@ async def _first_answer(database: Database, *, patient: bool) -> int:
     while True:
         try:
             return await server_version(database)
-        except StorageUnavailable:
-            if trio.current_time() >= deadline:
+        except StorageUnavailable as error:
+            if trio.current_time() >= deadline or is_wrong_user(error):
                 raise
         await trio.sleep(0.2)
 

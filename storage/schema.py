@@ -118,7 +118,8 @@ def pending(applied: Mapping[int, Applied], known: Sequence[Migration]) -> list[
             )
         if by_version[version].checksum != done.checksum:
             raise SchemaDrift(
-                f"migration {version:04d}_{done.name} was applied with another text: run the program version that applied it"
+                f"the applied migration {version:04d}_{done.name} differs from this program's: "
+                "run the program version that applied it"
             )
     return [migration for migration in known if migration.version not in applied]
 

@@ -116,7 +116,7 @@ def _add_sponsor(add: Callable[..., Parser]) -> None:
     add("keys", "List the scoped keys of the account.", sponsoring.list_keys)
     key = add("create-key", "Create a scoped key; it is shown only once.", buying.create_key)
     _required(key, name="what the key is for", scopes="scopes, separated by commas, such as sponsor:read")
-    add("revoke-key", "Revoke a scoped key for good.", buying.revoke_key).add_argument(
+    add("revoke-key", "Revoke a scoped key permanently.", buying.revoke_key).add_argument(
         "id", metavar="ID", help="the key's id"
     )
 

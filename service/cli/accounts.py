@@ -37,7 +37,7 @@ def add_account_commands(commands: Commands) -> None:
     )
     issue.add_argument("--name", help="what the key is for")
     issue.add_argument(
-        "--admin", action="store_true", help="carry administration; only for an administrator's full key"
+        "--admin", action="store_true", help="allow administration; requires an administrator's full key"
     )
     revoke = commands.add("revoke-key", revoke_key, "key")
     revoke.add_argument("key", metavar="KEY", help="its id, the key itself, or its displayed prefix if that is unique")

@@ -4,22 +4,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from actors.clock import SECOND_MS, SystemClock
-from service.cli.command import CommandError, Commands
+from service.cli.command import CommandError, Commands, file_of
 from service.cli.progress import progress_bar
 from service.config.model import Config
 from service.main import storage_options
+from service.process.exit_status import first_of
 from storage.backup import BackupError, back_up, restore
 from storage.embedded import EmbeddedError
-from storage.opening import open_storage
+from storage.opening import StorageError, open_storage
 
 
 def add_backup_commands(commands: Commands) -> None:
     backup = commands.add("backup", back_up_to, "file")
     backup.add_argument(
-        "file", type=Path, metavar="FILE", help="must not exist yet; will hold personal data and the secret"
+        "file", type=file_of, metavar="FILE", help="must not exist yet; will hold personal data and the secret"
     )
     restoring = commands.add("restore", restore_from, "file")
-    restoring.add_argument("file", type=Path, metavar="FILE")
+    restoring.add_argument("file", type=file_of, metavar="FILE")
 
 
 async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
@@ -43,9 +44,14 @@ async def restore_from(config: Config, data_dir: Path, *, file: Path) -> None:
     except (BackupError, EmbeddedError) as error:
         raise CommandError(str(error)) from None
     # Opening storage migrates a backup that an older version wrote.
-    async with open_storage(storage_options(config), data_dir):
-        made = datetime.fromtimestamp(manifest.made_ms / SECOND_MS, UTC)
-        print(f"restored {data_dir} as it was at {made:%Y-%m-%d %H:%M:%S} UTC")
+    try:
+        async with open_storage(storage_options(config), data_dir):
+            made = datetime.fromtimestamp(manifest.made_ms / SECOND_MS, UTC)
+            print(f"restored {data_dir} as it was at {made:%Y-%m-%d %H:%M:%S} UTC")
+    except* StorageError as errors:
+        raise CommandError(
+            f"{data_dir} is restored, but cannot be opened: {first_of(errors)}; when that is solved, start the service"
+        ) from None
 
 
 def _embedded_only(config: Config) -> None:

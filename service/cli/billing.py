@@ -21,7 +21,7 @@ def add_billing_commands(commands: Commands) -> None:
 
 async def set_billing_mode(config: Config, data_dir: Path, *, mode: str, keep_bookings: bool) -> None:
     async with open_beside(config, data_dir) as opened:
-        await Secrets.load(config.server.secret, data_dir, opened.identity)
+        await Secrets.load(config, data_dir, opened.identity)
         if await opened.identity.billing_mode() == mode:
             print(f"the billing mode is already {mode}")
             return

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import NoReturn
 
 from service.cli.table import COMMANDS
@@ -9,11 +10,25 @@ from service.process.exit_codes import USAGE
 from service.user_errors import UserError
 
 Work = Callable[..., Awaitable[int | None]]
-"""A command: takes the configuration, the data directory and its arguments by name. None means success."""
+"""A command: takes the configuration, the data directory if it uses one, and its arguments by name. None means success."""
 
 
 class CommandError(UserError):
     """A command failed. The text is one line for the operator."""
+
+
+def path_of(text: str) -> Path:
+    """The path that an argument names. Raises `ArgumentTypeError` for an empty one, which would mean the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty: give a name")
+    return Path(text)
+
+
+def file_of(text: str) -> Path:
+    """The path of a file. Raises `ArgumentTypeError` for "-" too, which here does not stand for a standard stream."""
+    if text in ("", "-"):
+        raise argparse.ArgumentTypeError("give a file name")
+    return Path(text)
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,9 +49,10 @@ class Commands:
         """List a command in the help, without its options."""
         self._subparsers.add_parser(name, help=COMMANDS[name].summary)
 
-    def add(self, name: str, work: Work, *arguments: str) -> Parser:
-        """Add a command that calls `work` with the parsed values of `arguments`. Returns its parser."""
+    def add(self, name: str, work: Work, *arguments: str, uses_data: bool = True) -> Parser:
+        """Add a command that calls `work` with the parsed values of `arguments`, and the data directory unless `uses_data`
+        is false. Returns its parser."""
         summary = COMMANDS[name].summary
         parser = self._subparsers.add_parser(name, help=summary, description=summary, parents=[self._shared])
-        parser.set_defaults(work=work, arguments=arguments)
+        parser.set_defaults(work=work, arguments=arguments, uses_data=uses_data)
         return parser

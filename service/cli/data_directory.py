@@ -5,6 +5,7 @@ from pathlib import Path
 
 import platformdirs
 
+from service.cli.command import CommandError
 from service.config.loading import INSTALLED
 from service.version import PROGRAM
 
@@ -14,7 +15,13 @@ OF_ROOT = Path("/var/lib/catalog-service/data")
 
 def default_data_dir() -> Path:
     """`data` in the current folder in a checkout. Of an installation, the user's data directory, which follows
-    XDG_DATA_HOME, or `OF_ROOT`."""
+    XDG_DATA_HOME, or `OF_ROOT`. Raises `CommandError` for a user without a home directory."""
     if not INSTALLED:
         return Path("data")
-    return OF_ROOT if os.geteuid() == 0 else platformdirs.user_data_path(PROGRAM, appauthor=False)
+    if os.geteuid() == 0:
+        return OF_ROOT
+    try:
+        place = platformdirs.user_data_path(PROGRAM, appauthor=False).expanduser()
+    except RuntimeError:
+        raise CommandError("this user has no home directory: give --data-dir DIR") from None
+    return place

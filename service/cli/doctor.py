@@ -76,8 +76,11 @@ async def _check_workers(events: DistributedEvents) -> list[str]:
 
 
 async def _check_secret(config: Config, data_dir: Path, opened: Opened) -> list[str]:
+    if await opened.identity.fingerprint() is None:
+        print("note: the database is not used yet: the first start stores its secret")
+        return []
     try:
-        await Secrets.load(config.server.secret, data_dir, opened.identity)
+        await Secrets.load(config, data_dir, opened.identity)
     except ConfigError as error:
         return [str(error)]
     print("ok: the server's secret is that of the database")

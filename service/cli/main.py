@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
 
-from service.cli.command import Commands, Parser
+from service.cli.command import Commands, Parser, path_of
 from service.cli.table import COMMANDS
 from service.process.exit_codes import USAGE
 from service.version import PROGRAM, VERSION
@@ -83,17 +83,17 @@ def _parser(program: str) -> tuple[Parser, Commands]:
     shared.add_argument(
         "--config",
         dest="config_file",
-        type=Path,
+        type=path_of,
         metavar="FILE",
         help="settings that override those of the project's config.toml",
     )
     shared.add_argument(
         "--data-dir",
-        type=Path,
+        type=path_of,
         metavar="DIR",
         help="directory of the embedded Postgres and the server's secret (default: data in a checkout; of an installation, "
         "the user's data directory, and for root /var/lib/catalog-service/data)",
     )
-    shared.add_argument("--verbose", action="store_true", help="log all that log.level says, not only problems")
+    shared.add_argument("--verbose", action="store_true", help="log at log.level, not only warnings and errors")
     shared.set_defaults(bind=None, logs_all=False)
     return parser, Commands(parser, shared)

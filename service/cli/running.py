@@ -27,9 +27,9 @@ def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
 def _run(options: argparse.Namespace) -> int:
     config = configured(options.config_file, options.bind)
     _set_up_log(config, everything=options.logs_all or options.verbose)
-    data_dir = (options.data_dir or default_data_dir()).absolute()
+    places = [(options.data_dir or default_data_dir()).absolute()] if options.uses_data else []
     values = {name: getattr(options, name) for name in options.arguments}
-    code: int | None = trio.run(partial(options.work, config, data_dir, **values))
+    code: int | None = trio.run(partial(options.work, config, *places, **values))
     return SUCCESS if code is None else code
 
 

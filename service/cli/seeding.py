@@ -6,7 +6,7 @@ from pathlib import Path
 
 from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
-from service.cli.command import CommandError, Commands
+from service.cli.command import CommandError, Commands, path_of
 from service.cli.database import AGENT, open_beside
 from service.cli.progress import progress_bar
 from service.config.model import Config
@@ -23,7 +23,7 @@ def add_seeding_commands(commands: Commands) -> None:
         "prune",
         "dry_run",
     )
-    imports.add_argument("file", type=Path, metavar="FILE")
+    imports.add_argument("file", type=path_of, metavar="FILE")
     imports.add_argument("--prune", action="store_true", help="remove entries that are not in the file")
     imports.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
     demo = commands.add(

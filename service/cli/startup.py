@@ -47,7 +47,7 @@ def _browse(page: str) -> None:
 
 
 def database_of(config: Config) -> str:
-    """Where the data are, without a password."""
+    """Where data is stored, without a password."""
     if not config.database.url:
         return "the embedded Postgres, in the data directory"
     return f"Postgres at {_place_of(config.database.url)}" + (" with Citus" if config.database.distributed else "")

@@ -31,7 +31,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "issue-key": Command(
             "accounts:add_account_commands", "Issue a full or a scoped key for an account; it is printed once."
         ),
-        "revoke-key": Command("accounts:add_account_commands", "Revoke a key for good."),
+        "revoke-key": Command("accounts:add_account_commands", "Revoke a key permanently."),
         "sign-in-link": Command(
             "accounts:add_account_commands", "Print a link that signs in one browser, without a mail; it works once."
         ),
@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
         "grant-admin": Command("accounts:add_account_commands", "Make an account an administrator."),
         "revoke-admin": Command(
             "accounts:add_account_commands",
-            "Make an account no longer an administrator; takes effect with the next request on every node.",
+            "Remove administrator rights from an account; takes effect with the next request on every node.",
         ),
         "remove-passkeys": Command(
             "accounts:add_account_commands",

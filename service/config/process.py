@@ -5,17 +5,19 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from service.config.bounds import Count, Seconds, Section, at_most
+from service.config.bounds import AN_ORIGIN, ORIGIN, Count, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 
-BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):\d{1,5}"
-OPTIONAL_BIND = f"^({BIND})?$"
+BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}"
+A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
+Bind = Annotated[str, format_of(BIND, A_BIND)]
+OptionalBind = Annotated[str, format_of(f"({BIND})?", A_BIND)]
 
 
 class Server(Section):
-    bind: Annotated[str, Field(pattern=f"^{BIND}$")]
-    ops_bind: Annotated[str, Field(pattern=OPTIONAL_BIND)]
-    base_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
+    bind: Bind
+    ops_bind: OptionalBind
+    base_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
     user: str
@@ -37,7 +39,7 @@ class Server(Section):
 
 
 class Tls(Section):
-    bind: Annotated[str, Field(pattern=OPTIONAL_BIND)]
+    bind: OptionalBind
     certificate: str
     key: str
 
@@ -51,7 +53,9 @@ class Tls(Section):
 
 
 class DatabaseSection(Section):
-    url: Annotated[str, Field(pattern=r"^(postgres(ql)?://\S+)?$")]
+    url: Annotated[
+        str, format_of(r"(postgres(ql)?://\S+)?", "must begin with postgresql:// or postgres://, and have no spaces")
+    ]
     os_user: str
     connections: Annotated[int, Field(ge=2, le=500)]
     waiters: Count
@@ -94,7 +98,7 @@ class Log(Section):
 
 
 class Tracing(Section):
-    otlp_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]\S*)?$")]
+    otlp_url: Annotated[str, format_of(r"(https?://[^/\s]\S*)?", "must be http:// or https:// and a host")]
     sample: Annotated[float, Field(ge=0, le=1)]
     service_name: Annotated[str, Field(min_length=1, max_length=100)]
     queue: Count

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from service.config.bounds import Count, Factor, Seconds, Section, at_most
+from service.config.bounds import AN_ORIGIN, ORIGIN, Count, Factor, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 from service.schemas.account import MOST_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
@@ -112,7 +112,7 @@ class Billing(Section):
     mode: Literal["test", "live"]
     stripe_secret_key: str
     stripe_webhook_secret: str
-    stripe_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+)?$")]
+    stripe_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
     timeout_seconds: Seconds
     refund_retry_seconds: Seconds
 

@@ -13,6 +13,8 @@ _ENCRYPTED = re.compile(rb"-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,E
 
 _OTHER_KEY = ("KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED")
 """The last one means that the certificate is for a key of another kind, such as EC instead of RSA."""
+MOST_BYTES = 1024 * 1024
+"""A chain or a key is some kilobytes long; a device has no end."""
 _WEAK = ("_TOO_SMALL", "_TOO_WEAK")
 
 
@@ -40,11 +42,15 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 def _read(path: Path, setting: str) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise ListenError(f"{setting}: cannot read {path}: {error.strerror}") from None
     except ValueError:
         raise ListenError(f"{setting}: {str(path)!r} is not the name of a file") from None  # for example a null byte
+    if len(content) > MOST_BYTES:
+        raise ListenError(f"{setting}: {path} is longer than 1 MiB")
+    return content
 
 
 def _unusable(certificate: Path, key: Path, reason: str) -> ListenError:
@@ -53,7 +59,7 @@ def _unusable(certificate: Path, key: Path, reason: str) -> ListenError:
         return ListenError(f"tls.key: {key} is not the key of the certificate in {certificate}")
     if reason.endswith(_WEAK):
         return ListenError(
-            f"tls.certificate: the certificate in {certificate} is too weak for clients of today: make one with an RSA key "
+            f"tls.certificate: the certificate in {certificate} is too weak for current clients: make one with an RSA key "
             "of 2048 bits or an EC key, signed with SHA-256"
         )
     return ListenError(f"tls.certificate, tls.key: {certificate} or {key} is damaged: a part of it cannot be read")

@@ -31,7 +31,7 @@ def cannot_listen(address: ListenAddress, error: OSError | ValueError) -> Listen
 
 def _why(address: ListenAddress, error: OSError | ValueError) -> str:
     if not isinstance(error, OSError) or isinstance(error, socket.gaierror):
-        return "no host has such a name"
+        return "the host name cannot be resolved"
     if error.errno == errno.EACCES:
         return "only root can use a port below 1024: choose another port, or put a proxy in front"
     if error.errno == errno.EADDRNOTAVAIL:

@@ -31,6 +31,7 @@ PASSWORD = "a-password-that-must-not-be-shown"
 Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
+A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
 NO_NETWORK = "events.exempt_networks.0: must be an IP network such as 10.0.0.0/8"
 
 SETTINGS: dict[str, Refusal] = {
@@ -39,7 +40,17 @@ SETTINGS: dict[str, Refusal] = {
     "section as a value": ({"tiers.anonymous": 3}, "tiers.anonymous in the environment is a section, not a value"),
     "no number": ({"keyless.per_minute": "many"}, "keyless.per_minute: "),
     "not positive": ({"mint.per_hour": 0}, "mint.per_hour: "),
-    "no address": ({"server.bind": "everywhere"}, "server.bind: "),
+    "no address": ({"server.bind": "everywhere"}, f"server.bind: {A_BIND}"),
+    "no address for operators": ({"server.ops_bind": "9090"}, f"server.ops_bind: {A_BIND}"),
+    "no address for TLS": ({"tls.bind": "443"}, f"tls.bind: {A_BIND}"),
+    "a database of another kind": (
+        {"database.url": "mysql://127.0.0.1/catalog"},
+        "database.url: must begin with postgresql:// or postgres://",
+    ),
+    "a base with a path": (
+        {"server.base_url": "https://example.com/catalog"},
+        "server.base_url: must be http:// or https:// and a host, without a path",
+    ),
     "a drain of no time": ({"server.drain_seconds": -1}, "server.drain_seconds: "),
     "no port for operators": ({"server.ops_bind": "127.0.0.1:99999"}, "server.ops_bind: there is no port above 65535"),
     "half of TLS": ({"tls.bind": "127.0.0.1:0"}, "tls: bind, certificate and key belong together: all three or none"),
@@ -270,6 +281,40 @@ def test_mail_settings_that_cannot_be_used_are_refused_without_showing_a_passwor
         done = run(*SERVE, "--data-dir", place / "mail", settings={**database, **mail})
         assert words in complaint(done)
         assert PASSWORD not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("doctor", "--data-dir", ""), "argument --data-dir: it is empty: give a name"),
+        (("doctor", "--config", ""), "argument --config: it is empty: give a name"),
+        (("import-catalog", ""), "argument FILE: it is empty: give a name"),
+        (("backup", ""), "argument FILE: give a file name"),
+        (("backup", "-"), "argument FILE: give a file name"),
+        (("restore", "-"), "argument FILE: give a file name"),
+    ],
+)
+def test_a_path_that_names_nothing_is_refused_in_one_line(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_lost_secret_is_not_replaced(database: Settings, place: Path) -> None:
+    own: Settings = {"database.url": database["database.url"]}
+    beside = ("--data-dir", place / "lost")
+    command("migrate", *beside, settings=own)
+    assert "note: the database is not used yet" in command("doctor", *beside, settings=own)
+    assert not (place / "lost" / "secret").exists(), "doctor stores nothing"
+    command("grant-admin", "ann@example.com", *beside, settings=own)
+    (place / "lost" / "secret").unlink()
+    words = f"{place}/lost/secret is missing, and the database is used with it: restore it from a backup"
+    assert words in complaint(run(*SERVE, *beside, settings=own))
+    assert f"PROBLEM: {words}" in run("doctor", *beside, settings=own).stdout
+    assert not (place / "lost" / "secret").exists()
 
 
 def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None:

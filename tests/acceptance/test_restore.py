@@ -6,8 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import trio
 
+from storage.backup import back_up
+from storage.embedded import running_postgres
 from tests.acceptance.processes import command, complaint, run, serving
+from tests.embedded.helpers import fetch
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +114,21 @@ def test_the_manifest_is_json(saved: tuple[Path, Path, list[str]]) -> None:
         manifest = json.load(stream)
     assert manifest["format"] == 1
     assert manifest["sums"].keys() == {"database.dump", "secret"}
+
+
+def test_a_restore_that_cannot_be_opened_says_that_the_data_are_restored(restored: Path) -> None:
+    """The backup is of a database that a migration with another text has changed."""
+    drifted, target = restored.parent / "drifted.tar", restored.parent / "drifted"
+    turn_around = "update schema_migrations set checksum = reverse(checksum) where version = 1"
+
+    async def save() -> None:
+        async with running_postgres(restored) as postgres:
+            await fetch(postgres.endpoint, turn_around)
+            await back_up(restored, drifted, 0)
+            await fetch(postgres.endpoint, turn_around)
+
+    trio.run(save)
+    line = complaint(run("restore", drifted, "--data-dir", target))
+    assert f"{target} is restored, but cannot be opened: the applied migration 0001_" in line
+    assert line.rstrip().endswith("; when that is solved, start the service")
+    assert (target / "postgres").exists()

@@ -52,7 +52,7 @@ def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Se
     assert made not in person.page.content()
 
     person.page.get_by_text(f"Revoke {made[:12]}…").click()
-    person.presses("Revoke this key for good")
+    person.presses("Revoke this key permanently")
     person.told("The key is revoked.")
     assert prefixes(person) == [minted["apiKey"][:12]]
     assert node.status("/api/v1/usage", made) == 401

@@ -154,6 +154,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("none", "", "tls.certificate: cannot read {certificate}: No such file or directory"),
         ("", "none", "tls.key: cannot read {key}: No such file or directory"),
         (".", "", "tls.certificate: cannot read {certificate}: Is a directory"),
+        ("/dev/zero", "", "tls.certificate: /dev/zero is longer than 1 MiB"),
+        ("", "/dev/zero", "tls.key: /dev/zero is longer than 1 MiB"),
         ("no\0file", "", "tls.certificate: '{folder}/no\\x00file' is not the name of a file"),
         ("empty", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
         ("der", "", "tls.certificate: {certificate} holds no certificate in PEM format"),
@@ -165,7 +167,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             "weak.pem",
             "weak.key",
-            "tls.certificate: the certificate in {certificate} is too weak for clients of today: ",
+            "tls.certificate: the certificate in {certificate} is too weak for current clients: ",
         ),
         ("damaged", "", "tls.certificate, tls.key: {certificate} or {key} is damaged: "),
     ],

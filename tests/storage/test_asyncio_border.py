@@ -1,13 +1,16 @@
 """The crossing from Trio to asyncio: a Trio task takes the steps of an asyncio-flavoured function."""
 
 import asyncio
+import socket
+from functools import partial
 from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from storage.asyncio_border import cross, open_loop
+from actors.values import StorageUnavailable
+from storage.asyncio_border import connect, cross, open_loop
 
 
 def never() -> None:
@@ -150,3 +153,33 @@ async def test_a_cancelled_caller_waits_for_the_end(autojump_clock: MockClock) -
         assert scope.cancelled_caught
         assert trio.current_time() == 2
     assert answers == [["a", "b"]]
+
+
+# Connecting.
+
+
+async def reason_at(port: int, *, ssl: str = "prefer") -> str:
+    """Why no connection to this port of the machine can be made."""
+    arguments = {"host": "127.0.0.1", "port": port, "user": "ann", "database": "catalog", "ssl": ssl}
+    async with open_loop():
+        with pytest.raises(StorageUnavailable) as failed:
+            await connect(arguments, 5.0, {})
+    return str(failed.value)
+
+
+async def test_a_port_without_a_server_is_told_as_such() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        assert await reason_at(unused.getsockname()[1]) == "no server listens there"
+
+
+async def test_a_server_that_is_not_postgres_or_refuses_tls_is_told_as_such() -> None:
+    async def answers(stream: trio.SocketStream) -> None:
+        await stream.receive_some(8)
+        await stream.send_all(b"N")
+
+    async with trio.open_nursery() as nursery:
+        [listener] = await nursery.start(partial(trio.serve_tcp, answers, 0, host="127.0.0.1"))
+        reason = await reason_at(listener.socket.getsockname()[1], ssl="require")
+        nursery.cancel_scope.cancel()
+    assert reason == "it is not a Postgres server, or refuses TLS"

@@ -1,10 +1,12 @@
 """Errors of the driver become the three that actors know. The texts of Citus are those that a real cluster sent."""
 
+from socket import gaierror
+
 import pytest
 from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.error_translation import translated
+from storage.error_translation import reason_of, translated
 
 OF_CITUS = [
     pg.InternalServerError("terminating connection due to unexpected postmaster exit"),
@@ -37,3 +39,32 @@ def test_conflicts_and_broken_connections_are_the_same_on_both(distributed: bool
         assert translated(bug, sent_commit=sent_commit, distributed=distributed) is bug
     assert isinstance(translated(broken, sent_commit=False, distributed=distributed), StorageUnavailable)
     assert isinstance(translated(broken, sent_commit=True, distributed=distributed), OutcomeUnknown)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            pg.InvalidPasswordError('password authentication failed for user "ann"'),
+            'password authentication failed for user "ann"',
+        ),
+        (
+            pg.InsufficientPrivilegeError("permission denied for schema public"),
+            "permission denied for schema public: grant create on schema public to the role of database.url",
+        ),
+        (pg.InsufficientPrivilegeError("permission denied for table keys"), "permission denied for table keys"),
+        (ConnectionRefusedError(111, "Connect call failed"), "no server listens there"),
+        (FileNotFoundError(2, "No such file or directory"), "no server listens there"),
+        (gaierror(-2, "Name or service not known"), "the host name cannot be resolved"),
+        (TimeoutError(), "it does not answer within 3 s"),
+        (
+            ConnectionError("PostgreSQL server at 'db.example.com:5432' rejected SSL upgrade"),
+            "it is not a Postgres server, or refuses TLS",
+        ),
+        (KeyError("what nobody knows"), "KeyError: 'what nobody knows'"),
+    ],
+)
+def test_a_failure_is_told_in_words_and_a_class_is_named_only_where_it_is_unknown(
+    error: Exception, reason: str
+) -> None:
+    assert reason_of(error, connect_seconds=3.0) == reason
