@@ -1,4 +1,4 @@
-"""What an actor reports of a batch, after its callers have their answers."""
+"""The report that an actor makes of a batch, after its callers have their answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

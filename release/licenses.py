@@ -47,7 +47,7 @@ _SPDX = get_spdx_licensing()
 
 
 def expression_of(metadata: Message) -> str:
-    """What a package says of its licence, as an SPDX expression where it is one. Empty if it says nothing."""
+    """The licence that a package names, as an SPDX expression where it is one; empty if it names none."""
     if metadata["License-Expression"]:
         return str(metadata["License-Expression"])
     names = [line.split(" :: ")[-1] for line in metadata.get_all("Classifier") or () if line.startswith("License ::")]

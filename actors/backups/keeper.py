@@ -125,7 +125,7 @@ class BackupKeeper(PeriodicTask):
         self._log.error("backup failed, retrying in %d s: %s", pause_ms // SECOND_MS, reason, exc_info=bug)
 
     def _pause_seconds_now(self) -> float:
-        """Until a backup is due or retried, but at most `LOOK_SECONDS`."""
+        """The seconds until a backup is due or retried, at most `LOOK_SECONDS`."""
         now_ms = self._clock.now_ms()
         due = (due_ms(self._statistics.newest_ms, now_ms, self._rules) - now_ms) / SECOND_MS
         wait = max(due, self._retry_at - trio.current_time())

@@ -74,7 +74,7 @@ class MailSender(PeriodicTask):
         super().__init__(limits.poll_seconds, retry_seconds=limits.storage_pause_seconds)
         self.limits = limits
         self.backlog = Backlog()
-        """What waited in the outbox at the last lease."""
+        """The messages that waited in the outbox at the last lease."""
         self._store = store
         self._transport = transport
         self._clock = clock

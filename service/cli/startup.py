@@ -1,4 +1,4 @@
-"""What a start tells the person at the terminal, on standard output."""
+"""Tells the person at the terminal, on standard output, that the service is ready, and what to do next."""
 
 import sys
 import threading
