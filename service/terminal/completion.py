@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator
-from pathlib import Path
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -21,7 +20,7 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
         ) from None
     for each in _parsers(parser):
         for action in each._actions:
-            if action.type is Path:
+            if action.metavar in ("DIR", "FILE"):
                 action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
     return shtab.complete(parser, shell)
 
