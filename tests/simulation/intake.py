@@ -17,8 +17,9 @@ from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
-from actors.events.messages import Event, Record
+from actors.events.messages import Event, Record, Window
 from actors.events.router import EventOutcome, EventRouter
+from actors.events.windows import WindowReader
 from actors.mailbox import request_id
 from actors.supervision import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
@@ -85,6 +86,21 @@ class Recorder:
             raise
 
 
+class Windows:
+    """A reader of windows that notes when its mailbox is full."""
+
+    def __init__(self, reader: WindowReader, overloaded: set[str]) -> None:
+        self._reader = reader
+        self._overloaded = overloaded
+
+    async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
+        try:
+            return await self._reader.windows(booking_ids)
+        except Overloaded:
+            self._overloaded.add(request_id.get())
+            raise
+
+
 class Intake:
     """The events side of a node, for one life of it."""
 
@@ -104,7 +120,8 @@ class Intake:
         self._overloaded: set[str] = set()
         recorders = [Recorder(node, deduper, self._overloaded) for deduper in self.dedupers]
         router = EventRouter(cast("list[EventDeduper]", recorders), services.events.sections)
-        self._services = replace(services, events=router)
+        windows = cast("WindowReader", Windows(self.windows, self._overloaded))
+        self._services = replace(services, events=router, windows=windows)
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
