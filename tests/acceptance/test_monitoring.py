@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
 from tests.acceptance.processes import Service, serving, until
-from tests.acceptance.workers import workers_of
+from tests.acceptance.workers import operators_of, workers_of
 from tests.observability.collector import Collector
 
 ROOT = Path(__file__).parents[2]
@@ -71,7 +71,7 @@ def monitored(new_data_dir: Callable[[str], Path]) -> Iterator[Monitored]:
             "tracing.sample": 1,
         }
         with serving(data_dir, settings) as service:
-            (operators,) = re.findall(r"serving operators on (http://127\.0\.0\.1:\d+)", service.log())
+            operators = operators_of(service)
             yield Monitored(service, operators, collector)
 
 

@@ -15,7 +15,7 @@ from service.main import storage_options
 from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
 from tests.acceptance.processes import Service, serving, until
-from tests.acceptance.workers import answers, ask_by_new_connections, workers_of
+from tests.acceptance.workers import answers, ask_by_new_connections, operators_of, workers_of
 
 WORKERS = 2
 CONNECTIONS = 20
@@ -82,7 +82,7 @@ def answered(service: Service, number: int) -> bool:
 
 
 def test_operators_see_all_workers_on_a_private_address_and_visitors_see_no_metrics(service: Service) -> None:
-    (url,) = re.findall(r"serving operators on (http://127\.0\.0\.1:\d+)", service.log())
+    url = operators_of(service)
     assert service.status("/metrics") == 404
     page = httpx.get(f"{url}/metrics").text
     assert re.findall(r'^catalog_worker_up\{worker="(\d)"\} 1\.0$', page, re.MULTILINE) == ["1", "2"]

@@ -1,11 +1,12 @@
 """Helpers for several worker processes under one parent."""
 
+import re
 from pathlib import Path
 
 import trio
 
 from tests.acceptance.clients import Unanswered, Wire
-from tests.acceptance.processes import Service, children_of
+from tests.acceptance.processes import Service, children_of, until
 
 
 def is_worker(pid: int) -> bool:
@@ -38,3 +39,11 @@ async def ask_by_new_connections(url: str, stop: trio.Event) -> int:
         answered += 1
         await trio.sleep(0.005)
     return answered
+
+
+def operators_of(service: Service) -> str:
+    """The URL of `server.ops_bind`. Its log line comes just after the service is ready."""
+    found = re.compile(r"serving operators on (http://127\.0\.0\.1:\d+)")
+    until(lambda: found.search(service.log()), what="the address for operators")
+    (url,) = found.findall(service.log())
+    return str(url)
