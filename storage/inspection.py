@@ -1,4 +1,4 @@
-"""What the start and `doctor` ask about a server itself: its clock, and its archive of the write-ahead log."""
+"""Reads the state of a server itself, for the start and `doctor`: its clock, and its archive of the write-ahead log."""
 
 from dataclasses import dataclass
 

@@ -47,14 +47,14 @@ def _browse(page: str) -> None:
 
 
 def database_of(config: Config) -> str:
-    """Where data is stored, without a password."""
+    """The place where data is stored, without a password."""
     if not config.database.url:
         return "the embedded Postgres, in the data directory"
     return f"Postgres at {_place_of(config.database.url)}" + (" with Citus" if config.database.distributed else "")
 
 
 def mail_of(config: Config, url: str) -> str:
-    """Where mails go, without a password. `url` is where the service listens."""
+    """The server that mails go to, without a password. `url` is where the service listens."""
     if config.mail.smtp_url:
         return f"sent through {_place_of(config.mail.smtp_url)}"
     binds = [config.server.bind, config.tls.bind or config.server.bind]

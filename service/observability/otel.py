@@ -158,7 +158,7 @@ def _span_context(trace: TraceContext, *, remote: bool = False) -> SpanContext:
 
 
 def resource_of(settings: Tracing, node: NodeInfo) -> Resource:
-    """What all spans of a node share. `OTEL_RESOURCE_ATTRIBUTES` may add to it."""
+    """The attributes that all spans of a node share. `OTEL_RESOURCE_ATTRIBUTES` may add to it."""
     return Resource.create(
         {
             "service.name": settings.service_name,

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.acceptance.postgres import free_port
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import until
-from tests.slow import SLOW
+from tests.programs import program
 
 HOST = "catalog.example.com"
 """The host name in the documented files."""
 START_SECONDS = 20.0
 FILES = {"nginx": "nginx.conf", "caddy": "Caddyfile"}
-FOLDERS = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin"))
+PACKAGES = {"nginx": "nginx-light", "caddy": "caddy"}
+"""Debian's packages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +46,10 @@ def ask(client: httpx.Client, method: str, path: str, **options: object) -> http
     return client.request(method, "/", extensions=extensions, **options)  # type: ignore[arg-type]
 
 
-def program(kind: str) -> str:
-    """The path of nginx or Caddy. Without it, the test is skipped by `make test`, and fails in CI and `make thorough`."""
-    found = shutil.which(kind, path=FOLDERS)
-    if found is None:
-        why = f"there is no {kind} here (Debian's packages are `nginx-light` and `caddy`)"
-        if SLOW or os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
-    return found
-
-
 @contextmanager
 def proxying(kind: str, place: Path, nodes: Sequence[str]) -> Iterator[Proxy]:
     """Run the documented file in front of two nodes, given as host:port. Only ports and paths differ from the document."""
-    binary = program(kind)
+    binary = program(kind, PACKAGES[kind])
     place.mkdir()
     certificate, key = place / "certificate.pem", place / "key.pem"
     _make_certificate(certificate, key)

@@ -19,7 +19,7 @@ from tests.acceptance.processes import Service, serving, until
 from tests.acceptance.proxies import substituted
 from tests.deploy.compose import compose
 from tests.deploy.dashboard import expressions, metrics, rules
-from tests.deploy.programs import program
+from tests.programs import program
 from tests.slow import repeats
 
 NODES = ("node-1", "node-2")

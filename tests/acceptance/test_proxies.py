@@ -11,8 +11,9 @@ import pytest
 
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, Settings, serving, until
-from tests.acceptance.proxies import FILES, HOST, Proxy, ask, program, proxying
+from tests.acceptance.proxies import FILES, HOST, PACKAGES, Proxy, ask, proxying
 from tests.acceptance.traps import Trap
+from tests.programs import program
 from tests.slow import SLOW
 
 BASE_URL = f"https://{HOST}"
@@ -68,7 +69,7 @@ def address_of(node: Service) -> str:
 
 @pytest.fixture(scope="module", params=FILES if SLOW else ["nginx"])
 def kind(request: pytest.FixtureRequest) -> str:
-    program(request.param)
+    program(request.param, PACKAGES[request.param])
     return str(request.param)
 
 

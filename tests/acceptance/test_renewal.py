@@ -1,9 +1,7 @@
 """Nodes behind nginx are renewed one after the other under load, and no request fails (docs/operations.md)."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,7 +12,8 @@ import pytest
 
 from tests.acceptance.postgres import PostgresServer, free_port
 from tests.acceptance.processes import SECRET, Service, Settings, serving
-from tests.acceptance.proxies import HOST, Proxy, program, proxying
+from tests.acceptance.proxies import HOST, PACKAGES, Proxy, proxying
+from tests.programs import program
 from tests.slow import repeats
 
 REQUESTS = 50_000
@@ -61,19 +60,9 @@ def loads(proxy: Proxy, place: Path) -> list[Load]:
         for what, path in PATHS.items():
             own = [*options, *(["-d", str(body), "-H", "content-type: application/json"] if what == "events" else [])]
             count = ["-n", str(REQUESTS), "-c", str(CONNECTIONS[version]), f"--connect-to=127.0.0.1:{proxy.https}"]
-            command = [h2load(), *count, *own, f"https://{HOST}{path}"]
+            command = [program("h2load", "nghttp2-client"), *count, *own, f"https://{HOST}{path}"]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             found.append(Load(f"{what} over {version}", process))
-    return found
-
-
-def h2load() -> str:
-    found = shutil.which("h2load")
-    if found is None:
-        why = "there is no h2load here (Debian's package is `nghttp2-client`)"
-        if os.environ.get("CI"):
-            pytest.fail(why)
-        pytest.skip(why)
     return found
 
 
@@ -103,7 +92,7 @@ def start(external: PostgresServer, playground: Path) -> Callable[[ExitStack, in
 def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request_fails(
     start: Callable[[ExitStack, int, int], Service], playground: Path
 ) -> None:
-    program("nginx")
+    program("nginx", PACKAGES["nginx"])
     ports = [free_port(), free_port()]
     with ExitStack() as stack:
         nodes = [start(stack, number, port) for number, port in enumerate(ports)]

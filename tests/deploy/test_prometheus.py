@@ -13,7 +13,7 @@ import yaml
 
 from tests.architecture import ROOT
 from tests.deploy.dashboard import DASHBOARD, expressions
-from tests.deploy.programs import program
+from tests.programs import program
 
 FOLDER = ROOT / "deploy/prometheus"
 RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"] for rule in group["rules"]]

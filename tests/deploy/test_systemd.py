@@ -14,7 +14,7 @@ from service.main import OTHER_FILES
 from service.process.parent import SPARE_SECONDS
 from storage.embedded import DEFAULT_LIMITS
 from tests.architecture import ROOT
-from tests.deploy.programs import program
+from tests.programs import program
 
 UNIT = ROOT / "deploy/systemd/catalog-service.service"
 MOST_EXPOSED = 2.0

@@ -1,4 +1,4 @@
-"""The programs that read the files: systemd-analyze, nginx, Prometheus and its promtool."""
+"""Finds the programs of others that tests run: proxies, load generators, systemd-analyze, Prometheus and its promtool."""
 
 import os
 import shutil
