@@ -60,8 +60,8 @@ class CampaignCounts:
 class Snapshot:
     """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
     has the impressions and clicks of bookings, `events` the named events that were already handled, `audited` the targets
-    of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant, and `administrators`
-    are the recipients of mails about disputes."""
+    of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant, `suspended` are the
+    tenants of suspended accounts, and `administrators` are the recipients of mails about disputes."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
@@ -74,6 +74,7 @@ class Snapshot:
     audited: dict[str, str] = field(default_factory=dict)
     reports: dict[str, PaymentReport] = field(default_factory=dict)
     campaign_counts: dict[str, CampaignCounts] = field(default_factory=dict)
+    suspended: frozenset[str] = frozenset()
     administrators: tuple[str, ...] = ()
 
 
@@ -108,6 +109,7 @@ class UnitOfWork:
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: BookingRules) -> None:
         self.now_ms = now_ms
         self.rules = rules
+        self.suspended = snapshot.suspended
         self.decision = Decision(decided_ms=now_ms)
         self._snapshot = snapshot
         # An open booking holds all its weeks, also those before the first week that was read.

@@ -14,6 +14,7 @@ from email.utils import format_datetime, getaddresses
 
 from actors.credentials import long_code
 from actors.letters import LONG
+from actors.mail.account_texts import RESTORED, SUSPENDED
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.times import MINUTE_MS, SECOND_MS
 
@@ -206,6 +207,8 @@ TEMPLATES = {
     "new_key": ("A new API key on your account", _NEW_KEY),
     "new_session": ("A new sign-in to your account", _NEW_SESSION),
     "new_administrator": ("You are now an administrator", _NEW_ADMINISTRATOR),
+    "account_suspended": ("Your account is suspended", SUSPENDED),
+    "account_restored": ("Your account is no longer suspended", RESTORED),
 }
 TEMPLATES |= {name + LONG: letter for name, letter in TEMPLATES.items()}
 """Template -> subject and text. Subjects are seen on lock screens and in server logs, so they contain no code."""

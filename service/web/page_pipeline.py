@@ -91,6 +91,8 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         here = visit.request.path if posted else _with_query(visit.request)
         asked = SeeOther(with_next("/sign-in", here), "sign_in_again" if posted else "")
         return _dressed(visit, asked)
+    if page.who is not Audience.ANYBODY and visit.caller.suspended and not page.while_suspended:
+        return _dressed(visit, SeeOther("/account/suspended"))
     if page.who is Audience.ADMIN and visit.caller.needs_passkey:
         return _dressed(visit, SeeOther("/dashboard#passkeys", "passkey_needed"))
     if page.who is Audience.ADMIN and not visit.caller.admin:
