@@ -38,6 +38,7 @@ from actors.sessions.reader import SessionReader
 from actors.stores import PoolStatistics, Stores
 from actors.supervision import Member
 from service.api.context import Services
+from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.limits import Limits
@@ -180,6 +181,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,
+        counts=CachedCounts(stores.sponsorship, clock),
         sweeper=classes.sweeper(stores.sponsorship, ledger, gateway.payments, clock, limits.sweeper),
         accounts=accounts,
         eraser=AccountEraser(accounts),

@@ -25,6 +25,7 @@ from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from actors.statistics import ActorStatistics
+from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.observability.health import Health
@@ -58,6 +59,7 @@ class Services:
     placements: Placements
     ledger: BookingLedger
     sponsorship: SponsorshipStore
+    counts: CachedCounts
     sweeper: HoldAndRefundSweeper
     accounts: AccountKeeper
     eraser: AccountEraser

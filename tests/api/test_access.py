@@ -220,6 +220,7 @@ PLACES = {
         "POST", f"{ADMINISTRATION}/bookings/bok_unknown/refund", admin("admin:write"), passed=UNKNOWN
     ),
     "listAudit": Place("GET", f"{ADMINISTRATION}/audit", admin("admin:read")),
+    "listAccounts": Place("GET", "/api/v1/admin/accounts", admin("admin:read")),
     "setAccountTier": Place(
         "POST",
         "/api/v1/admin/accounts/tier",
@@ -227,6 +228,13 @@ PLACES = {
         {"email": "nobody@example.com", "tier": "upgraded"},
         "404 not_found",
     ),
+    "getAccount": Place("GET", "/api/v1/admin/accounts/ten_unknown", admin("admin:read"), passed=UNKNOWN),
+    "suspendAccount": Place("POST", "/api/v1/admin/accounts/ten_unknown/suspend", admin("admin:write"), {"reason": "Spam."}, UNKNOWN),
+    "unsuspendAccount": Place("POST", "/api/v1/admin/accounts/ten_unknown/unsuspend", admin("admin:write"), passed=UNKNOWN),
+    "refundAccount": Place("POST", "/api/v1/admin/accounts/ten_unknown/refund", admin("admin:write"), passed=UNKNOWN),
+    "listReviews": Place("GET", f"{ADMINISTRATION}/reviews", admin("admin:read")),
+    "countLists": Place("GET", f"{ADMINISTRATION}/counts", admin("admin:read")),
+    "getRevenue": Place("GET", f"{ADMINISTRATION}/revenue", admin("admin:read")),
     "getOperationsStatus": Place("GET", "/api/v1/admin/operations/status", admin("admin:read")),
     "stripeWebhook": Place("POST", "/api/v1/webhooks/stripe", PUBLIC, {}, UNKNOWN),
     "isAlive": Place("GET", "/healthz", PUBLIC),

@@ -76,7 +76,16 @@ PATHS = {
     "/api/v1/webhooks/stripe": "POST",
     "/api/v1/sponsors/keys": "GET, HEAD, POST",
     "/api/v1/sponsors/keys/key_1": "DELETE",
+    "/api/v1/admin/accounts": "GET, HEAD",
+    "/api/v1/admin/accounts/ten_1": "GET, HEAD",
+    # Not the account with this id: the literal path comes first.
     "/api/v1/admin/accounts/tier": "POST",
+    "/api/v1/admin/accounts/ten_1/suspend": "POST",
+    "/api/v1/admin/accounts/ten_1/unsuspend": "POST",
+    "/api/v1/admin/accounts/ten_1/refund": "POST",
+    "/api/v1/admin/sponsorships/reviews": "GET, HEAD",
+    "/api/v1/admin/sponsorships/counts": "GET, HEAD",
+    "/api/v1/admin/sponsorships/revenue": "GET, HEAD",
     "/api/v1/admin/operations/status": "GET, HEAD",
     "/healthz": "GET, HEAD",
     "/readyz": "GET, HEAD",
@@ -87,6 +96,7 @@ ABSENT = (
     "/api/v1/sponsors/campaigns/cmp_1",
     "/api/v1/sponsors/bookings/bok_1",
     "/api/v1/sponsors/bookings/bok_1/delivery",
+    "/api/v1/admin/accounts/ten_1",
 )
 """Paths that do not exist."""
 

@@ -1,10 +1,12 @@
 """Operations of administrators (specification, 23 to 26): review, slots, bookings, refunds and the audit log."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from actors.bookings.campaigns import unknown_campaign
 from actors.bookings.changes import unknown_booking
-from actors.bookings.records import CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
+from actors.bookings.oversight import BookingFilter
+from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
@@ -22,6 +24,7 @@ from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, Vid
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
 from service.schemas.lists import AuditQuery, CampaignsQuery, SponsorshipQuery
+from service.schemas.oversight import BookingsQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import Sponsor as ShownSponsor
 from service.schemas.sponsors import SponsorPage
@@ -46,6 +49,7 @@ async def review(services: Services, call: Call, campaign_id: str) -> Answer | R
         seen_as = reviewed.sponsorName
     move = CampaignMove(body.decision)
     view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen, seen_as)
+    services.counts.forget()
     return respond(view, lambda view: CampaignAnswer(campaign=Campaign.for_review(view)))
 
 
@@ -59,9 +63,21 @@ def _position(record: Sponsor | AuditRecord) -> Before:
 
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
-    fetch = partial(services.sponsorship.bookings, None)
+    query: BookingsQuery = call.query
+    wanted = query.wanted()
+    if wanted == BookingFilter():
+        name, fetch = "all bookings", partial(services.sponsorship.bookings, None)
+    else:
+        # A cursor is valid only for the same filter.
+        name, fetch = f"bookings {wanted!r}", partial(_filtered, services, wanted)
     render = partial(booking_of, services)
-    return await list_page(services, call, "all bookings", fetch, booking_position, render, BookingPage)
+    return await list_page(services, call, name, fetch, booking_position, render, BookingPage)
+
+
+async def _filtered(
+    services: Services, wanted: BookingFilter, before: Before | None, limit: int
+) -> Sequence[BookingView]:
+    return await services.sponsorship.filtered_bookings(wanted, services.clock.now_ms(), before, limit)
 
 
 @with_id(unknown_booking)
@@ -71,6 +87,7 @@ async def refund(services: Services, call: Call, booking_id: str) -> Answer | Re
     view = await services.ledger.order_refund(booking_id, reason, call.caller.agent)
     if not isinstance(view, Refused):
         services.sweeper.wake()
+        services.counts.forget()
     return booking_answer(services, view)
 
 
@@ -217,10 +234,11 @@ ROWS = (
         name="listAllBookings",
         path="/api/v1/admin/sponsorships/bookings",
         summary="List all bookings",
-        description="Returns the bookings of every sponsor, newest first.",
+        description="Returns the bookings of every sponsor, newest first. For those whose payment needs attention, use "
+        "`trouble=true`.",
         handler=list_bookings,
         result=BookingPage,
-        query=SponsorshipQuery,
+        query=BookingsQuery,
     ),
     _writing(
         name="describeVideo",
