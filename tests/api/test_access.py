@@ -229,8 +229,12 @@ PLACES = {
         "404 not_found",
     ),
     "getAccount": Place("GET", "/api/v1/admin/accounts/ten_unknown", admin("admin:read"), passed=UNKNOWN),
-    "suspendAccount": Place("POST", "/api/v1/admin/accounts/ten_unknown/suspend", admin("admin:write"), {"reason": "Spam."}, UNKNOWN),
-    "unsuspendAccount": Place("POST", "/api/v1/admin/accounts/ten_unknown/unsuspend", admin("admin:write"), passed=UNKNOWN),
+    "suspendAccount": Place(
+        "POST", "/api/v1/admin/accounts/ten_unknown/suspend", admin("admin:write"), {"reason": "Spam."}, UNKNOWN
+    ),
+    "unsuspendAccount": Place(
+        "POST", "/api/v1/admin/accounts/ten_unknown/unsuspend", admin("admin:write"), passed=UNKNOWN
+    ),
     "refundAccount": Place("POST", "/api/v1/admin/accounts/ten_unknown/refund", admin("admin:write"), passed=UNKNOWN),
     "listReviews": Place("GET", f"{ADMINISTRATION}/reviews", admin("admin:read")),
     "countLists": Place("GET", f"{ADMINISTRATION}/counts", admin("admin:read")),

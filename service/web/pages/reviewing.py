@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.values import Code, Refused
+from service.web.pages.differences import words_between
 from service.web.pages.history import LABELS, News, news_of
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import following, this_page
@@ -29,21 +30,36 @@ SEEN = ("headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
 
 async def queue(request: PageRequest) -> Template:
     state = request.query.get("status") or STATES[0]
-    order = "oldest" if state == STATES[0] else "newest"
-    query = {"status": state, "order": order, "limit": SHOWN, "cursor": request.query.get("cursor")}
-    page = (await request.ask("listAllCampaigns", query=query)).or_refused()
-    entries = [{"campaign": campaign, "news": await _news(request, campaign)} for campaign in page["items"]]
+    cursor = request.query.get("cursor")
+    if state == STATES[0]:
+        page = (await request.ask("listReviews", query={"limit": SHOWN, "cursor": cursor})).or_refused()
+        entries = [await _waiting(request, item) for item in page["items"]]
+    else:
+        query = {"status": state, "order": "newest", "limit": SHOWN, "cursor": cursor}
+        page = (await request.ask("listAllCampaigns", query=query)).or_refused()
+        entries = [{"campaign": campaign} for campaign in page["items"]]
+    counts = (await request.ask("countLists")).or_refused()["campaigns"]
     values = {
         "entries": entries,
         "state": state,
         "states": STATES,
+        "numbers": counts,
         "moves": MOVES.get(state, ()),
         "labels": LABELS,
         "seen": SEEN,
         "action": this_page(request, "status", "cursor"),
         "older": following(request, page, "status"),
+        "first": this_page(request, "status") if cursor else None,
     }
     return Template("admin_reviews.html", values)
+
+
+async def _waiting(request: PageRequest, item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """An entry of the queue, with what is new and the words that differ."""
+    news = await _news(request, item["campaign"])
+    changes = [] if news is None else news.changes
+    words = {change.name: words_between(change.before or "", change.now) for change in changes}
+    return {"campaign": item["campaign"], "item": item, "news": news, "words": words}
 
 
 async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | None:
@@ -72,4 +88,6 @@ def _deciding(decision: str) -> Act:
 
 DECISIONS = ("approve", "reject", "pause", "resume")
 
-PAGES = (Page("/admin", queue, {decision: _deciding(decision) for decision in DECISIONS}, Audience.ADMIN),)
+ACTIONS = {decision: _deciding(decision) for decision in DECISIONS}
+
+PAGES = (Page("/admin", queue, ACTIONS, Audience.ADMIN), Page("/admin/reviews", queue, ACTIONS, Audience.ADMIN))
