@@ -132,6 +132,7 @@ VALUES = (
     "actors.times",
     "actors.weeks",
     "actors.catalog.store",
+    "actors.bookings.oversight",
     "actors.bookings.records",
     "actors.bookings.payments",
     "actors.bookings.store",

@@ -157,6 +157,7 @@ COOKIES = {"startSignIn", "completeSignIn", "endSession", "endAll", "finishPassk
 """Operations that set or delete a cookie."""
 
 PAGE = {"cursor", "limit"}
+FILE = PAGE | {"format"}
 PARAMETERS = {
     "listUseCases": {"q", "cursor", "limit"},
     "listBots": {"q", "cursor", "limit"},
@@ -167,13 +168,14 @@ PARAMETERS = {
     "getDeviceApproval": {"userCode"},
     "listCampaigns": PAGE,
     "listBookings": PAGE,
-    "listAllCampaigns": PAGE | {"status", "order"},
-    "listSponsors": PAGE,
-    "listAllBookings": PAGE | {"status", "week", "sponsor", "slot", "query", "trouble"},
-    "listAccounts": PAGE | {"query", "tier", "suspended"},
+    "listAllCampaigns": FILE | {"status", "order"},
+    "listSponsors": FILE,
+    "listAllBookings": FILE | {"status", "week", "sponsor", "slot", "query", "trouble"},
+    "listAccounts": FILE | {"query", "tier", "suspended"},
     "listReviews": PAGE,
-    "getRevenue": {"from", "to"},
-    "listAudit": PAGE | {"targetId"},
+    "getRevenue": {"from", "to", "format"},
+    "listSlots": {"format"},
+    "listAudit": FILE | {"targetId"},
 }
 
 

@@ -6,13 +6,13 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from actors.values import Account as AccountRecord
 from service.schemas.fields import BillingMode, Milliseconds, Strict, optional
-from service.schemas.lists import Page, SponsorshipQuery, absent_when_empty, or_empty
+from service.schemas.lists import ListQuery, Page, absent_when_empty, or_empty
 from service.schemas.texts import Note
 
 SearchText = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
 
 
-class AccountsQuery(SponsorshipQuery):
+class AccountsQuery(ListQuery):
     """Query of the list of accounts."""
 
     query: Annotated[

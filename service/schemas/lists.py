@@ -84,7 +84,19 @@ class Page(BaseModel):
     hasMore: bool
 
 
-class CampaignsQuery(SponsorshipQuery):
+class ListQuery(SponsorshipQuery):
+    """Query of a list that is also a spreadsheet, which has all pages."""
+
+    format: FileFormat = "json"
+
+
+class SlotsQuery(BaseModel):
+    """Query of the list of slots."""
+
+    format: FileFormat = "json"
+
+
+class CampaignsQuery(ListQuery):
     """Query of the administrators' list of campaigns."""
 
     status: Annotated[
@@ -99,7 +111,7 @@ class CampaignsQuery(SponsorshipQuery):
     ] = None
 
 
-class AuditQuery(SponsorshipQuery):
+class AuditQuery(ListQuery):
     """Query of the audit."""
 
     targetId: Annotated[

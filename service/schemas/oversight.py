@@ -10,7 +10,7 @@ from actors.weeks import week_of
 from service.schemas.accounts import BookingNumbers, SearchText
 from service.schemas.campaigns import Campaign
 from service.schemas.fields import NEWEST_MS, BillingMode, optional
-from service.schemas.lists import Page, SponsorshipQuery, absent_when_empty, or_empty, whole_number
+from service.schemas.lists import FileFormat, ListQuery, Page, absent_when_empty, or_empty, whole_number
 
 MOST_MONTHS = 60
 MONTH = r"^[12][0-9]{3}-(0[1-9]|1[0-2])$"
@@ -22,7 +22,7 @@ def _moment(value: Any) -> Any:
     return whole_number(absent_when_empty(value))
 
 
-class BookingsQuery(SponsorshipQuery):
+class BookingsQuery(ListQuery):
     """Query of the administrators' list of bookings. All conditions have to hold."""
 
     status: Annotated[
@@ -146,6 +146,8 @@ class RevenueQuery(BaseModel, populate_by_name=True):
         BeforeValidator(absent_when_empty),
         Field(alias="to", description="Such as 2026-12; this month by default", json_schema_extra=or_empty),
     ] = None
+
+    format: FileFormat = "json"
 
     @model_validator(mode="after")
     def _in_order(self) -> "RevenueQuery":

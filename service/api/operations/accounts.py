@@ -13,6 +13,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
+from service.api.operations.admin_files import accounts_file
 from service.api.operations.responses import invalid_cursor, with_id
 from service.api.operations.usage import usage_of
 from service.api.policy import Access
@@ -41,6 +42,8 @@ REFUNDS = 25
 async def list_accounts(services: Services, call: Call) -> Answer | Refused:
     query: AccountsQuery = call.query
     wanted = wanted_of(query)
+    if query.format == "csv":
+        return await accounts_file(services, wanted)
     purpose = f"accounts {wanted!r} {call.caller.owner}"
     try:
         after = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
@@ -176,6 +179,7 @@ ROWS = (
         handler=list_accounts,
         result=AccountPage,
         query=AccountsQuery,
+        spreadsheet=True,
     ),
     _writing(
         name="setAccountTier",

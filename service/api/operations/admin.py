@@ -15,6 +15,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
+from service.api.operations import admin_files as files
 from service.api.operations.bookings import booking_answer, booking_of, booking_position
 from service.api.operations.responses import list_page, with_id
 from service.api.operations.sponsors import campaign_position
@@ -23,7 +24,7 @@ from service.schemas.audit import Audit, AuditPage
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
-from service.schemas.lists import AuditQuery, CampaignsQuery, SponsorshipQuery
+from service.schemas.lists import AuditQuery, CampaignsQuery, ListQuery, SlotsQuery
 from service.schemas.oversight import BookingsQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import Sponsor as ShownSponsor
@@ -35,6 +36,8 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
     status = None if query.status is None else CampaignStatus(query.status)
     order = query.order or "newest"
     fetch = partial(services.sponsorship.everybodys_campaigns, status, oldest=order == "oldest")
+    if query.format == "csv":
+        return await files.campaigns_file(services, fetch)
     # A cursor is valid only for the same filter and order.
     name = f"all campaigns {query.status} {order}"
     return await list_page(services, call, name, fetch, campaign_position, Campaign.for_review, CampaignPage)
@@ -55,6 +58,8 @@ async def review(services: Services, call: Call, campaign_id: str) -> Answer | R
 
 async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
     fetch = services.sponsorship.sponsors
+    if call.query.format == "csv":
+        return await files.sponsors_file(services, fetch)
     return await list_page(services, call, "all sponsors", fetch, _position, ShownSponsor.of, SponsorPage)
 
 
@@ -70,6 +75,8 @@ async def list_bookings(services: Services, call: Call) -> Answer | Refused:
     else:
         # A cursor is valid only for the same filter.
         name, fetch = f"bookings {wanted!r}", partial(_filtered, services, wanted)
+    if query.format == "csv":
+        return await files.bookings_file(services, fetch)
     render = partial(booking_of, services)
     return await list_page(services, call, name, fetch, booking_position, render, BookingPage)
 
@@ -114,11 +121,15 @@ async def describe_video(services: Services, call: Call, booking_id: str) -> Ans
 async def list_audit(services: Services, call: Call) -> Answer | Refused:
     query: AuditQuery = call.query
     fetch = partial(services.sponsorship.audit, target_id=query.targetId)
+    if query.format == "csv":
+        return await files.audit_file(services, fetch)
     return await list_page(services, call, f"audit {query.targetId}", fetch, _position, Audit.of, AuditPage)
 
 
 async def list_slots(services: Services, call: Call) -> Answer | Refused:
     slots = await services.sponsorship.slots()
+    if call.query.format == "csv":
+        return files.slots_file(slots)
     return Answer.of(SlotList(items=[admin_slot_of(slot) for slot in slots]))
 
 
@@ -162,6 +173,7 @@ ROWS = (
         handler=list_campaigns,
         result=CampaignPage,
         query=CampaignsQuery,
+        spreadsheet=True,
     ),
     _writing(
         name="reviewCampaign",
@@ -184,7 +196,8 @@ ROWS = (
         description="Returns the accounts that have a sponsor profile, newest first.",
         handler=list_sponsors,
         result=SponsorPage,
-        query=SponsorshipQuery,
+        query=ListQuery,
+        spreadsheet=True,
     ),
     _reading(
         name="listSlots",
@@ -193,6 +206,8 @@ ROWS = (
         description="Returns all slots ordered by id, including retired ones.",
         handler=list_slots,
         result=SlotList,
+        query=SlotsQuery,
+        spreadsheet=True,
     ),
     _writing(
         name="createSlot",
@@ -239,6 +254,7 @@ ROWS = (
         handler=list_bookings,
         result=BookingPage,
         query=BookingsQuery,
+        spreadsheet=True,
     ),
     _writing(
         name="describeVideo",
@@ -274,5 +290,6 @@ ROWS = (
         handler=list_audit,
         result=AuditPage,
         query=AuditQuery,
+        spreadsheet=True,
     ),
 )

@@ -10,6 +10,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
+from service.api.operations.admin_files import revenue_file
 from service.api.operations.responses import invalid_cursor
 from service.api.policy import Access
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
@@ -47,6 +48,8 @@ async def read_revenue(services: Services, call: Call) -> Answer | Refused:
         words = f"`from` must be before `to`, by at most {MOST_MONTHS - 1} months."
         return Refused(Code.INVALID_REQUEST, words)
     rows = await services.sponsorship.revenue(_start_ms(first), _start_ms(last + 1))
+    if query.format == "csv":
+        return revenue_file(rows)
     return Answer.of(RevenueTable(items=[Revenue.of(row) for row in rows]))
 
 
@@ -101,5 +104,6 @@ ROWS = (
         handler=read_revenue,
         result=RevenueTable,
         query=RevenueQuery,
+        spreadsheet=True,
     ),
 )
