@@ -103,7 +103,7 @@ def refund_account(session: Session) -> None:
         reply = session.client.ask("POST", _at(session, "/refund"), body={} if reason is None else {"reason": reason})
         sums = entries_of(reply, "sums")
         words = [
-            f"{shown(each.get('bookings'))} refunds ordered, {money(each.get('amountCents'), each.get('currency'))} "
+            f"refunds ordered: {shown(each.get('bookings'))}, {money(each.get('amountCents'), each.get('currency'))} "
             f"in {shown(each.get('mode'))} mode"
             for each in sums
         ]

@@ -12,7 +12,7 @@ from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
 from service.version import VERSION
 
-DESCRIPTION = "Read the catalog, and book and watch sponsorships, from the command line."
+DESCRIPTION = "Read the catalog, and book, watch and administer sponsorships, from the command line."
 EPILOG = f"""\
 The service is taken from --url, {URL_VARIABLE}, the last login, or http://127.0.0.1:8080, in this order.
 The key is taken from --key, {KEY_VARIABLE}, or the login that was saved for this service, in this order.

@@ -82,9 +82,8 @@ class PostgresOversight(Store):
         return [record_of(MonthRevenue, row) for row in await self._database.fetch(SQL.revenue, from_ms, until_ms)]
 
     async def list_counts(self, now_ms: int) -> ListCounts:
-        states, kinds = [each.value for each in BookingStatus], [each.value for each in CampaignStatus]
-        bookings = await self._database.fetch(SQL.booking_counts, now_ms, COUNTED, states)
-        campaigns = await self._database.fetch(SQL.campaign_counts, COUNTED, kinds)
+        bookings = await self._database.fetch(SQL.booking_counts, now_ms, COUNTED)
+        campaigns = await self._database.fetch(SQL.campaign_counts, COUNTED)
         [others] = await self._database.fetch(SQL.other_counts, COUNTED)
         return ListCounts(
             {BookingStatus(row["status"]): row["number"] for row in bookings},

@@ -154,8 +154,11 @@ async def test_counts_are_remembered_for_seconds_and_dropped_by_a_decision(world
     assert (await admin.get(f"{ADMIN}/counts")).json["campaigns"]["pending"] == 2
     await admin.post(f"{ADMIN}/campaigns/{second}/review", {"decision": "approve"})
     assert (await admin.get(f"{ADMIN}/counts")).json["campaigns"] == {
-        "draft": 0, "pending": 1, "approved": 1,
-        "rejected": 0, "paused": 0,
+        "draft": 0,
+        "pending": 1,
+        "approved": 1,
+        "rejected": 0,
+        "paused": 0,
     }
 
 
@@ -168,8 +171,13 @@ async def test_revenue_is_what_was_paid_less_what_was_refunded(world: World) -> 
     await admin.post(f"{ADMIN}/bookings/{second}/refund")
     await world.settled()
     expected = {
-        "month": "2026-11", "currency": "usd", "mode": "test", "payments": 2,
-        "paidCents": 24_000, "refundedCents": 12_000, "netCents": 12_000,
+        "month": "2026-11",
+        "currency": "usd",
+        "mode": "test",
+        "payments": 2,
+        "paidCents": 24_000,
+        "refundedCents": 12_000,
+        "netCents": 12_000,
     }
     assert (await admin.get(f"{ADMIN}/revenue")).json == {"items": [expected]}
     assert (await admin.get(f"{ADMIN}/revenue?from=2026-11&to=2026-11")).json["items"] == [expected]

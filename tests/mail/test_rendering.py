@@ -177,3 +177,14 @@ def test_mails_about_a_deletion_say_what_happens_and_how_to_undo_it() -> None:
     for template in ("deletion_undone", "account_deleted"):
         told = WRITER.write(queued(template=template))
         assert CODE not in told.text + told.subject
+
+
+def test_a_suspension_tells_its_reason_as_it_was_written() -> None:
+    facts = json.dumps({"reason": "The {link} leads\nto malware."})
+    mail = WRITER.write(replace(queued(template="account_suspended"), facts=facts))
+    assert mail.subject == "Your account is suspended"
+    assert "The {link} leads\nto malware." in mail.text
+    assert "https://catalog.example" in mail.text
+    restored = WRITER.write(queued(template="account_restored"))
+    assert restored.subject == "Your account is no longer suspended"
+    assert "Your keys work again" in restored.text

@@ -373,10 +373,8 @@ async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(offi
         {"paid_ms": None, "status": BookingStatus.RESERVED},
         {"paid_ms": _at(2026, 3), "paid_cents": 1},
     ]
-    rows = [
-        booking(number, **{"status": BookingStatus.PAID, "week_start_ms": week(number)} | each)
-        for number, each in enumerate(paid)
-    ]
+    usual: dict[str, Any] = {"status": BookingStatus.PAID}
+    rows = [booking(n, **usual | each | {"week_start_ms": week(n)}) for n, each in enumerate(paid)]
     await office.books.lay_out(slot(), sponsor(), campaign(), *rows, weeks=False)
     revenue = office.stores.sponsorship.revenue
     february = [
