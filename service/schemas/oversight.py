@@ -49,10 +49,11 @@ class BookingsQuery(ListQuery):
         Field(description="The id of a booking or of its payment, or a part of the sponsor's name"),
     ] = None
     trouble: Annotated[
-        Literal["true", "false"] | None,
+        Literal["true", "false", "requested"] | None,
         BeforeValidator(absent_when_empty),
         Field(
-            description="Only bookings whose payment has a problem that is not solved, or only the others",
+            description="Only bookings whose payment needs a person (disputes, failed refunds, requests for refunds), only "
+            "the others, or only those whose sponsor asks for a refund",
             json_schema_extra=or_empty,
         ),
     ] = None
@@ -64,7 +65,8 @@ class BookingsQuery(ListQuery):
             sponsor=self.sponsor,
             slot_id=self.slot,
             text=self.query,
-            trouble=None if self.trouble is None else self.trouble == "true",
+            trouble=None if self.trouble in (None, "requested") else self.trouble == "true",
+            requested=True if self.trouble == "requested" else None,
         )
 
 
@@ -113,7 +115,8 @@ class Counts(BaseModel):
 
     bookings: BookingNumbers
     campaigns: CampaignNumbers
-    bookingsInTrouble: int = Field(description="Bookings whose payment has a problem that is not solved")
+    bookingsInTrouble: int = Field(description="Bookings whose payment needs a person")
+    refundRequests: int = Field(description="Those of them whose sponsor asks for a refund")
     sponsors: int
 
     @classmethod
@@ -122,6 +125,7 @@ class Counts(BaseModel):
             bookings=BookingNumbers.model_validate({status.value: n for status, n in counts.bookings.items()}),
             campaigns=CampaignNumbers.model_validate({status.value: n for status, n in counts.campaigns.items()}),
             bookingsInTrouble=counts.trouble,
+            refundRequests=counts.requested,
             sponsors=counts.sponsors,
         )
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from actors.bookings.oversight import (
+    APPROVALS,
+    REJECTIONS,
     Before,
     BookingFilter,
     ListCounts,
@@ -13,6 +15,8 @@ from actors.bookings.oversight import (
     Waiting,
     in_trouble,
     is_in,
+    is_listed,
+    is_requested,
 )
 from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, CampaignView, Mode
 from actors.times import SECOND_MS
@@ -42,11 +46,12 @@ class MemoryOversight(MemoryStore):
             and wanted.slot_id in (None, row.slot_id)
             and (named or text in (None, row.id, row.payment_id))
             and wanted.trouble in (None, in_trouble(row))
+            and wanted.requested in (None, is_requested(row))
         )
 
     async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
         await self._memory.before()
-        pending = [row for row in self._memory.campaigns.values() if row.status is CampaignStatus.PENDING]
+        pending = [row for row in self._memory.campaigns.values() if row.waits]
         waiting = sorted((self._waiting(row, now_ms) for row in pending), key=lambda each: each.urgency)
         return [each for each in waiting if after is None or each.urgency > after][:limit]
 
@@ -63,8 +68,8 @@ class MemoryOversight(MemoryStore):
             next((row.email for row in tables.accounts.values() if row.tenant_id == campaign.tenant_id), None),
             min(paid or held, default=None),
             bool(paid),
-            record["campaign.approved"],
-            record["campaign.rejected"],
+            sum(record[action] for action in APPROVALS),
+            sum(record[action] for action in REJECTIONS),
         )
 
     async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:
@@ -86,8 +91,9 @@ class MemoryOversight(MemoryStore):
         bookings = list(tables.bookings.values())
         return ListCounts(
             {status: sum(is_in(row, status, now_ms) for row in bookings) for status in BookingStatus},
-            {status: sum(row.status is status for row in tables.campaigns.values()) for status in CampaignStatus},
+            {status: sum(is_listed(row, status) for row in tables.campaigns.values()) for status in CampaignStatus},
             sum(map(in_trouble, bookings)),
+            sum(map(is_requested, bookings)),
             len(tables.sponsors),
         )
 
@@ -108,10 +114,12 @@ def booking_view(tables: Memory, booking: Booking) -> BookingView:
     """A booking with its names and sums."""
     sponsor = tables.sponsors.get(booking.tenant_id)
     days = [sums for (booking_id, _), sums in tables.delivery_days.items() if booking_id == booking.id]
+    campaign = tables.campaigns[booking.campaign_id]
     return BookingView(
         booking,
-        tables.campaigns[booking.campaign_id].name,
+        campaign.name,
         None if sponsor is None else sponsor.name,
         sum(impressions for impressions, _ in days),
         sum(clicks for _, clicks in days),
+        campaign.status,
     )

@@ -14,5 +14,6 @@ create index bookings_in_status on bookings (status, created_ms desc, id desc);
 create index bookings_of_slot on bookings (slot_id, created_ms desc, id desc);
 create index bookings_by_week on bookings (week_start_ms);
 create index bookings_in_trouble on bookings (created_ms desc, id desc)
-    where disputed or (payment_issue is not null and status in ('paid', 'refunding'));
+    where disputed or (payment_issue is not null and status in ('paid', 'refunding'))
+        or (refund_requested_ms is not null and status = 'paid');
 create index bookings_by_payment_time on bookings (paid_ms) where paid_ms is not null;

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 from actors.bookings.oversight import (
+    APPROVALS,
     COUNTED,
     HELD,
+    REJECTIONS,
     UNBOOKED,
     Before,
     BookingFilter,
@@ -31,7 +33,8 @@ NEWEST = Before(2**63 - 1, "")
 LONGEST_MS = 52 * WEEK_MS
 """The longest booking. Those that cover a week begin less than this before it."""
 
-IN_TROUBLE = "(disputed or (payment_issue is not null and status in ('paid', 'refunding')))"
+REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
+IN_TROUBLE = f"(disputed or (payment_issue is not null and status in ('paid', 'refunding')) or {REQUESTED})"
 
 
 class PostgresOversight(Store):
@@ -57,6 +60,8 @@ class PostgresOversight(Store):
             await self._search(wanted.text, conditions)
         if wanted.trouble is not None:
             conditions.add(IN_TROUBLE if wanted.trouble else f"not {IN_TROUBLE}")
+        if wanted.requested is not None:
+            conditions.add(REQUESTED if wanted.requested else f"not {REQUESTED}")
         rows = await self._database.fetch(conditions.within(SQL.bookings), *conditions.parameters)
         return await self._with_sums(rows)
 
@@ -70,7 +75,9 @@ class PostgresOversight(Store):
 
     async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
         place = after or (-1, "")
-        rows = await self._database.fetch(SQL.review_queue, now_ms, *place, limit, HELD, UNBOOKED)
+        rows = await self._database.fetch(
+            SQL.review_queue, now_ms, *place, limit, HELD, UNBOOKED, APPROVALS, REJECTIONS
+        )
         return [
             Waiting(
                 campaign_view_of(row), row["email"], row["begins_ms"], row["paid"], row["approved"], row["rejected"]
@@ -89,6 +96,7 @@ class PostgresOversight(Store):
             {BookingStatus(row["status"]): row["number"] for row in bookings},
             {CampaignStatus(row["status"]): row["number"] for row in campaigns},
             others["trouble"],
+            others["requested"],
             others["sponsors"],
         )
 

@@ -9,7 +9,7 @@ import pytest
 
 from actors.accounts.listing import AccountFilter, AccountLine
 from actors.bookings.oversight import BookingFilter, MonthRevenue
-from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Mode
+from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Content, Mode
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before
 from actors.credentials import Kind
@@ -23,6 +23,7 @@ from actors.values import Account, AuditRecord, OutboxMessage, Refused, Tenant, 
 from tests.stores.books import NOW, Books, audit, booking, campaign, reserve, slot, sponsor, week
 from tests.stores.conftest import Stores
 
+EDIT = Content("Another headline", "A body", "Look", "https://example.com/", "AB")
 REASON = "The ads lead elsewhere, «really»."
 HOUR_MS = 3_600_000
 
@@ -251,13 +252,16 @@ async def test_bookings_are_filtered_by_every_condition_and_by_several(office: O
         booking(4, hold_ms=NOW, week_start_ms=week(4)),
         booking(5, status=BookingStatus.REFUNDED, payment_issue="paid_after_expiry", week_start_ms=week(5)),
         booking(6, status=BookingStatus.PAID, disputed=True, week_start_ms=week(6)),
+        booking(
+            7, status=BookingStatus.PAID, refund_requested_ms=NOW, refund_reason="A mistake.", week_start_ms=week(7)
+        ),
     ]
     places = [slot(), slot("right-1", weeks=4)]
     await office.books.lay_out(*places, sponsor(), sponsor(2), campaign(), campaign(2, 2), *rows, weeks=False)
-    everything = [f"bok_{n}" for n in (6, 5, 4, 3, 2, 1)]
+    everything = [f"bok_{n}" for n in (7, 6, 5, 4, 3, 2, 1)]
     assert await office.bookings() == await office.bookings(limit=2) == everything
     cases: list[tuple[dict[str, Any], list[int]]] = [
-        ({"status": BookingStatus.PAID}, [6, 2, 1]),
+        ({"status": BookingStatus.PAID}, [7, 6, 2, 1]),
         ({"status": BookingStatus.RESERVED}, [3]),
         ({"status": BookingStatus.EXPIRED}, []),
         ({"week_ms": week(2)}, [2]),
@@ -271,18 +275,20 @@ async def test_bookings_are_filtered_by_every_condition_and_by_several(office: O
         ({"text": "pay_1"}, [1]),
         ({"text": "BRAND 2"}, [2]),
         ({"text": "%"}, []),
-        ({"trouble": True}, [6, 1]),
+        ({"trouble": True}, [7, 6, 1]),
         ({"trouble": False}, [5, 4, 3, 2]),
+        ({"requested": True}, [7]),
         ({"status": BookingStatus.PAID, "trouble": False, "sponsor": "spo_2", "week_ms": week(4)}, [2]),
         ({"status": BookingStatus.PAID, "slot_id": "left-1", "trouble": False}, []),
     ]
     for wanted, expected in cases:
         assert await office.bookings(limit=1, **wanted) == [f"bok_{n}" for n in expected], wanted
     counts = await office.stores.sponsorship.list_counts(NOW)
-    assert counts.bookings[BookingStatus.PAID] == 3
+    assert counts.bookings[BookingStatus.PAID] == 4
     assert counts.bookings[BookingStatus.RESERVED] == 1
     assert counts.bookings[BookingStatus.EXPIRED] == 0
-    assert (counts.trouble, counts.sponsors, counts.campaigns[CampaignStatus.APPROVED]) == (2, 2, 2)
+    assert (counts.trouble, counts.requested, counts.sponsors) == (3, 1, 2)
+    assert counts.campaigns[CampaignStatus.APPROVED] == 2
 
 
 async def test_what_can_be_refunded_is_paid_undisputed_and_not_over(office: Office) -> None:
@@ -316,6 +322,8 @@ async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Off
         campaign(4, 2, created_ms=NOW - 6, **pending),
         campaign(5, 3, created_ms=NOW - 8, **pending),
         campaign(6, 3),
+        campaign(7, 3, pending=EDIT, submitted_ms=NOW - 4),
+        campaign(8, 3, status=CampaignStatus.REJECTED, pending=EDIT),
     ]
     rows = [
         booking(1, status=BookingStatus.PAID, campaign_id="cmp_2", week_start_ms=week(4)),
@@ -326,7 +334,12 @@ async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Off
         booking(6, status=BookingStatus.PAID, campaign_id="cmp_6", week_start_ms=week(0)),
     ]
     await office.books.lay_out(slot(), sponsor(), sponsor(2), *waiting, *rows, weeks=False)
-    past = [("campaign.approved", "cmp_6"), ("campaign.approved", "cmp_5"), ("campaign.rejected", "cmp_6")]
+    past = [
+        ("campaign.approved", "cmp_6"),
+        ("campaign.approved", "cmp_5"),
+        ("campaign.rejected", "cmp_6"),
+        ("campaign.edit_rejected", "cmp_7"),
+    ]
     records = [
         audit(number, action=action, target_type="campaign", target_id=target)
         for number, (action, target) in enumerate(past)
@@ -339,12 +352,14 @@ async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Off
         ("cmp_4", False, week(1)),
         ("cmp_1", False, None),
         ("cmp_5", False, None),
+        ("cmp_7", False, None),
     ]
+    assert (await office.stores.sponsorship.list_counts(NOW)).campaigns[CampaignStatus.PENDING] == 6
     assert [(each.email, each.view.sponsor_name) for each in queue[::4]] == [
         ("person2@example.com", "Brand 2"),
         ("person3@example.com", None),
     ]
-    assert [(each.approved, each.rejected) for each in queue] == [(0, 0)] * 4 + [(2, 1)]
+    assert [(each.approved, each.rejected) for each in queue] == [(0, 0)] * 4 + [(2, 2)] * 2
     after, walked = None, []
     while page := await office.stores.sponsorship.review_queue(NOW, after, 2):
         walked += list(page)

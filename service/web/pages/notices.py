@@ -38,6 +38,7 @@ NOTICES: Mapping[str, str] = {
     "slot_saved": "The slot is saved. Existing bookings stay as they were.",
     "slot_retired": "The slot is retired. It is no longer shown or sold.",
     "refund_ordered": "The refund is ordered.",
+    "refund_request_declined": "The request is declined. The sponsor can read your note.",
     "video_saved": "The description of the video is saved.",
     "account_suspended": "The account is suspended. Every node applies it within a second.",
     "account_restored": "The account is restored. Every node applies it within a second.",

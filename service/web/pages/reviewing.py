@@ -16,6 +16,9 @@ SHOWN = 10
 HISTORY = 50
 """Records of a campaign's history in which the page looks for the last approval."""
 
+MOST_REQUESTS = 50
+"""Requests for refunds on the page. The rest is in the list of bookings."""
+
 STATES = ("pending", "approved", "paused", "rejected", "draft")
 MOVES: Mapping[str, tuple[str, ...]] = {
     "pending": ("approve", "reject"),
@@ -39,8 +42,13 @@ async def queue(request: PageRequest) -> Template:
         page = (await request.ask("listAllCampaigns", query=query)).or_refused()
         entries = [{"campaign": campaign} for campaign in page["items"]]
     counts = (await request.ask("countLists")).or_refused()["campaigns"]
+    requests: list[Any] = []
+    if state == STATES[0] and cursor is None:
+        query = {"trouble": "requested", "limit": MOST_REQUESTS}
+        requests = (await request.ask("listAllBookings", query=query)).or_refused()["items"]
     values = {
         "entries": entries,
+        "requests": requests,
         "state": state,
         "states": STATES,
         "numbers": counts,
@@ -56,14 +64,22 @@ async def queue(request: PageRequest) -> Template:
 
 async def _waiting(request: PageRequest, item: Mapping[str, Any]) -> Mapping[str, Any]:
     """An entry of the queue, with what is new and the words that differ."""
-    news = await _news(request, item["campaign"])
+    campaign = item["campaign"]
+    news = await _news(request, campaign)
     changes = [] if news is None else news.changes
-    words = {change.name: words_between(change.before or "", change.now) for change in changes}
-    return {"campaign": item["campaign"], "item": item, "news": news, "words": words}
+    revision = campaign.get("pendingRevision")
+    return {
+        # The form sends back what is decided on: the edit, if there is one beside the approved content.
+        "campaign": campaign | (revision or {}),
+        "approved": campaign if revision else None,
+        "item": item,
+        "news": news,
+        "words": {change.name: words_between(change.before or "", change.now) for change in changes},
+    }
 
 
 async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | None:
-    if campaign["status"] != "pending":
+    if campaign["status"] != "pending" and not campaign.get("pendingRevision"):
         return None
     query = {"targetId": campaign["id"], "limit": HISTORY}
     audit = (await request.ask("listAudit", query=query)).or_refused()
@@ -86,8 +102,23 @@ def _deciding(decision: str) -> Act:
     return act
 
 
+async def refund(request: PageRequest) -> SeeOther | FormError:
+    if request.form.get("sure") != "yes":
+        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm the full refund."))
+    result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")})
+    return result.see_other(this_page(request, "status"), "refund_ordered")
+
+
+async def decline(request: PageRequest) -> SeeOther | FormError:
+    note = text_of(request.form, "note")
+    if note is None:
+        return FormError(Refused(Code.INVALID_REQUEST, "Say why you decline the refund. The sponsor reads it."))
+    result = await request.ask("declineRefund", path={"id": request.form.get("booking", "")}, body={"note": note})
+    return result.see_other(this_page(request, "status"), "refund_request_declined")
+
+
 DECISIONS = ("approve", "reject", "pause", "resume")
 
-ACTIONS = {decision: _deciding(decision) for decision in DECISIONS}
+ACTIONS = {decision: _deciding(decision) for decision in DECISIONS} | {"refund": refund, "decline": decline}
 
 PAGES = (Page("/admin", queue, ACTIONS, Audience.ADMIN), Page("/admin/reviews", queue, ACTIONS, Audience.ADMIN))
