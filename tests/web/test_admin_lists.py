@@ -204,3 +204,62 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
     assert "2026-11 test (no money moved) 1 USD 120.00 USD 0.00 USD 120.00" in " ".join(seen.text.split())
     assert "Nothing was paid in these months." in (await visitor.look("/admin/revenue?from=2026-01&to=2026-02")).text
     assert (await visitor.get("/admin/revenue?from=May")).status == 400
+
+
+async def _asked(world: World) -> str:
+    """A paid booking whose sponsor asks for a refund."""
+    person = sponsor(world)
+    booking = await paid(world, person)
+    asked = await person.post(f"/api/v1/sponsors/bookings/{booking}/refund-request", {"reason": "The <b>wrong week."})
+    assert asked.status == 200
+    return booking
+
+
+async def test_requests_for_refunds_stand_before_the_queue_and_are_declined_with_a_note(world: World) -> None:
+    booking = await _asked(world)
+    visitor = boss(world)
+    seen = await visitor.look("/admin")
+    assert seen.text.index("Refund asked: Example Tools") < seen.text.index("Begins on")
+    assert "The <b>wrong week." in seen.text
+    assert "Bookings 1 waiting" in seen.text
+    unsaid = await visitor.send("/admin", do="decline", booking=booking, note=" ")
+    assert (unsaid.status, "Say why you decline the refund." in Seen.of(unsaid).text) == (400, True)
+    after = await visitor.led("/admin", do="decline", booking=booking, note="It was shown as booked.")
+    assert "The request is declined." in after.text
+    assert "Refund asked" not in after.text
+    assert "Request declined: It was shown as booked." in (await visitor.look("/admin/bookings")).text
+    assert world.memory.bookings[booking].refund_note == "It was shown as booked."
+
+
+async def test_a_request_for_a_refund_is_accepted_after_a_confirmation(world: World) -> None:
+    booking = await _asked(world)
+    visitor = boss(world)
+    listed = (await visitor.look("/admin/bookings?trouble=requested")).text
+    assert "Refund asked" in listed
+    assert "The <b>wrong week." in listed
+    unsure = await visitor.send("/admin", do="refund", booking=booking)
+    assert (unsure.status, "Tick the box" in Seen.of(unsure).text) == (400, True)
+    after = await visitor.led("/admin", do="refund", booking=booking, sure="yes")
+    assert "The refund is ordered." in after.text
+    await world.settled()
+    assert world.memory.bookings[booking].status == "refunded"
+    assert "Refund asked" not in (await visitor.look("/admin")).text
+
+
+async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(world: World) -> None:
+    person = sponsor(world)
+    await person.profile()
+    campaign = await person.campaign()
+    admin = administrator(world)
+    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
+    await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"headline": "Ship your second agent today"})
+    visitor = boss(world)
+    seen = await visitor.look("/admin")
+    now, later = seen.text.index("As visitors see it now"), seen.text.index("As visitors will see it")
+    assert (
+        now < seen.text.index("Ship your first agent today") < later < seen.text.index("Ship your second agent today")
+    )
+    assert seen.values("headline") == ["Ship your second agent today"]
+    names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
+    await visitor.led("/admin", do="approve", **{name: seen.values(name)[0] for name in names})
+    assert world.memory.campaigns[campaign].content.headline == "Ship your second agent today"

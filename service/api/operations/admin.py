@@ -16,7 +16,7 @@ from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations import admin_files as files
-from service.api.operations.bookings import booking_answer, booking_of, booking_position
+from service.api.operations.bookings import admin_booking_answer, admin_booking_of, booking_position
 from service.api.operations.responses import list_page, with_id
 from service.api.operations.sponsors import campaign_position
 from service.api.policy import Access
@@ -77,7 +77,7 @@ async def list_bookings(services: Services, call: Call) -> Answer | Refused:
         name, fetch = f"bookings {wanted!r}", partial(_filtered, services, wanted)
     if query.format == "csv":
         return await files.bookings_file(services, fetch)
-    render = partial(booking_of, services)
+    render = partial(admin_booking_of, services)
     return await list_page(services, call, name, fetch, booking_position, render, BookingPage)
 
 
@@ -95,7 +95,7 @@ async def refund(services: Services, call: Call, booking_id: str) -> Answer | Re
     if not isinstance(view, Refused):
         services.sweeper.wake()
         services.counts.forget()
-    return booking_answer(services, view)
+    return admin_booking_answer(services, view)
 
 
 CLEARABLE = {"youtubeUrl": "youtube_url", "youtubeNotes": "youtube_notes"}
@@ -115,7 +115,7 @@ async def describe_video(services: Services, call: Call, booking_id: str) -> Ans
             field for name, field in CLEARABLE.items() if name in body.model_fields_set and getattr(body, name) is None
         ),
     )
-    return booking_answer(services, view)
+    return admin_booking_answer(services, view)
 
 
 async def list_audit(services: Services, call: Call) -> Answer | Refused:

@@ -40,7 +40,7 @@ async def queue(request: PageRequest) -> Template:
     else:
         query = {"status": state, "order": "newest", "limit": SHOWN, "cursor": cursor}
         page = (await request.ask("listAllCampaigns", query=query)).or_refused()
-        entries = [{"campaign": campaign} for campaign in page["items"]]
+        entries = [_entry(campaign) for campaign in page["items"]]
     counts = (await request.ask("countLists")).or_refused()["campaigns"]
     requests: list[Any] = []
     if state == STATES[0] and cursor is None:
@@ -62,20 +62,20 @@ async def queue(request: PageRequest) -> Template:
     return Template("admin_reviews.html", values)
 
 
-async def _waiting(request: PageRequest, item: Mapping[str, Any]) -> Mapping[str, Any]:
+async def _waiting(request: PageRequest, item: Mapping[str, Any]) -> dict[str, Any]:
     """An entry of the queue, with what is new and the words that differ."""
     campaign = item["campaign"]
     news = await _news(request, campaign)
     changes = [] if news is None else news.changes
+    words = {change.name: words_between(change.before or "", change.now) for change in changes}
+    return _entry(campaign) | {"item": item, "news": news, "words": words}
+
+
+def _entry(campaign: dict[str, Any]) -> dict[str, Any]:
+    """A campaign with the content that is decided on, which the form sends back: its edit, if there is one beside the
+    approved content."""
     revision = campaign.get("pendingRevision")
-    return {
-        # The form sends back what is decided on: the edit, if there is one beside the approved content.
-        "campaign": campaign | (revision or {}),
-        "approved": campaign if revision else None,
-        "item": item,
-        "news": news,
-        "words": {change.name: words_between(change.before or "", change.now) for change in changes},
-    }
+    return {"campaign": campaign | (revision or {}), "approved": campaign if revision else None}
 
 
 async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | None:
