@@ -79,11 +79,14 @@ LOOKS = (
     Look("sponsor-booking", "/sponsor/bookings/{id}", "/sponsor/bookings/PAID", ("account",), coloured=True),
     Look("sponsor-booking-held", "/sponsor/bookings/{id}", "/sponsor/bookings/HELD", ("account",), coloured=True),
     Look("admin", "/admin", coloured=True),
+    Look("admin-reviews", "/admin/reviews"),
     Look("admin-bookings", "/admin/bookings", coloured=True),
     Look("admin-slots", "/admin/slots"),
     Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
     Look("admin-sponsors", "/admin/sponsors"),
     Look("admin-accounts", "/admin/accounts"),
+    Look("admin-account", "/admin/accounts/{id}", "/admin/accounts/ACCOUNT", coloured=True),
+    Look("admin-revenue", "/admin/revenue"),
     Look("admin-audit", "/admin/audit", coloured=True),
     Look("ops", "/ops", coloured=True),
     Look(
@@ -101,8 +104,8 @@ AT_NIGHT = {look.name for look in LOOKS if look.coloured} if SLOW else {"home", 
 NO_PAGES = {"/docs", "/nothing"}
 """Paths of looks that are not in the table of pages."""
 
-LOOKED_AT_ELSEWHERE = {"/sign-in/passkey"}
-"""Pages that need an authenticator: `test_passkeys` looks at them."""
+LOOKED_AT_ELSEWHERE = {"/sign-in/passkey", "/account/suspended"}
+"""Pages that need an authenticator, or a suspended account: `test_passkeys` and `test_administering` look at them."""
 
 
 def lookers(look: Look) -> tuple[str, ...]:
@@ -144,6 +147,7 @@ def found(node: Service) -> dict[str, str]:
     assert again.status_code == 200, again.text
     return {
         "USECASE": get("usecases?limit=1")["data"][0]["slug"],
+        "ACCOUNT": get("usage")["tenantId"],
         "BOT": get("bots?limit=1")["data"][0]["slug"],
         "PAID": paid["id"],
         "HELD": held["id"],
