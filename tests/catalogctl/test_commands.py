@@ -233,8 +233,8 @@ async def test_a_refund_of_a_paid_booking_is_requested_once(desk: Desk) -> None:
     row = desk.world.memory.bookings[booking]
     await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", row.amount_cents, row.currency)
     out = await desk.out(*ask)
-    assert "Next step    wait for decision\n" in out
-    assert "Refund asked " in out
+    assert "wait for decision\n" in out
+    assert "Refund asked" in out
     assert "already requested" in await desk.refused(*ask)
 
 
