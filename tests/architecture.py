@@ -136,8 +136,9 @@ VALUES = (
     "actors.bookings.payments",
     "actors.bookings.store",
     "actors.bookings.transitions",
+    "actors.announcements",
+    "actors.mail.internet",
     "actors.mail.messages",
-    "actors.mail.rendering",
 )
 """Modules of `actors` that hold values and ports, and no behaviour of an actor."""
 
