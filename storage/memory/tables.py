@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import trio
 
-from actors.accounts.messages import Deletion
+from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
@@ -43,6 +43,8 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
+    # By email.
+    mail_choices: dict[str, MailChoices] = field(default_factory=dict)
     # By tenant.
     account_deletions: dict[str, Deletion] = field(default_factory=dict)
     messages: dict[str, OutboxMessage] = field(default_factory=dict)
