@@ -83,6 +83,7 @@ class Memory:
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
+    digest_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)
