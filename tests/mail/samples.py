@@ -22,7 +22,7 @@ BOOKED = {
 }
 REASON = "Our launch moved to spring.\nWe would like to book a week in March in its place."
 NOTE = "The headline promises a result that the page does not show. Say what the tool does."
-DISPUTE = {"booking": "bkg_4Xw8", "slot": "Left column", "payment": "pi_3Qb"}
+DISPUTE = {"booking": "bkg_4Xw8", "slot": "Left column", "campaign": "Autumn launch", "payment": "pi_3Qb"}
 ENDS = {"target": "key_1", "label": "cs_user_1B2c"}
 CAMPAIGN = {"campaign": "Autumn launch", "campaign_id": "cmp_7Yd"}
 

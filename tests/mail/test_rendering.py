@@ -250,6 +250,7 @@ def test_a_year_is_named_where_it_is_not_the_year_of_the_mail() -> None:
         ("pending", "still waits for review"),
         ("rejected", "was not approved"),
         ("paused", "is paused"),
+        ("disputed", "while the payment is disputed"),
         ("draft", "Submit it for review"),
     ],
 )
