@@ -7,7 +7,7 @@ import pytest
 from actors.clock import DAY_MS
 from actors.mail.letters import LETTERS
 from actors.mail.messages import Mail
-from tests.api.sponsors import ADMIN, NEXT_WEEK, Person, add_slot, administrator, sponsor
+from tests.api.sponsors import ADMIN, Person, add_slot, administrator, sponsor
 from tests.api.world import World
 
 ANN = "ann@example.com"
