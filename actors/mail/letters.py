@@ -15,11 +15,13 @@ Blocks are taken apart before any value is known, so no value can add to them. A
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
+from jinja2.environment import TemplateExpression
 
 from actors.announcements import Topic
 from actors.letters import LONG
@@ -90,6 +92,17 @@ ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=False, finalize=
 ENVIRONMENT.filters.update(FILTERS)
 
 
+@cache
+def _template(text: str) -> Template:
+    """Compiled when it is first used: compiling all would take a quarter of a second of each start."""
+    return ENVIRONMENT.from_string(text)
+
+
+@cache
+def _expression(text: str) -> TemplateExpression:
+    return ENVIRONMENT.compile_expression(text, undefined_to_none=False)
+
+
 def letter_of(source: str) -> Letter:
     """The letter of a file's text."""
     head, *blocks = source.strip().split("\n\n")
@@ -122,16 +135,15 @@ def _block(source: str) -> Block:
 
 def _line(source: str) -> Callable[[Values], str]:
     """A template of one line."""
-    template = ENVIRONMENT.from_string(" ".join(source.split()))
-    return lambda values: " ".join(template.render(values).split())
+    text = " ".join(source.split())
+    return lambda values: " ".join(_template(text).render(values).split())
 
 
 def _lined(expression: str, part: Callable[[tuple[str, ...]], Part]) -> Block:
     """A part of the lines of a value."""
-    compiled = ENVIRONMENT.compile_expression(expression, undefined_to_none=False)
 
     def block(values: Values) -> Part | None:
-        lines = tuple(line for line in map(harmless, str(compiled(dict(values))).splitlines()) if line)
+        lines = tuple(line for line in map(harmless, str(_expression(expression)(dict(values))).splitlines()) if line)
         return part(lines[:LINES]) if lines else None
 
     return block
@@ -152,11 +164,10 @@ def _button(source: str) -> Block:
     words, target = source.removeprefix("[").split("] ")
     if target == "link":
         return lambda values: Button(words, values["link"])
-    path = ENVIRONMENT.from_string(target)
 
     def block(values: Values) -> Part:
         quoted = {name: quote(value, safe="") for name, value in values.items()}
-        return Button(words, values["site"] + path.render(quoted))
+        return Button(words, values["site"] + _template(target).render(quoted))
 
     return block
 

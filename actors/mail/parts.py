@@ -5,9 +5,10 @@ HTML is made of tables and inline styles, since many mail programs know nothing 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from textwrap import TextWrapper
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 from actors.mail.letters import FOLDER, Button, Code, Entries, Facts, Paragraph, Part, Quotation
 
@@ -70,9 +71,14 @@ def _wrapped(text: str, before: str = "", after: str = "") -> list[str]:
 
 
 _PAGES = Environment(undefined=StrictUndefined, autoescape=True, trim_blocks=True, lstrip_blocks=True)
-_PAGE = _PAGES.from_string((FOLDER / "page.html").read_text(encoding="utf-8"))
+_SOURCE = (FOLDER / "page.html").read_text(encoding="utf-8")
+
+
+@cache
+def _page() -> Template:
+    return _PAGES.from_string(_SOURCE)
 
 
 def as_html(name: str, subject: str, parts: Sequence[Part], footer: Footer) -> str:
     """The HTML. `name` is what the service calls itself. Every value is escaped."""
-    return _PAGE.render(name=name, subject=subject, parts=parts, footer=footer)
+    return _page().render(name=name, subject=subject, parts=parts, footer=footer)
