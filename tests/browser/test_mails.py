@@ -4,11 +4,13 @@
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Request
 
 from tests.browser import looking
+from tests.browser.conftest import Meet
 from tests.mail.office import WRITER
 from tests.mail.samples import harmed, samples
 from tests.slow import SLOW
@@ -63,3 +65,14 @@ def test_no_value_becomes_a_part_of_the_page(page: tuple[Page, list[str]]) -> No
         assert set(links) == {"https://catalog.example"}, (message.template, text)
         assert looking.sticking_out(shown) == [], (message.template, text)
     assert requests == []
+
+
+def test_the_outbox_shows_the_html_of_a_mail_with_its_styles_in_a_sandbox(meet: Meet) -> None:
+    person = meet(viewport={"width": SIZES["phone"], "height": 800}, color_scheme="dark")
+    asked: dict[str, Any] = {"json": {"email": "reader@example.com"}, "headers": {"sec-fetch-site": "same-origin"}}
+    assert person.node.http.post("/api/v1/auth/session", **asked).status_code == 200
+    person.opens("/dev/outbox")
+    person.page.get_by_role("link", name="See the mail as HTML").first.click()
+    heading = person.page.get_by_role("heading", name="Your code to sign in")
+    assert heading.evaluate("(each) => getComputedStyle(each).color") == "rgb(230, 232, 234)"
+    assert person.page.evaluate("origin") == "null", "a page in a sandbox has no origin"
