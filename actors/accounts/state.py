@@ -203,6 +203,7 @@ class _Batch:
         else:
             row = replace(row, begun_ms=self._now_ms)
             self.decision.ended.append(account)
+            self.decision.choices.pop(begin.email, None)
             # Mails from before the end are erased.
             self.decision.outbox.append(replace(begin.message, created_ms=self._now_ms))
             self.decision.audits.append(replace(begin.audit, target_id=row.tenant_id))

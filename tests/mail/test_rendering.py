@@ -221,6 +221,34 @@ def test_words_from_right_to_left_do_not_turn_the_words_around_them() -> None:
     assert 'Your ad "\u2068\u05d0\u05d1\u05d2 evil\u2069" was approved.' in flat(mail.text)
 
 
+OF_RELEASE_1_1: Mapping[str, set[str]] = {
+    "claim_code": set(),
+    "sign_in_code": set(),
+    "passkey_added": {"name"},
+    "passkey_removed": {"name"},
+    "deletion_code": set(),
+    "deletion_scheduled": {"day"},
+    "deletion_undone": set(),
+    "account_deleted": set(),
+    "dispute_opened": {"booking", "slot", "payment"},
+    "dispute_won": {"booking", "slot", "payment"},
+    "dispute_lost": {"booking", "slot", "payment"},
+    "new_key": {"ends", "target", "label", "how"},
+    "new_session": {"ends", "target", "label"},
+    "new_administrator": {"ends", "target", "label"},
+}
+"""The templates of release 1.1, and the facts that it wrote at least."""
+
+
+@pytest.mark.parametrize("template", OF_RELEASE_1_1)
+def test_a_message_that_the_last_release_queued_is_rendered(template: str) -> None:
+    facts = {name: FACTS[template][name] for name in OF_RELEASE_1_1[template]}
+    mail = WRITER.write(message(template, facts))
+    assert all(
+        fact in flat(mail.text) for name, fact in facts.items() if name in ("name", "day", "booking", "slot", "how")
+    )
+
+
 # Words.
 
 

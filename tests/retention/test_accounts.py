@@ -304,6 +304,9 @@ async def test_choices_of_mails_are_kept_until_the_account_ends(year: Year) -> N
     assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER, reviews=False)
     assert (await exported(year, READER))["mail_choices"] == [asdict(MailChoices(READER, reviews=False))]
     assert await year.stores.accounts.mail_choices("nobody@example.com") == MailChoices("nobody@example.com")
-    await due(year, READER)
+    deletion = await due(year, READER)
+    async with trio.open_nursery() as nursery:  # in one batch
+        nursery.start_soon(accounts.choose_mails, READER, {Topic.REPORTS: False}, agent)
+        nursery.start_soon(accounts.begin_erasure, deletion)
     await erase(year)
     assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER)

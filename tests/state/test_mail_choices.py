@@ -69,9 +69,12 @@ def test_nobody_chooses_for_an_account_that_is_not_there_or_has_ended() -> None:
     due = Deletion(tenant_id="ten_ann", email=ANN, requested_ms=1, confirmed_ms=1, due_ms=2)
     mail = OutboxMessage("let_1", ANN, "account_deleted", b"", NOON, NOON + DAY_MS)
     snapshot = Snapshot(accounts={ANN: ACCOUNT}, deletions={ANN: due})
-    decision = decide(snapshot, [BeginErasure(ANN, mail, AUDIT), choose({Topic.REVIEWS: False})], NOON, AccountRules())
+    begin = BeginErasure(ANN, mail, AUDIT)
+    decision = decide(snapshot, [begin, choose({Topic.REVIEWS: False})], NOON, AccountRules())
     assert isinstance(decision.answers[1], Refused)
     assert decision.choices == {}
+    before = decide(snapshot, [choose({Topic.REVIEWS: False}), begin], NOON, AccountRules())
+    assert (before.ended, before.choices) == ([ACCOUNT], {}), "no row refers to an account that is gone"
 
 
 def test_a_choice_locks_its_account_and_ends_none() -> None:
