@@ -126,6 +126,7 @@ class Rule:
 FRAMEWORKS = ("quart", "quart_trio", "werkzeug", "hypercorn")
 DRIVERS = ("asyncio", "asyncpg", "trio_asyncio")
 VALUES = (
+    "actors.announcements",
     "actors.values",
     "actors.notices",
     "actors.clock",
@@ -136,7 +137,7 @@ VALUES = (
     "actors.bookings.payments",
     "actors.bookings.store",
     "actors.bookings.transitions",
-    "actors.announcements",
+    "actors.bookings.next_steps",
     "actors.mail.internet",
     "actors.mail.messages",
 )
