@@ -209,7 +209,7 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
         code_of = partial(code_from, ports.secrets.codes)
-        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url)
+        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url, links.stop_url)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)

@@ -126,6 +126,7 @@ class Rule:
 FRAMEWORKS = ("quart", "quart_trio", "werkzeug", "hypercorn")
 DRIVERS = ("asyncio", "asyncpg", "trio_asyncio")
 VALUES = (
+    "actors.announcements",
     "actors.values",
     "actors.notices",
     "actors.clock",
@@ -137,8 +138,8 @@ VALUES = (
     "actors.bookings.store",
     "actors.bookings.transitions",
     "actors.bookings.next_steps",
+    "actors.mail.internet",
     "actors.mail.messages",
-    "actors.mail.rendering",
 )
 """Modules of `actors` that hold values and ports, and no behaviour of an actor."""
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import buying, catalog, logins, sponsoring
+from service.catalogctl import buying, catalog, logins, notifications, sponsoring
 from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
@@ -48,6 +48,9 @@ def made_parser() -> Parser:
     logout.add_argument("--all", action="store_true", help="delete the keys of all services")
     add("whoami", "Show the account of the key.", catalog.show_owner)
     add("usage", "Show how much of the key's limits is used and left.", catalog.show_usage)
+    mails = add("notifications", "Show which mails the account gets, or choose them.", notifications.choose)
+    for topic, words in notifications.TOPICS.items():
+        mails.add_argument(f"--{topic}", choices=notifications.CHOICES, help=f"mails about {words}")
     for name, words, command in (
         ("usecases", "List or search use cases, or show one.", catalog.show_usecases),
         ("bots", "List or search bot templates, or show one.", catalog.show_bots),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from actors.accounts.messages import Deletion, Exported, Standing
+from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
@@ -17,7 +17,7 @@ DELETED = Content("Deleted", "", "", "", "")
 
 
 class MemoryAccounts(MemoryStore):
-    """Deletions, and the rows of one account in all tables."""
+    """Deletions, choices of mails, and the rows of one account in all tables."""
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set), decide, self._write)
@@ -29,6 +29,10 @@ class MemoryAccounts(MemoryStore):
     async def deletion(self, tenant_id: str) -> Deletion | None:
         await self._memory.before()
         return self._memory.account_deletions.get(tenant_id)
+
+    async def mail_choices(self, email: str) -> MailChoices:
+        await self._memory.before()
+        return self._memory.mail_choices.get(email, MailChoices(email))
 
     async def due(self, now_ms: int, limit: int) -> Sequence[Deletion]:
         await self._memory.before()
@@ -51,7 +55,8 @@ class MemoryAccounts(MemoryStore):
         accounts = picked(tables.accounts, lock_set.emails)
         waiting = {row.email: row for row in tables.account_deletions.values() if row.begun_ms is None}
         standings = {email: self._standing(account) for email, account in accounts.items()}
-        return Snapshot(accounts, picked(waiting, lock_set.emails), standings)
+        choices = picked(tables.mail_choices, lock_set.emails)
+        return Snapshot(accounts, picked(waiting, lock_set.emails), standings, choices)
 
     def _standing(self, account: Account) -> Standing:
         own = [row for row in self._memory.bookings.values() if row.tenant_id == account.tenant_id]
@@ -66,6 +71,7 @@ class MemoryAccounts(MemoryStore):
     def _write(self, decision: Decision) -> None:
         tables = self._memory
         tables.account_deletions.update((row.tenant_id, row) for row in decision.deletions.values())
+        tables.mail_choices.update(decision.choices)
         for account in decision.ended:
             begun_ms = tables.account_deletions[account.tenant_id].begun_ms
             for place in [place for place in tables.sign_ins if place[0] == account.email]:
@@ -73,6 +79,7 @@ class MemoryAccounts(MemoryStore):
             for token_hash in [row.token_hash for row in tables.sign_in_links.values() if row.email == account.email]:
                 del tables.sign_in_links[token_hash]
             tables.administrators.pop(account.email, None)
+            tables.mail_choices.pop(account.email, None)
             del tables.accounts[account.email]
             for device_id in [row.id for row in tables.devices.values() if row.email == account.email]:
                 del tables.devices[device_id]

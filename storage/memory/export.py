@@ -38,6 +38,8 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
     match table:
         case "accounts":
             yield from _each("email", (row for row in tables.accounts.values() if row.email == email))
+        case "mail_choices":
+            yield from _each("email", (row for row in tables.mail_choices.values() if row.email == email))
         case "tenants":
             yield from _each("id", (r for r in tables.tenants.values() if tenant_id in (r.id, r.merged_into)))
         case "usage_days":

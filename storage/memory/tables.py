@@ -11,8 +11,7 @@ from typing import TypeVar
 
 import trio
 
-from actors.accounts.messages import Deletion
-from actors.announcements import Topic
+from actors.accounts.messages import Deletion, MailChoices
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
@@ -44,6 +43,8 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
+    # By email.
+    mail_choices: dict[str, MailChoices] = field(default_factory=dict)
     # By tenant.
     account_deletions: dict[str, Deletion] = field(default_factory=dict)
     messages: dict[str, OutboxMessage] = field(default_factory=dict)
@@ -82,8 +83,6 @@ class Memory:
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
-    # The topics that people want mails about, by email.
-    mail_choices: dict[str, frozenset[Topic]] = field(default_factory=dict)
     digest_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)

@@ -45,6 +45,7 @@ _OF_EMAIL = "email = (select email from person)"
 
 SOURCES: Mapping[str, Source] = {
     "accounts": Source(_OF_EMAIL, "email"),
+    "mail_choices": Source(_OF_EMAIL, "email"),
     "tenants": Source("(id = $1 or merged_into = $1)"),
     "usage_days": Source(_OF_TENANT, "lpad(day::text, 10, '0')"),
     "administrators": Source(_OF_EMAIL, "email"),

@@ -143,6 +143,8 @@ PLACES = {
     "getAccountDeletion": Place("GET", "/api/v1/account/deletion", PERSON),
     "confirmAccountDeletion": Place("POST", "/api/v1/account/deletion", PERSON, {"code": "123456"}, "400 invalid_code"),
     "undoAccountDeletion": Place("DELETE", "/api/v1/account/deletion", PERSON),
+    "getNotifications": Place("GET", "/api/v1/account/notifications", account("sponsor:read")),
+    "editNotifications": Place("PATCH", "/api/v1/account/notifications", account("sponsor:write"), {"reports": False}),
     "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),

@@ -39,6 +39,7 @@ PATHS = {
     "/api/v1/account": "DELETE",
     "/api/v1/account/deletion": "DELETE, GET, HEAD, POST",
     "/api/v1/account/export": "GET, HEAD",
+    "/api/v1/account/notifications": "GET, HEAD, PATCH",
     "/api/v1/account/end-all": "POST",
     "/api/v1/usecases": "GET, HEAD, OPTIONS",
     "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",

@@ -14,6 +14,7 @@ import trio
 from actors.accounts.messages import Scheduled
 from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
+from actors.announcements import Topic
 from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
@@ -279,6 +280,7 @@ class Year:
         assert isinstance(login, StartedLogin)
         agent = Agent("session", session_id, email)
         await services.devices.decide(login.device.user_code, agent, approve=self.day % 2 == 0)
+        await services.accounts.choose_mails(email, {Topic.REPORTS: self.day % 2 == 0}, agent)
         await services.sessions.end_session(session_id, email, agent)
         await services.sessions.issue_link(email, OPERATOR)
         waiting = await self._enter_code(CAREFUL)

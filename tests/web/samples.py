@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from actors.announcements import Topic
 from service.web.pages.page import Audience, Page
+from tests.api.callers import OUR_PAGE
 from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
 from tests.api.world import World
 from tests.web.visitors import Visitor
@@ -70,12 +72,25 @@ async def _ending(world: World) -> str:
     return world.services.links.ending_url(facts, ANN, world.now_ms).removeprefix(world.services.base_url)
 
 
+async def _stopping(world: World) -> str:
+    return world.services.links.stop_url(ANN, Topic.REPORTS).removeprefix(world.services.base_url)
+
+
+async def _mail(world: World) -> str:
+    """The address of a mail's HTML, which only a service for this machine alone shows."""
+    await world.client.post("/api/v1/auth/session", headers=OUR_PAGE, json={"email": ANN})
+    [*_, message_id] = world.memory.messages
+    return f"/dev/outbox/{message_id}"
+
+
 ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/usecases/{slug}": at("/usecases/case-04"),
     "/bots/{slug}": at("/bots/bot-00"),
     "/checkout/{token}": _checkout,
     "/receipt/{token}": _receipt,
     "/end/{token}": _ending,
+    "/unsubscribe/{token}": _stopping,
+    "/dev/outbox/{id}": _mail,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),

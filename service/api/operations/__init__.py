@@ -12,6 +12,7 @@ from service.api.operations.devices import ROWS as DEVICES
 from service.api.operations.events import ROWS as EVENTS
 from service.api.operations.health import ROWS as HEALTH
 from service.api.operations.keys import ROWS as KEYS
+from service.api.operations.notifications import ROWS as NOTIFICATIONS
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
 from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
@@ -30,6 +31,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *USAGE,
     *ACCOUNT,
     *ACCOUNT_DATA,
+    *NOTIFICATIONS,
     *CATALOG,
     *PLACEMENTS,
     *EVENTS,
