@@ -16,6 +16,7 @@ ROOMS = (
     "web",
     "schemas",
     "payments",
+    "webhooks",
     "snapshots",
     "tokens",
     "observability",
@@ -138,6 +139,8 @@ VALUES = (
     "actors.bookings.transitions",
     "actors.mail.messages",
     "actors.mail.rendering",
+    "actors.webhooks.messages",
+    "actors.webhooks.store",
 )
 """Modules of `actors` that hold values and ports, and no behaviour of an actor."""
 
@@ -151,6 +154,12 @@ RULES = (
     Rule("service.snapshots", ("service.api", "service.web", "storage"), "a snapshot does not know its readers"),
     Rule("service.observability", ("service.api", "service.web", "storage"), "it is told, and asks nobody"),
     Rule("service.seed", ("service.api", "service.web", "storage"), "sample data does not know its readers"),
+    Rule(
+        "service.webhooks",
+        ("actors", "service.api", "service.web", "storage"),
+        "a transport does not know the sender",
+        but=VALUES,
+    ),
     Rule("service.payments", ("service.api", "service.web", "storage"), "a gateway does not know its callers"),
     Rule(
         "service.api",

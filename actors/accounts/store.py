@@ -34,6 +34,8 @@ EXPORTED = (
     "slot_weeks",
     "payment_events",
     "delivery_days",
+    "webhooks",
+    "webhook_deliveries",
     "outbox",
     "audit",
 )

@@ -50,6 +50,7 @@ from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory
+from storage.memory.webhooks import MemoryWebhooks
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
@@ -63,6 +64,7 @@ SECRETS = Secrets(
     cursors=b"the secret that cursors are sealed with",
     links=b"the secret that links are sealed with",
     visitors=b"the secret that visitors are hashed with",
+    webhooks=b"the secret that the secrets of webhooks derive from",
 )
 
 NODE = NodeInfo("n1", "host-1", 7, "1.0.0", "http://192.0.2.1:8080", NOON_MS)
@@ -334,6 +336,7 @@ async def open_world(
         nodes=MemoryNodes(node_memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
+        webhooks=MemoryWebhooks(memory),
     )
     ports = Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, tracer=tracer)
     node = assemble(config, stores, ports)

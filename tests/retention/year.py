@@ -48,6 +48,7 @@ from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
+from storage.memory.webhooks import MemoryWebhooks
 from storage.pool import Database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
@@ -61,6 +62,7 @@ from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.postgres.webhooks import PostgresWebhooks
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
@@ -123,6 +125,7 @@ def stores_in(memory: Memory) -> Stores:
         nodes=MemoryNodes(memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
+        webhooks=MemoryWebhooks(memory),
     )
 
 
@@ -142,6 +145,7 @@ def stores_over(database: Database) -> Stores:
         nodes=PostgresNodes(database),
         accounts=PostgresAccounts(database),
         retention=PostgresRetention(database),
+        webhooks=PostgresWebhooks(database),
     )
 
 
