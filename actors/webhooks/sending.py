@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from actors.announcements import AccountMail, Happening
+from actors.announcements import DELIVERY_MS, AccountMail, Happening
 from actors.ids import fingerprint, new_id
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
 from actors.webhooks.messages import (
@@ -25,7 +25,6 @@ GONE = 410
 """The status by which a receiver says that it wants no more."""
 
 ERROR_LENGTH = 200
-MAIL_LIFE_MS = 3 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +180,10 @@ def _turned_off(webhook: Webhook, delivery: Delivery, now_ms: int, why: str) -> 
         id=new_id("msg", fingerprint("webhook_off", webhook.id, since_ms)),
         tenant_id=webhook.tenant_id,
         template="webhook_off",
+        topic=None,
         facts=json.dumps(facts),
         created_ms=now_ms,
-        expires_ms=now_ms + MAIL_LIFE_MS,
+        expires_ms=now_ms + DELIVERY_MS,
     )
     return Verdict(delivery, off, mail)
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import trio
 
 from actors.accounts.messages import Deletion
+from actors.announcements import Topic
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
@@ -85,6 +86,9 @@ class Memory:
     webhooks: dict[str, Webhook] = field(default_factory=dict)
     webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
     webhook_seq: int = 0
+    # The topics that people want mails about, by email.
+    mail_choices: dict[str, frozenset[Topic]] = field(default_factory=dict)
+    digest_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from actors.announcements import AccountMail, Happening
-from actors.values import BatchId, Contended, OutboxMessage
+from actors.announcements import Happening
+from actors.values import BatchId, Contended
 from actors.webhooks.messages import (
     Attempt,
     Backlog,
@@ -21,6 +21,7 @@ from actors.webhooks.messages import (
 from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
+from storage.memory.announcements import tell
 from storage.memory.tables import Memory, MemoryStore, picked
 
 
@@ -86,7 +87,7 @@ class MemoryWebhooks(MemoryStore):
                     self._follow(verdict.delivery, verdict.delivery.done_ms)
                 if verdict.mail is not None:
                     disabled.append(verdict.webhook)
-                    _mail(tables, verdict.mail)
+                    tell(tables, [verdict.mail])
         await self._memory.after()
         return disabled
 
@@ -197,13 +198,3 @@ def _add(tables: Memory, deliveries: Sequence[NewDelivery]) -> None:
             due_ms=None if place in waiting else new.created_ms,
         )
         waiting.add(place)
-
-
-def _mail(tables: Memory, mail: AccountMail) -> None:
-    """Queue a mail for the owner of an account, if there still is one."""
-    for account in tables.accounts.values():
-        if account.tenant_id == mail.tenant_id:
-            message = OutboxMessage(
-                mail.id, account.email, mail.template, b"", mail.created_ms, mail.expires_ms, mail.facts
-            )
-            tables.messages.setdefault(mail.id, message)

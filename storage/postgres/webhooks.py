@@ -21,6 +21,7 @@ from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
 from storage.journal import decide_once
 from storage.pool import Connection, Row, Store
+from storage.postgres.announcements import tell
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, record_of, write
 from storage.statements import statements
@@ -33,7 +34,6 @@ MOST_READY = 4
 _CREATED = ("id", "tenant_id", "url", "host", "events", "created_ms", "status")
 _STANDING = ("id", "status", "disabled_ms", "disabled_reason", "failures", "failing_since_ms", "slow", "paused_ms")
 _OUTCOME = ("seq", "due_ms", "done_ms", "status", "answered", "last_error")
-_MAIL = ("id", "tenant_id", "template", "facts", "created_ms", "expires_ms")
 
 
 async def publish(connection: Connection, happenings: Sequence[Happening]) -> None:
@@ -172,4 +172,4 @@ async def _settle(
     await write(connection, SQL.save, columns_of(_STANDING, webhooks.values()))
     if webhooks:
         await connection.execute(SQL.refresh, list(webhooks))
-    await write(connection, SQL.mail, columns_of(_MAIL, mails))
+    await tell(connection, mails)

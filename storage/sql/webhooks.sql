@@ -158,15 +158,6 @@ where due_ms is null and seq = any (array(
     from webhook_deliveries as done where done.seq = any ($1::bigint[])
 ))
 
--- name: mail
--- Queue mails for the owners of accounts. A known one is skipped.
-insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms)
-select made.id, accounts.email, made.template, '', made.created_ms, made.expires_ms, made.facts::json, made.created_ms
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
-    as made (id, tenant_id, template, facts, created_ms, expires_ms)
-join accounts on accounts.tenant_id = made.tenant_id
-on conflict (id) do nothing
-
 -- name: backlog
 -- What waits for webhooks that are on: how many deliveries of the first so many, and since when.
 select count(*) as waiting, min(first.created_ms) as oldest_ms
