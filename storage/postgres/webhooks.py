@@ -123,7 +123,7 @@ class PostgresWebhooks(Store):
         async def work(connection: Connection) -> Backlog:
             row = await connection.fetchrow(SQL.backlog, MOST_COUNTED)
             late_since_ms = await connection.fetchval(SQL.late, now_ms)
-            return Backlog(min(row["waiting"], MOST_COUNTED), row["oldest_ms"], late_since_ms)
+            return Backlog(row["waiting"], row["oldest_ms"], late_since_ms)
 
         return await self._database.read(work)
 

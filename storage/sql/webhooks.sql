@@ -159,13 +159,16 @@ where due_ms is null and seq = any (array(
 ))
 
 -- name: backlog
--- What waits for webhooks that are on: how many deliveries of the first so many, and since when.
-select count(*) as waiting, min(first.created_ms) as oldest_ms
-from webhooks cross join lateral (
-    select created_ms from webhook_deliveries as each
-    where each.webhook_id = webhooks.id and each.done_ms is null order by each.webhook_id, each.subject_id, each.seq limit $1
+-- What waits for webhooks that are on: how many deliveries, of the first so many, and since when.
+select count(*) as waiting, min(created_ms) as oldest_ms
+from (
+    select deliveries.created_ms from webhooks cross join lateral (
+        select created_ms from webhook_deliveries as each
+        where each.webhook_id = webhooks.id and each.done_ms is null
+        order by each.webhook_id, each.subject_id, each.seq limit $1
+    ) as deliveries
+    where webhooks.due_ms is not null limit $1
 ) as first
-where webhooks.due_ms is not null
 
 -- name: late
 -- Since when a webhook that works is due.
