@@ -131,12 +131,6 @@ def test_no_start_loads_the_library_of_passkeys() -> None:
     assert [name for name in loaded if within(name, "webauthn", "cryptography", "cbor2", "OpenSSL")] == []
 
 
-def test_no_start_loads_the_library_of_webhooks() -> None:
-    """It takes a tenth of a second, and few processes ever deliver anything."""
-    loaded = _loaded_by("service.node", "service.process.worker_process", "service.cli.accounts")
-    assert [name for name in loaded if within(name, "httpcore", "httpx", "anyio", "certifi")] == []
-
-
 def test_no_start_loads_the_libraries_of_tracing() -> None:
     """They are an extra. A node loads them if its spans are to be sent."""
     loaded = _loaded_by(
@@ -159,7 +153,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("prometheus_client",): "service.observability",
         ("opentelemetry", "requests"): "service.observability.otel",
         ("stripe",): "service.payments",
-        ("httpcore", "httpx"): "service.webhooks",
+        ("h11",): "service.webhooks",
         ("webauthn", "cbor2"): "service.webauthn",
         ("cryptography",): "service.http.certificates",
         DRIVERS: "storage",

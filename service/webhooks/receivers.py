@@ -1,12 +1,10 @@
-"""Posts events to receivers. The library that does it is loaded by the first delivery, so that a start stays fast."""
+"""Posts events to receivers, signed as Standard Webhooks says, with h11."""
 
-import socket
 import ssl
 from collections.abc import Sequence
-from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import h11
 import trio
 
 from actors.clock import Clock
@@ -15,22 +13,19 @@ from actors.webhooks.messages import Task
 from actors.webhooks.store import DeliveryFailed
 from service.version import PROGRAM, VERSION
 from service.webhooks.addresses import Network
+from service.webhooks.connecting import Resolve, SystemResolver, connected
 from service.webhooks.signing import WebhookSigner
 
-if TYPE_CHECKING:
-    import httpcore
-
-    from service.webhooks.connecting import Resolve
-
-RESPONSE_BYTES = 64 * 1024
+HEAD_BYTES = 32 * 1024
+BODY_BYTES = 64 * 1024
 """A receiver whose response has a longer body has failed. The body itself is not used."""
 
-RESOLVER_THREADS = 64
-"""Resolving takes a thread, and one that is given up goes on until the system gives up, too."""
+READ_BYTES = 16 * 1024
+PORTS = {"https": 443, "http": 80}
 
 
 class HttpReceivers:
-    """Sends each event over a connection of its own, and reads at most `RESPONSE_BYTES` of the response.
+    """Sends each event over a connection of its own. Redirects are not followed.
 
     `resolve` stands in for the system's resolver, and `tls` for its trusted certificates, in tests.
     """
@@ -42,7 +37,7 @@ class HttpReceivers:
         allowed: Sequence[Network],
         base_url: str,
         *,
-        resolve: "Resolve | None" = None,
+        resolve: Resolve | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self._signer = signer
@@ -53,92 +48,54 @@ class HttpReceivers:
         self._tls = tls
 
     async def post(self, task: Task) -> int:
-        import httpcore
-
-        from service.webhooks.connecting import AddressRefused, CheckedBackend, NameUnknown
-
+        """Send the event once. Returns the status, which is 2xx. Raises `DeliveryFailed`."""
         parts = urlsplit(task.webhook.url)
-        secure = parts.scheme == "https"
-        if secure and self._tls is None:
+        if self._tls is None:
+            # Reading the system's certificates takes time, so the first delivery does it, and in a thread.
             self._tls = await trio.to_thread.run_sync(ssl.create_default_context)
-        url = httpcore.URL(task.webhook.url)
-        connection = httpcore.AsyncHTTPConnection(
-            url.origin,
-            ssl_context=self._tls,
-            network_backend=CheckedBackend(self._resolve, self._allowed, secure=secure),
-        )
-        request = httpcore.Request("POST", url, headers=self._headers(task, parts.netloc), content=_body(task))
-        try:
-            async with connection:
-                return await _status(await connection.handle_async_request(request))
-        except (AddressRefused, NameUnknown) as error:
-            raise DeliveryFailed(str(error)) from None
-        except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError) as error:
-            raise DeliveryFailed(_words(error)) from None
+        tls = self._tls if parts.scheme == "https" else None
+        host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        body = task.delivery.body.encode()
+        request = h11.Request(method="POST", target=target, headers=self._headers(task, parts.netloc, body))
+        async with connected(host, port, tls, self._resolve, self._allowed) as stream:
+            return await _exchange(stream, request, body)
 
-    def _headers(self, task: Task, netloc: str) -> list[tuple[str, str]]:
+    def _headers(self, task: Task, netloc: str, body: bytes) -> list[tuple[str, str]]:
         delivery, seconds = task.delivery, self._clock.now_ms() // SECOND_MS
         return [
-            ("host", netloc),
-            ("content-type", "application/json"),
-            ("content-length", str(len(_body(task)))),
-            ("user-agent", self._agent),
-            ("connection", "close"),
+            ("Host", netloc),
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("User-Agent", self._agent),
+            ("Connection", "close"),
             ("webhook-id", delivery.event_id),
             ("webhook-timestamp", str(seconds)),
-            (
-                "webhook-signature",
-                self._signer.sign(delivery.webhook_id, delivery.event_id, seconds, _body(task)),
-            ),
+            ("webhook-signature", self._signer.sign(delivery.webhook_id, delivery.event_id, seconds, body)),
         ]
 
 
-class SystemResolver:
-    """The resolver of the system, in threads of its own."""
-
-    def __init__(self) -> None:
-        self._threads = trio.CapacityLimiter(RESOLVER_THREADS)
-
-    async def resolve(self, host: str, port: int) -> Sequence[str]:
-        """The addresses of a host. Raises `OSError`."""
-        look_up = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-        found = await trio.to_thread.run_sync(look_up, abandon_on_cancel=True, limiter=self._threads)
-        return list(dict.fromkeys(str(place[0]) for *_, place in found))
-
-
-def _body(task: Task) -> bytes:
-    return task.delivery.body.encode()
-
-
-async def _status(response: "httpcore.Response") -> int:
-    """The status, which is 2xx, after the body. Raises `DeliveryFailed`. Redirects are not followed."""
-    status = response.status
-    if not 200 <= status <= 299:
-        raise DeliveryFailed(f"status {status}", status)
-    size = 0
-    async for part in response.aiter_stream():
-        size += len(part)
-        if size > RESPONSE_BYTES:
-            raise DeliveryFailed(f"status {status} with a body of more than {RESPONSE_BYTES // 1024} KiB", status)
-    return status
-
-
-def _words(error: BaseException) -> str:
-    """What went wrong with a connection, without the words of the receiver."""
-    import httpcore
-
-    cause: BaseException | None = error
-    while cause is not None:
-        match cause:
-            case ssl.SSLCertVerificationError(verify_message=why):
-                return f"the certificate is not valid: {why}"
-            case ssl.SSLError():
-                return "the TLS handshake failed"
-            case ConnectionRefusedError():
-                return "the connection was refused"
-            case httpcore.TimeoutException():
-                return "no connection in time"
-            case httpcore.ProtocolError():
-                return "the response is not valid HTTP"
-        cause = cause.__cause__ or cause.__context__
-    return "the connection failed"
+async def _exchange(stream: trio.abc.Stream, request: h11.Request, body: bytes) -> int:
+    """Send a request and read its response; returns the status. Raises `DeliveryFailed`."""
+    connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
+    parts = (request, h11.Data(data=body), h11.EndOfMessage())
+    await stream.send_all(b"".join(connection.send(part) or b"" for part in parts))
+    status = size = 0
+    while True:
+        try:
+            event = connection.next_event()
+            if event is h11.NEED_DATA:
+                connection.receive_data(bytes(await stream.receive_some(READ_BYTES)))
+        except h11.RemoteProtocolError:
+            raise DeliveryFailed("the response is not valid HTTP") from None
+        match event:
+            case h11.Response(status_code=status) if not 200 <= status <= 299:
+                raise DeliveryFailed(f"status {status}", status)
+            case h11.Data(data=data):
+                size += len(data)
+                if size > BODY_BYTES:
+                    raise DeliveryFailed(f"status {status} with a body of more than {BODY_BYTES // 1024} KiB", status)
+            case h11.EndOfMessage():
+                return status
+            case h11.ConnectionClosed() | h11.PAUSED:
+                raise DeliveryFailed("the response is not valid HTTP")
