@@ -21,6 +21,7 @@ from service.web.pages.reviewing import PAGES as REVIEWING
 from service.web.pages.sign_in import PAGES as SIGN_IN
 from service.web.pages.slots import PAGES as SLOTS
 from service.web.pages.sponsor import PAGES as SPONSOR
+from service.web.pages.webhooks import PAGES as WEBHOOKS
 
 PAGES: tuple[Page, ...] = (
     *HOME,
@@ -35,6 +36,7 @@ PAGES: tuple[Page, ...] = (
     *CALENDAR,
     *CAMPAIGNS,
     *BOOKINGS,
+    *WEBHOOKS,
     *CHECKOUT,
     *ENDING,
     *REVIEWING,
