@@ -164,7 +164,9 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     checkout = add("checkout", "Show the page where a reserved booking is paid.", buying.open_checkout)
     checkout.add_argument("--open", action="store_true", help="open the page in the browser")
     cancel = add("cancel", "Cancel a booking that is not paid.", buying.cancel_booking)
-    for one in (booking, checkout, cancel):
+    refund = add("request-refund", "Ask for the refund of a paid booking.", buying.request_refund)
+    _required(refund, reason="why; an administrator reads it")
+    for one in (booking, checkout, cancel, refund):
         one.add_argument("booking", metavar="BOOKING", help="its id")
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))
     delivery.add_argument("booking", metavar="BOOKING", nargs="?", help="its id; default: all bookings")
