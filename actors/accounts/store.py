@@ -35,6 +35,8 @@ EXPORTED = (
     "slot_weeks",
     "payment_events",
     "delivery_days",
+    "webhooks",
+    "webhook_deliveries",
     "outbox",
     "audit",
 )

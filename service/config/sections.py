@@ -155,12 +155,23 @@ class Retention(Section):
     audit_days: Annotated[int, Field(ge=90, le=3_650)]
     sessions_days: Annotated[int, Field(ge=1, le=3_650)]
     mails_days: Annotated[int, Field(ge=1, le=365)]
+    webhook_deliveries_days: Annotated[int, Field(ge=7, le=365)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         audit_days = self.audit_days
         at_most("retention.unpaid_bookings_days", self.unpaid_bookings_days, "retention.audit_days", audit_days)
         return self
+
+
+class Webhooks(Section):
+    per_account: Annotated[int, Field(ge=1, le=100)]
+    allow_networks: list[Network]
+    sends: Annotated[int, Field(ge=4, le=256)]
+    timeout_seconds: Annotated[float, Field(gt=0, le=30)]
+    retry_seconds: Annotated[int, Field(ge=1, le=3_600)]
+    retry_max_minutes: Annotated[int, Field(ge=60, le=7 * 24 * 60)]
+    retry_days: Annotated[int, Field(ge=1, le=30)]
 
 
 class Campaigns(Section):

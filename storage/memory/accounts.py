@@ -12,6 +12,7 @@ from actors.values import Account, AuditRecord, BatchId, Tier
 from storage.memory.export import export
 from storage.memory.retention import GIVEN_UP, drop_bookings, drop_keys
 from storage.memory.tables import MemoryStore, picked
+from storage.memory.webhooks import drop_webhooks
 
 DELETED = Content("Deleted", "", "", "", "")
 
@@ -108,6 +109,8 @@ class MemoryAccounts(MemoryStore):
             self._erase_keys,
             self._erase_days,
             self._erase_idempotency_keys,
+            self._erase_webhook_deliveries,
+            self._erase_webhooks,
             self._erase_bookings,
             self._erase_campaigns,
             self._blank_bookings,
@@ -177,6 +180,18 @@ class MemoryAccounts(MemoryStore):
         gone = [place for place in self._memory.booking_keys if place[0] == deletion.tenant_id][:limit]
         for place in gone:
             del self._memory.booking_keys[place]
+        return len(gone)
+
+    def _erase_webhook_deliveries(self, deletion: Deletion, limit: int) -> int:
+        own = {row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id}
+        gone = [row.id for row in self._memory.webhook_deliveries.values() if row.webhook_id in own][:limit]
+        for delivery_id in gone:
+            del self._memory.webhook_deliveries[delivery_id]
+        return len(gone)
+
+    def _erase_webhooks(self, deletion: Deletion, limit: int) -> int:
+        gone = [row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id][:limit]
+        drop_webhooks(self._memory, gone)
         return len(gone)
 
     def _erase_bookings(self, deletion: Deletion, limit: int) -> int:

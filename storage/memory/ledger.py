@@ -8,6 +8,7 @@ from actors.bookings.store import TOPIC, Decide
 from actors.values import BatchId, Contended
 from storage.memory.announcements import tell
 from storage.memory.tables import Memory, picked
+from storage.memory.webhooks import publish
 
 
 class MemoryLedger:
@@ -147,6 +148,7 @@ class MemoryLedger:
         if decision.digest_ms is not None:
             tables.digest_mailed_ms = decision.digest_ms
         tables.audits.extend(decision.audits)
+        publish(tables, decision.happenings)
         if decision.visible:
             tables.sponsorship_revision += 1
             tables.announce([TOPIC])

@@ -22,6 +22,7 @@ from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
+from actors.webhooks.messages import Delivery, Webhook
 
 S = TypeVar("S")
 D = TypeVar("D")
@@ -83,6 +84,9 @@ class Memory:
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
+    webhooks: dict[str, Webhook] = field(default_factory=dict)
+    webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
+    webhook_seq: int = 0
     digest_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)

@@ -25,6 +25,8 @@ ERASING = (
     SQL.erase_keys,
     SQL.erase_days,
     SQL.erase_idempotency_keys,
+    SQL.erase_webhook_deliveries,
+    SQL.erase_webhooks,
     SQL.erase_bookings,
     SQL.erase_campaigns,
     SQL.blank_campaigns,

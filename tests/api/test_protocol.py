@@ -79,6 +79,12 @@ PATHS = {
     "/api/v1/webhooks/stripe": "POST",
     "/api/v1/sponsors/keys": "GET, HEAD, POST",
     "/api/v1/sponsors/keys/key_1": "DELETE",
+    "/api/v1/sponsors/webhooks": "GET, HEAD, POST",
+    "/api/v1/sponsors/webhooks/whk_1": "DELETE, GET, HEAD",
+    "/api/v1/sponsors/webhooks/whk_1/enable": "POST",
+    "/api/v1/sponsors/webhooks/whk_1/test": "POST",
+    "/api/v1/sponsors/webhooks/whk_1/deliveries": "GET, HEAD",
+    "/api/v1/sponsors/webhooks/whk_1/deliveries/dlv_1/resend": "POST",
     "/api/v1/admin/accounts/tier": "POST",
     "/api/v1/admin/operations/status": "GET, HEAD",
     "/healthz": "GET, HEAD",
@@ -90,6 +96,8 @@ ABSENT = (
     "/api/v1/sponsors/campaigns/cmp_1",
     "/api/v1/sponsors/bookings/bok_1",
     "/api/v1/sponsors/bookings/bok_1/delivery",
+    "/api/v1/sponsors/webhooks/whk_1",
+    "/api/v1/sponsors/webhooks/whk_1/deliveries",
 )
 """Paths that do not exist."""
 

@@ -18,6 +18,7 @@ from service.api.operations.placements import ROWS as PLACEMENTS
 from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
+from service.api.operations.sponsor_webhooks import ROWS as SPONSOR_WEBHOOKS
 from service.api.operations.sponsors import ROWS as SPONSORS
 from service.api.operations.usage import ROWS as USAGE
 from service.api.operations.watching import ROWS as WATCHING
@@ -40,6 +41,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *REFUND_REQUESTS,
     *DELIVERY,
     *SCOPED_KEYS,
+    *SPONSOR_WEBHOOKS,
     *ADMIN,
     *ACCOUNTS,
     *WATCHING,

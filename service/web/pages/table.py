@@ -22,6 +22,7 @@ from service.web.pages.sign_in import PAGES as SIGN_IN
 from service.web.pages.slots import PAGES as SLOTS
 from service.web.pages.sponsor import PAGES as SPONSOR
 from service.web.pages.unsubscribing import PAGES as UNSUBSCRIBING
+from service.web.pages.webhooks import PAGES as WEBHOOKS
 
 PAGES: tuple[Page, ...] = (
     *HOME,
@@ -36,6 +37,7 @@ PAGES: tuple[Page, ...] = (
     *CALENDAR,
     *CAMPAIGNS,
     *BOOKINGS,
+    *WEBHOOKS,
     *CHECKOUT,
     *ENDING,
     *UNSUBSCRIBING,
