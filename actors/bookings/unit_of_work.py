@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors.bookings.invoices import UNNAMED, Invoice, Seller, documents
 from actors.bookings.messages import Answer, Origin
 from actors.bookings.records import (
     OPEN,
@@ -41,6 +42,7 @@ class BookingRules:
     pending_campaigns: int = 20
     currency: str = "usd"
     mode: Mode = Mode.TEST
+    seller: Seller = UNNAMED
 
     def counted_from_ms(self, now_ms: int) -> int:
         """The creation of the oldest booking that can matter for a new hold: today's count, and holds that end within
@@ -83,7 +85,8 @@ class Decision:
 
     Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
     contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
-    processor's event and a booking, handled at `decided_ms`. `visible`: the public may see a difference.
+    processor's event and a booking, handled at `decided_ms`. `invoices` have no numbers yet. `visible`: the public may see
+    a difference.
     """
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
@@ -98,6 +101,7 @@ class Decision:
     reports: dict[str, PaymentReport] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
     outbox: list[OutboxMessage] = field(default_factory=list)
+    invoices: list[Invoice] = field(default_factory=list)
     visible: bool = False
     answers: list[Answer] = field(default_factory=list)
 
@@ -222,6 +226,8 @@ class UnitOfWork:
         self.decision.visible = True
 
     def keep_booking(self, booking: Booking) -> None:
+        before, buyer = self.booking(booking.id), self.sponsor(booking.tenant_id)
+        self.decision.invoices += documents(before, booking, buyer, self.rules.seller, self.now_ms)
         self.decision.bookings[booking.id] = booking
         self.decision.visible = True
 

@@ -5,6 +5,7 @@ from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
 from actors.bookings.unit_of_work import CampaignCounts
 from actors.values import BatchId, Contended
+from storage.memory.invoices import issue
 from storage.memory.tables import Memory, picked
 
 
@@ -129,6 +130,7 @@ class MemoryLedger:
         tables.payment_reports.update(decision.reports)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
+        issue(tables, decision.invoices)
         if decision.visible:
             tables.sponsorship_revision += 1
             tables.announce([TOPIC])

@@ -2,7 +2,8 @@
 
 Nodes never deadlock. All take their locks in one order: names, sponsors, campaigns, slots, bookings, each kind in one
 sorted statement. Rows inserted without a lock (new sponsors and slots, payment events) come after all locks and in one order
-too, so a node that still takes locks never waits for them. The revision row, which all nodes update, comes last.
+too, so a node that still takes locks never waits for them. The rows of series of invoices come last but one, and the
+revision row, which all nodes update, comes last.
 """
 
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from storage.journal import decide_once
 from storage.pool import Connection, Database, Row
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, new_and_known, record_of, write
+from storage.postgres.invoices import issue
 from storage.postgres.sponsorship_rows import (
     booking_of,
     campaign_columns,
@@ -185,6 +187,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await write(connection, SQL.save_reports, columns(PaymentReport, decision.reports.values()))
     await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
+    await issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Message
 from actors.bookings.records import BookingView, PaymentReport
 from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
@@ -15,6 +16,7 @@ from actors.clock import DAY_MS
 from actors.values import AuditRecord, BatchId, Refused
 from storage.memory.tables import Memory
 from storage.pool import Database
+from storage.postgres.columns import record_of
 from tests.slow import shortened
 from tests.stores.books import DAY, Books, a_world, week
 from tests.stores.conftest import Stores, stores_in_memory, stores_over
@@ -66,6 +68,8 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
             "events": {(event_id, booking_id) for event_id, (booking_id, _) in below.payment_events.items()},
             "reports": below.payment_reports,
             "mails": {message.id: message.facts for message in below.messages.values()},
+            "invoices": below.invoices,
+            "invoice_numbers": below.invoice_numbers,
         }
     keys = await below.read(
         lambda c: c.fetch("select tenant_id, operation, key, fingerprint, booking_id from booking_keys")
@@ -73,11 +77,15 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
     events = await below.read(lambda c: c.fetch("select id, booking_id from payment_events"))
     reports = await below.read(lambda c: c.fetch("select id, payment_id, state, reported_ms from payment_reports"))
     mails = await below.read(lambda c: c.fetch("select id, facts from outbox"))
+    invoices = [record_of(Invoice, row) for row in await below.fetch("select * from invoices")]
+    numbers = await below.fetch("select series, last from invoice_numbers")
     return {
         "keys": set(map(tuple, keys)),
         "events": set(map(tuple, events)),
         "reports": {row["id"]: PaymentReport(**row) for row in reports},
         "mails": {row["id"]: row["facts"] for row in mails},
+        "invoices": {row.number: row for row in invoices},
+        "invoice_numbers": {row["series"]: row["last"] for row in numbers},
     }
 
 
