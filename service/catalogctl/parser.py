@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import buying, catalog, logins, sponsoring
+from service.catalogctl import buying, catalog, invoices, logins, sponsoring
 from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
@@ -162,8 +162,10 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     checkout = add("checkout", "Show the page where a reserved booking is paid.", buying.open_checkout)
     checkout.add_argument("--open", action="store_true", help="open the page in the browser")
     cancel = add("cancel", "Cancel a booking that is not paid.", buying.cancel_booking)
-    for one in (booking, checkout, cancel):
+    invoice = add("invoice", "Show the invoice of a booking and its credit notes.", invoices.show_invoices)
+    for one in (booking, checkout, cancel, invoice):
         one.add_argument("booking", metavar="BOOKING", help="its id")
+    _paged(add("invoices", "List your invoices and credit notes, newest first.", invoices.list_invoices))
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))
     delivery.add_argument("booking", metavar="BOOKING", nargs="?", help="its id; default: all bookings")
 

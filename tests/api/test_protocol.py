@@ -62,6 +62,8 @@ PATHS = {
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
+    "/api/v1/sponsors/bookings/bok_1/invoice": "GET, HEAD",
+    "/api/v1/sponsors/invoices": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
     "/api/v1/admin/sponsorships/campaigns": "GET, HEAD",
@@ -87,6 +89,7 @@ ABSENT = (
     "/api/v1/sponsors/campaigns/cmp_1",
     "/api/v1/sponsors/bookings/bok_1",
     "/api/v1/sponsors/bookings/bok_1/delivery",
+    "/api/v1/sponsors/bookings/bok_1/invoice",
 )
 """Paths that do not exist."""
 

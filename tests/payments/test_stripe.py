@@ -59,6 +59,8 @@ async def test_a_session_is_asked_for_as_stripe_documents_it(stripe: Processor) 
         "client_reference_id": "bok_1",
         "metadata[booking_id]": "bok_1",
         "payment_intent_data[metadata][booking_id]": "bok_1",
+        "invoice_creation[enabled]": "true",
+        "invoice_creation[invoice_data][metadata][booking_id]": "bok_1",
         "line_items[0][quantity]": "1",
         "line_items[0][price_data][currency]": "usd",
         "line_items[0][price_data][unit_amount]": "125000",
@@ -76,6 +78,40 @@ async def test_the_event_of_a_payment_names_the_session_that_was_made(stripe: Pr
     assert opened.session_id is not None
     told = event_of(stripe.pay(opened.session_id))
     assert told == PaymentSucceeded("evt_of_cs_test_1", MADE.id, opened.session_id, "pi_of_cs_test_1", 125_000, "usd")
+
+
+async def test_the_payers_email_is_filled_in(stripe: Processor) -> None:
+    opened = await payments(stripe).checkout(MADE, "Autumn", "owner@example.com")
+    assert stripe.asked[-1].form["customer_email"] == "owner@example.com"
+    assert await payments(stripe).checkout(MADE, "Autumn", "owner@example.com") == opened
+
+
+async def test_an_email_that_stripe_does_not_know_is_left_out(stripe: Processor) -> None:
+    opened = await payments(stripe).checkout(MADE, "Autumn", "bücher@example.com")
+    assert "customer_email" not in stripe.asked[-1].form
+    assert await payments(stripe).checkout(MADE, "Autumn", "bücher@example.com") == opened
+    assert len(stripe.sessions) == 1
+
+
+async def test_the_invoice_of_a_payment_is_found_through_its_session(stripe: Processor) -> None:
+    opened = await checkout(stripe)
+    assert opened.session_id is not None
+    stripe.pay(opened.session_id)
+    paid = replace(PAID, payment_id=f"pi_of_{opened.session_id}")
+    assert await payments(stripe).invoice_url(paid) == f"https://invoice.example.com/i/{opened.session_id}"
+    assert await payments(stripe).invoice_url(PAID) is None, "no session was paid with this payment"
+    assert await payments(stripe).invoice_url(MADE) is None, "nobody has paid"
+    stripe.invoices[opened.session_id]["hosted_invoice_url"] = None
+    assert await payments(stripe).invoice_url(paid) is None, "the invoice is a draft"
+    del stripe.invoices[opened.session_id]
+    assert await payments(stripe).invoice_url(paid) is None, "the session is older than invoices"
+
+
+async def test_a_slow_look_up_of_an_invoice_is_given_up(stripe: Processor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.payments.stripe_gateway.LOOKUP_SECONDS", 0.2)
+    stripe.script.append("hang")
+    with pytest.raises(PaymentsUnavailable, match=r"within 0\.2 s"):
+        await payments(stripe).invoice_url(PAID)
 
 
 async def test_asked_again_by_any_node_at_any_time_of_the_hold_the_page_is_the_same(stripe: Processor) -> None:

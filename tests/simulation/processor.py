@@ -307,7 +307,7 @@ class LinkedPayments:
         self.processor = node.world.processor
         self._faults = node.world.faults
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         await self._travel()
         if self._faults.strikes("checkout_unavailable"):
             raise PaymentsUnavailable("simulated: no answer")
@@ -323,6 +323,9 @@ class LinkedPayments:
             raise PaymentsUnavailable("simulated: the answer was lost")
         await self._travel()
         return done
+
+    async def invoice_url(self, booking: Booking) -> None:
+        await self._travel()
 
     def key_of(self, booking: Booking) -> str:
         return f"refund-{booking.id}"
