@@ -58,5 +58,7 @@ def _kind(invoice: Entry) -> str:
 
 
 def _party(invoice: Entry, name: str, *fields: str) -> str:
+    """The fields of a party on one line, which separates the lines of an address by commas."""
     party = invoice.get(name)
-    return ", ".join(filter(None, (shown(party.get(field)) for field in fields))) if isinstance(party, dict) else ""
+    lines = [str(party.get(field) or "").splitlines() for field in fields] if isinstance(party, dict) else []
+    return ", ".join(filter(None, (shown(line) for each in lines for line in each)))
