@@ -36,6 +36,9 @@ SHORTEST_SESSION_MS = 30 * MINUTE_MS
 
 MARGIN_MS = 2 * MINUTE_MS
 
+MOST_REFUNDS = 100
+"""Refunds of a payment that are looked at."""
+
 LOOKUP_SECONDS = 2.0
 """Maximum time to look up an invoice: the page is also shown without its link."""
 
@@ -171,10 +174,19 @@ class StripePayments:
         return None
 
     def _refund(self, booking: Booking, payment_id: str) -> bool:
-        """Refund the rest of the payment. Stripe does this once, whatever the key. Returns whether it is complete."""
+        """Refund what was ordered, or the rest of the payment. Returns whether it is complete.
+
+        Stripe refunds the rest once, whatever the key. A part it would refund again once it has forgotten the key, which it
+        does after a day: so look for the refund first.
+        """
         params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
+        key, refund = f"refund-{booking.id}", None
+        if booking.refund_cents is not None:
+            cents = params["amount"] = booking.refund_left_cents
+            key = f"{key}-{cents}"
+            refund = self._made_before(booking, payment_id, cents)
         try:
-            refund = self._keyed(f"refund-{booking.id}", partial(self._refunded, params))
+            refund = refund or self._keyed(key, partial(self._refunded, params))
         except stripe.InvalidRequestError as error:
             if error.code == "charge_already_refunded":
                 return True
@@ -188,6 +200,16 @@ class StripePayments:
                 raise PaymentsRefused(f"Stripe: the refund is {refund.status}: {refund.failure_reason}")
             case _:
                 raise PaymentsUnavailable(f"Stripe's refund has an unknown status: {refund.status}")
+
+    def _made_before(self, booking: Booking, payment_id: str, cents: int) -> stripe.Refund | None:
+        """The refund of this amount that was made for the booking, and has not failed."""
+        made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MOST_REFUNDS})
+        for refund in made.data:
+            metadata = refund.metadata
+            ours = metadata is not None and BOOKING in metadata and metadata[BOOKING] == booking.id
+            if ours and refund.amount == cents and refund.status not in ("failed", "canceled"):
+                return refund
+        return None
 
     def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:
         """Create a refund, or load its current state if Stripe repeats the response to an earlier call."""

@@ -143,15 +143,19 @@ class Processor:
         return 200, session
 
     def _refund(self, form: dict[str, str]) -> Reply:
-        assert form.keys() == {"payment_intent", "metadata[booking_id]"}, form
+        assert form.keys() - {"amount"} == {"payment_intent", "metadata[booking_id]"}, form
         payment = self.payments.get(form["payment_intent"])
         if payment is None:
             words = f"No such payment_intent: '{form['payment_intent']}'"
             return error(404, "invalid_request_error", words, code="resource_missing", param="payment_intent")
-        amount = payment.amount - payment.refunded
-        if amount == 0:
+        left = payment.amount - payment.refunded
+        if left == 0:
             words = "Charge ch_1 has already been refunded."
             return error(400, "invalid_request_error", words, code="charge_already_refunded")
+        amount = int(form.get("amount", left))
+        if not 0 < amount <= left:
+            words = f"Refund amount ({amount}) is greater than unrefunded amount on charge ({left})"
+            return error(400, "invalid_request_error", words, param="amount")
         if self.refund_status not in ("failed", "canceled"):
             payment.refunded += amount
         refund: dict[str, Any] = {
@@ -171,6 +175,11 @@ class Processor:
         address = urlsplit(asked.path)
         if address.path == "/v1/checkout/sessions":
             return self._listed(dict(parse_qsl(address.query)))
+        if address.path == "/v1/refunds":
+            query = dict(parse_qsl(address.query))
+            assert query.keys() == {"payment_intent", "limit"}, query
+            found = [each for each in self.refunds.values() if each["payment_intent"] == query["payment_intent"]]
+            return 200, {"object": "list", "data": found, "has_more": False, "url": "/v1/refunds"}
         refund = self.refunds.get(asked.path.removeprefix("/v1/refunds/"))
         if refund is None:
             return error(404, "invalid_request_error", "No such refund", code="resource_missing")

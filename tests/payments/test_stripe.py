@@ -394,6 +394,47 @@ async def test_a_refund_in_a_state_that_nobody_knows_is_asked_about_later(stripe
         await refund(stripe)
 
 
+PART = replace(PAID, refund_cents=30_000)
+
+
+async def test_a_part_is_refunded_once_however_often_it_is_asked(stripe: Processor) -> None:
+    assert [await refund(stripe, PART) for _ in range(3)] == [True, True, True]
+    assert stripe.payments["pi_1"].refunded == 30_000
+    assert [asked.form.get("amount") for asked in stripe.asked if asked.method == "POST"] == ["30000"]
+
+
+async def test_a_part_is_refunded_once_though_stripe_has_forgotten_the_key(stripe: Processor) -> None:
+    """Stripe forgets keys after a day, and some refunds are under way for longer."""
+    stripe.refund_status = "pending"
+    for done, status in ((False, "pending"), (True, "succeeded")):
+        if stripe.refunds:
+            stripe.refunds["re_1"]["status"] = status
+        assert await refund(stripe, PART) is done
+        stripe.kept.clear()
+    assert (stripe.payments["pi_1"].refunded, len(stripe.refunds)) == (30_000, 1)
+
+
+async def test_parts_of_different_amounts_and_the_rest_have_different_keys(stripe: Processor) -> None:
+    for made in (PART, replace(PART, refund_cents=20_000), PAID):
+        assert await refund(stripe, made) is True
+    assert [each["amount"] for each in stripe.refunds.values()] == [30_000, 20_000, 75_000]
+    keys = [asked.headers["idempotency-key"] for asked in stripe.asked if asked.method == "POST"]
+    assert keys == ["refund-bok_1-30000", "refund-bok_1-20000", "refund-bok_1"]
+
+
+async def test_no_more_is_refunded_than_what_is_left(stripe: Processor) -> None:
+    stripe.payments["pi_1"].refunded = 110_000
+    assert await refund(stripe, replace(PART, refunded_cents=110_000)) is True
+    assert stripe.refunds["re_1"]["amount"] == 15_000
+
+
+async def test_a_part_that_failed_is_made_anew(stripe: Processor) -> None:
+    await refund(stripe, PART)
+    stripe.refunds["re_1"]["status"], stripe.payments["pi_1"].refunded = "failed", 0
+    assert await refund(stripe, PART) is True
+    assert stripe.payments["pi_1"].refunded == 30_000
+
+
 async def test_a_refund_of_a_payment_that_is_not_there_is_refused(stripe: Processor) -> None:
     with pytest.raises(PaymentsRefused, match="No such payment_intent"):
         await refund(stripe, replace(PAID, payment_id="pi_gone"))
