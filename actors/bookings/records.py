@@ -255,12 +255,13 @@ class IdempotencyRecord:
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
     """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
-    for a refund the payment's."""
+    for a refund the payment's. `refunded_cents` is what was refunded so far, if that is only a part."""
 
     id: str
     payment_id: str
     state: PaymentState
     reported_ms: int
+    refunded_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

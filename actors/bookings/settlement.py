@@ -57,8 +57,12 @@ def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
 
 def _followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     """Apply what the processor reported about the payment before the payment itself."""
-    if PaymentState.REFUNDED in {report.state for report in unit.reports(message.payment_id)}:
-        return _refunded(unit, booking, message.origin)
+    for report in unit.reports(message.payment_id):
+        if report.state is PaymentState.REFUNDED:
+            if report.refunded_cents is None:
+                return _refunded(unit, booking, message.origin)
+            _refunded_so_far(unit, booking, report.refunded_cents, message.origin)
+            booking = unit.booking(booking.id) or booking
     return unit.view(disputes.follow(unit, booking, message.origin))
 
 
@@ -165,11 +169,17 @@ def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: i
 
 
 def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
-    """Remember the refund of a payment that is not the booking's: the payment's own event may still come. A part of it is
-    not remembered, because the processor repeats it with each later part."""
-    if message.total_cents is None:
-        state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
-        unit.keep_report(PaymentReport(payment_id, payment_id, state, unit.now_ms))
+    """Remember the refund of a payment that is not the booking's: the payment's own event may still come."""
+    state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
+    report = PaymentReport(payment_id, payment_id, state, unit.now_ms, message.total_cents)
+    known = next((each for each in unit.reports(payment_id) if each.id == payment_id), None)
+    # The events of two parts may come in any order; the larger total is the newer one.
+    if (
+        message.total_cents is None
+        or known is None
+        or message.total_cents > (known.refunded_cents or message.total_cents)
+    ):
+        unit.keep_report(report)
     return Refused(Code.INVALID_STATE, f"The booking {booking.id} was not paid with {payment_id}.")
 
 

@@ -154,8 +154,23 @@ def test_a_dispute_lost_after_a_part_takes_the_rest(ordered: Ledger) -> None:
     assert kept_nothing(ordered)
 
 
-def test_a_part_that_is_told_before_its_payment_is_not_remembered_as_the_whole(ledger: Ledger) -> None:
+@pytest.mark.parametrize(
+    ("totals", "refunded"),
+    [
+        ([PART], PART),
+        ([PART, PART + 1], PART + 1),
+        ([PART + 1, PART], PART + 1),
+        ([PART, None], PRICE),
+        ([None, PART], PRICE),
+    ],
+)
+def test_parts_that_are_told_before_their_payment_count(
+    ledger: Ledger, totals: list[int | None], refunded: int
+) -> None:
     ledger.act(ledger.reserve("b2", week=1), ledger.checkout("b2"))
-    ledger.act(ledger.settle("b2", event="evt_early", payment="pay_2", total_cents=PART))
+    for number, total in enumerate(totals):
+        ledger.act(ledger.settle("b2", event=f"evt_early_{number}", payment="pay_2", total_cents=total))
     ledger.act(ledger.pay("b2", "evt_b2", "pay_2"))
-    assert ledger.status("b2") is PAID
+    booking = ledger.bookings["b2"]
+    assert (booking.status, booking.refunded_cents) == (REFUNDED if refunded == PRICE else PAID, refunded)
+    assert written(ledger) == [(InvoiceKind.INVOICE, PRICE), (InvoiceKind.CREDIT_NOTE, refunded)]

@@ -80,7 +80,7 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
         lambda c: c.fetch("select tenant_id, operation, key, fingerprint, booking_id from booking_keys")
     )
     events = await below.read(lambda c: c.fetch("select id, booking_id from payment_events"))
-    reports = await below.read(lambda c: c.fetch("select id, payment_id, state, reported_ms from payment_reports"))
+    reports = await below.read(lambda c: c.fetch("select * from payment_reports"))
     mails = await below.read(lambda c: c.fetch("select id, recipient, template, facts, expires_ms from outbox"))
     invoices = [record_of(Invoice, row) for row in await below.fetch("select * from invoices")]
     numbers = await below.fetch("select series, last from invoice_numbers")
