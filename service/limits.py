@@ -162,6 +162,7 @@ def booking_rules(config: Config) -> BookingRules:
         holds_per_day=bookings.holds_per_day,
         cooldown_ms=bookings.cooldown_minutes * MINUTE_MS,
         horizon_weeks=bookings.horizon_weeks,
+        refund_unshown=bookings.refund_unshown,
         campaigns=config.campaigns.per_account,
         pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),

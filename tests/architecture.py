@@ -137,6 +137,7 @@ VALUES = (
     "actors.bookings.payments",
     "actors.bookings.store",
     "actors.bookings.transitions",
+    "actors.bookings.next_steps",
     "actors.mail.messages",
     "actors.mail.rendering",
 )

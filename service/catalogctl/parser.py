@@ -163,7 +163,9 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     checkout.add_argument("--open", action="store_true", help="open the page in the browser")
     cancel = add("cancel", "Cancel a booking that is not paid.", buying.cancel_booking)
     invoice = add("invoice", "Show the invoice of a booking and its credit notes.", invoices.show_invoices)
-    for one in (booking, checkout, cancel, invoice):
+    refund = add("request-refund", "Ask for the refund of a paid booking.", buying.request_refund)
+    _required(refund, reason="why; an administrator reads it")
+    for one in (booking, checkout, cancel, invoice, refund):
         one.add_argument("booking", metavar="BOOKING", help="its id")
     _paged(add("invoices", "List your invoices and credit notes, newest first.", invoices.list_invoices))
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))

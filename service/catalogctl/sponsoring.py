@@ -181,6 +181,9 @@ def booking_facts(booking: Entry) -> dict[str, str]:
         "Package": shown(booking.get("packageKind")),
         "Video": " ".join(shown(booking.get(name)) for name in ("youtubeStatus", "youtubeUrl", "youtubeNotes")).strip(),
         "Trouble": shown(booking.get("paymentIssue")),
+        "Next step": shown(booking.get("nextStep")).replace("_", " "),
+        "Refund asked": moment(booking.get("refundRequestedAt")),
+        "Declined": shown(booking.get("refundDeclinedNote")),
         "Receipt": shown(booking.get("receiptUrl")),
     }
 

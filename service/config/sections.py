@@ -147,6 +147,7 @@ class Bookings(Section):
     holds_per_day: Count
     cooldown_minutes: Annotated[int, Field(ge=0, le=7 * 24 * 60)]
     horizon_weeks: Annotated[int, Field(ge=1, le=520)]
+    refund_unshown: bool
     sweep_seconds: Seconds
     check_seconds: Annotated[float, Field(gt=0, le=1)]
 

@@ -104,6 +104,7 @@ class MemoryAccounts(MemoryStore):
             self._erase_idempotency_keys,
             self._erase_bookings,
             self._erase_campaigns,
+            self._blank_bookings,
             self._blank_invoices,
         )
         if any(step(deletion, limit) >= limit for step in steps):
@@ -201,6 +202,12 @@ class MemoryAccounts(MemoryStore):
             changed += 1
         return changed
 
+    def _blank_bookings(self, deletion: Deletion, limit: int) -> int:
+        rows = [row for row in self._memory.bookings.values() if row.tenant_id == deletion.tenant_id]
+        said = [row for row in rows if (row.refund_reason, row.refund_note) != (None, None)][:limit]
+        self._memory.bookings.update((row.id, replace(row, refund_reason=None, refund_note=None)) for row in said)
+        return len(said)
+
     def _blank_invoices(self, deletion: Deletion, limit: int) -> int:
         rows = self._memory.invoices
         named = [row for row in rows.values() if row.tenant_id == deletion.tenant_id and _names_buyer(row)][:limit]
@@ -224,5 +231,11 @@ def _forgotten(row: AuditRecord, email: str, tenant_id: str, own: set[str]) -> A
 def blanked(campaign: Campaign) -> Campaign:
     """A campaign without its words. A paused campaign is not shown."""
     return replace(
-        campaign, name="Deleted", content=DELETED, status=CampaignStatus.PAUSED, review_note=None, shown_as=None
+        campaign,
+        name="Deleted",
+        content=DELETED,
+        status=CampaignStatus.PAUSED,
+        review_note=None,
+        shown_as=None,
+        pending=None,
     )

@@ -183,10 +183,22 @@ select count(*) from gone
 -- Take the words out of the campaigns of a tenant. A paused campaign is not shown.
 with gone as (
     update campaigns set name = 'Deleted', headline = 'Deleted', body = '', cta = '', target_url = '', logo_text = '',
-        status = 'paused', review_note = null, shown_as = null
+        status = 'paused', review_note = null, shown_as = null, pending = null
     where id = any (array(
         select id from campaigns where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
             and (headline, target_url) <> ('Deleted', '')
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: blank_bookings
+-- Take the words of requests for refunds out of the bookings of a tenant.
+with gone as (
+    update bookings set refund_reason = null, refund_note = null
+    where id = any (array(
+        select id from bookings where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and num_nonnulls(refund_reason, refund_note) > 0
         limit $4::int for update
     )) returning 1
 )

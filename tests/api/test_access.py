@@ -180,6 +180,20 @@ PLACES = {
     "cancelBooking": Place(
         "POST", "/api/v1/sponsors/bookings/bok_unknown/cancel", account("billing:write"), passed=UNKNOWN
     ),
+    "requestRefund": Place(
+        "POST",
+        "/api/v1/sponsors/bookings/bok_unknown/refund-request",
+        account("billing:write"),
+        {"reason": "A mistake"},
+        UNKNOWN,
+    ),
+    "declineRefund": Place(
+        "POST",
+        f"{ADMINISTRATION}/bookings/bok_unknown/refund-decline",
+        admin("admin:write"),
+        {"note": "It was shown"},
+        UNKNOWN,
+    ),
     "getDelivery": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
     ),

@@ -66,6 +66,8 @@ PATHS = {
     "/api/v1/sponsors/invoices": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
+    "/api/v1/sponsors/bookings/bok_1/refund-request": "POST",
+    "/api/v1/admin/sponsorships/bookings/bok_1/refund-decline": "POST",
     "/api/v1/admin/sponsorships/campaigns": "GET, HEAD",
     "/api/v1/admin/sponsorships/campaigns/cmp_1/review": "POST",
     "/api/v1/admin/sponsorships/sponsors": "GET, HEAD",

@@ -224,6 +224,21 @@ async def test_weeks_are_booked_paid_for_watched_and_cancelled(desk: Desk) -> No
     assert "(invalid_state)" in await desk.refused("sponsor", "checkout", booking)
 
 
+async def test_a_refund_of_a_paid_booking_is_requested_once(desk: Desk) -> None:
+    campaign = await a_campaign(desk)
+    await desk.out("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
+    [booking] = column(await desk.out("sponsor", "bookings"))
+    ask = ("sponsor", "request-refund", booking, "--reason", "The wrong week")
+    assert "reserved has nothing to refund" in await desk.refused(*ask)
+    await desk.out("sponsor", "checkout", booking)
+    row = desk.world.memory.bookings[booking]
+    await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", row.amount_cents, row.currency)
+    out = await desk.out(*ask)
+    assert "Next step    wait for decision\n" in out
+    assert "Refund asked " in out
+    assert "already requested" in await desk.refused(*ask)
+
+
 async def test_a_payment_and_its_refund_have_documents(desk: Desk) -> None:
     campaign = await a_campaign(desk)
     await desk.out("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)

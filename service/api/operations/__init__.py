@@ -15,6 +15,7 @@ from service.api.operations.invoices import ROWS as INVOICES
 from service.api.operations.keys import ROWS as KEYS
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
+from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
 from service.api.operations.sponsors import ROWS as SPONSORS
@@ -35,6 +36,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *EVENTS,
     *SPONSORS,
     *BOOKINGS,
+    *REFUND_REQUESTS,
     *DELIVERY,
     *INVOICES,
     *SCOPED_KEYS,

@@ -115,6 +115,15 @@ def booking_of(services: Services, view: BookingView) -> Booking:
     return Booking.of(view, services.clock.now_ms(), services.links.receipt_url(view.booking))
 
 
+def admin_booking_of(services: Services, view: BookingView) -> Booking:
+    """The wire model of a booking for administrators."""
+    return Booking.of(view, services.clock.now_ms(), services.links.receipt_url(view.booking), admin=True)
+
+
+def admin_booking_answer(services: Services, view: BookingView | Refused) -> Answer | Refused:
+    return respond(view, lambda found: BookingAnswer(booking=admin_booking_of(services, found)))
+
+
 def booking_answer(services: Services, view: BookingView | Refused) -> Answer | Refused:
     return respond(view, lambda found: BookingAnswer(booking=booking_of(services, found)))
 
