@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
 from actors.backups.state import BackupRules
+from actors.bookings.invoices import Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
@@ -173,7 +174,13 @@ def booking_rules(config: Config) -> BookingRules:
         campaigns=config.campaigns.per_account,
         pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),
+        seller=seller(config),
     )
+
+
+def seller(config: Config) -> Seller:
+    billing = config.billing
+    return Seller(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix)
 
 
 def catalog_limits(config: Config) -> CatalogLimits:

@@ -135,6 +135,7 @@ VALUES = (
     "actors.weeks",
     "actors.catalog.store",
     "actors.bookings.records",
+    "actors.bookings.invoices",
     "actors.bookings.payments",
     "actors.bookings.store",
     "actors.bookings.transitions",

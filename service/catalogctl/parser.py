@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import buying, catalog, logins, notifications, sponsoring, webhooks
+from service.catalogctl import buying, catalog, invoices, logins, notifications, sponsoring, webhooks
 from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
@@ -167,10 +167,12 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     checkout = add("checkout", "Show the page where a reserved booking is paid.", buying.open_checkout)
     checkout.add_argument("--open", action="store_true", help="open the page in the browser")
     cancel = add("cancel", "Cancel a booking that is not paid.", buying.cancel_booking)
+    invoice = add("invoice", "Show the invoice of a booking and its credit notes.", invoices.show_invoices)
     refund = add("request-refund", "Ask for the refund of a paid booking.", buying.request_refund)
     _required(refund, reason="why; an administrator reads it")
-    for one in (booking, checkout, cancel, refund):
+    for one in (booking, checkout, cancel, invoice, refund):
         one.add_argument("booking", metavar="BOOKING", help="its id")
+    _paged(add("invoices", "List your invoices and credit notes, newest first.", invoices.list_invoices))
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))
     delivery.add_argument("booking", metavar="BOOKING", nargs="?", help="its id; default: all bookings")
 

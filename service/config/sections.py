@@ -10,6 +10,12 @@ from service.schemas.account import MOST_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
 
+ADDRESS = r"([^\x00-\x1f\x7f]{0,100}(\n[^\x00-\x1f\x7f]{0,100}){0,7})?"
+PREFIX, AN_INVOICE_PREFIX = (
+    r"(?!TEST-)[A-Z0-9/-]{0,20}",
+    "must be at most 20 of A-Z, 0-9, / and -, and not begin with TEST-, which is of test mode",
+)
+
 
 class Mail(Section):
     smtp_url: str
@@ -108,6 +114,9 @@ LIVE_KEYS = ("sk_live_", "rk_live_")
 TEST_KEYS = ("sk_test_", "rk_test_")
 
 
+Line = Annotated[str, format_of(r"[^\x00-\x1f\x7f]{0,200}", "must be one line of at most 200 characters")]
+
+
 class Billing(Section):
     mode: Literal["test", "live"]
     stripe_secret_key: str
@@ -115,6 +124,10 @@ class Billing(Section):
     stripe_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
     timeout_seconds: Seconds
     refund_retry_seconds: Seconds
+    seller_name: Line
+    seller_address: Annotated[str, format_of(ADDRESS, "must have at most 8 lines of at most 100 characters")]
+    seller_tax_id: Line
+    invoice_prefix: Annotated[str, format_of(PREFIX, AN_INVOICE_PREFIX)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
 from actors.values import Account, AuditRecord, BatchId, Tier
@@ -114,6 +115,7 @@ class MemoryAccounts(MemoryStore):
             self._erase_bookings,
             self._erase_campaigns,
             self._blank_bookings,
+            self._blank_invoices,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -227,6 +229,16 @@ class MemoryAccounts(MemoryStore):
         said = [row for row in rows if (row.refund_reason, row.refund_note) != (None, None)][:limit]
         self._memory.bookings.update((row.id, replace(row, refund_reason=None, refund_note=None)) for row in said)
         return len(said)
+
+    def _blank_invoices(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.invoices
+        named = [row for row in rows.values() if row.tenant_id == deletion.tenant_id and _names_buyer(row)][:limit]
+        rows.update((row.number, replace(row, buyer_email="", buyer_website="")) for row in named)
+        return len(named)
+
+
+def _names_buyer(row: Invoice) -> bool:
+    return (row.buyer_email, row.buyer_website) != ("", "")
 
 
 def _forgotten(row: AuditRecord, email: str, tenant_id: str, own: set[str]) -> AuditRecord:

@@ -126,6 +126,8 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             for event_id, (booking_id, handled_ms) in tables.payment_events.items():
                 if booking_id in bookings:
                     yield event_id, {"id": event_id, "booking_id": booking_id, "handled_ms": handled_ms}
+        case "invoices":
+            yield from _each("number", (row for row in tables.invoices.values() if row.tenant_id == tenant_id))
         case "delivery_days":
             for (booking_id, day), (impressions, clicks) in tables.delivery_days.items():
                 if booking_id in bookings:

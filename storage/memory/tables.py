@@ -12,6 +12,7 @@ from typing import TypeVar
 import trio
 
 from actors.accounts.messages import Deletion, MailChoices
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
@@ -78,6 +79,9 @@ class Memory:
     # The booking of a handled event, and when it was handled.
     payment_events: dict[str, tuple[str, int]] = field(default_factory=dict)
     payment_reports: dict[str, PaymentReport] = field(default_factory=dict)
+    invoices: dict[str, Invoice] = field(default_factory=dict)
+    # The last number of each series.
+    invoice_numbers: dict[str, int] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.

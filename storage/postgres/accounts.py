@@ -31,6 +31,7 @@ ERASING = (
     SQL.erase_campaigns,
     SQL.blank_campaigns,
     SQL.blank_bookings,
+    SQL.blank_invoices,
 )
 """In this order: the audit's targets are found by the account's rows, and foreign keys lead to later tables."""
 

@@ -69,6 +69,7 @@ SOURCES: Mapping[str, Source] = {
     "booking_keys": Source(_OF_TENANT, "(operation || ' ' || key)"),
     "slot_weeks": Source(f"booking_id in ({BOOKINGS})", "(booking_id || ' ' || lpad(week_ms::text, 16, '0'))"),
     "payment_events": Source(f"booking_id in ({BOOKINGS})"),
+    "invoices": Source(_OF_TENANT, "number"),
     "delivery_days": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0'))", DELIVERED),
     "webhooks": Source(_OF_TENANT),
     "webhook_deliveries": Source(f"webhook_id in ({WEBHOOKS})"),

@@ -241,6 +241,17 @@ with gone as (
 )
 select count(*) from gone
 
+-- name: blank_invoices
+-- Take the email and the website out of the invoices of a tenant. The rest is what the law wants kept.
+with gone as (
+    update invoices set buyer_email = '', buyer_website = '' where number = any (array(
+        select number from invoices where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and (buyer_email, buyer_website) <> ('', '')
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
 -- name: remains
 -- Whether a tenant still has open bookings, and whether it has bookings at all.
 select count(*) filter (where status in ('reserved', 'checkout')) as holds, count(*) as bookings

@@ -45,8 +45,11 @@ class Processor:
     script: list[bool | Exception] = field(default_factory=list)
     refunds: list[str] = field(default_factory=list)
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         raise AssertionError("the cashier opens no checkout")
+
+    async def invoice_url(self, booking: Booking) -> str | None:
+        raise AssertionError("the cashier looks up no invoice")
 
     async def refund(self, booking: Booking) -> bool:
         await trio.lowlevel.checkpoint()

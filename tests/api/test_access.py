@@ -200,6 +200,10 @@ PLACES = {
     "getDelivery": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
     ),
+    "listInvoices": Place("GET", "/api/v1/sponsors/invoices", account("sponsor:read")),
+    "getInvoices": Place(
+        "GET", "/api/v1/sponsors/bookings/bok_unknown/invoice", account("sponsor:read"), passed=UNKNOWN
+    ),
     "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Place(
         "POST", "/api/v1/sponsors/keys", account("keys:manage"), {"name": "One more", "scopes": ["keys:manage"]}

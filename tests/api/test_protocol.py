@@ -63,6 +63,8 @@ PATHS = {
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
+    "/api/v1/sponsors/bookings/bok_1/invoice": "GET, HEAD",
+    "/api/v1/sponsors/invoices": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
     "/api/v1/sponsors/bookings/bok_1/refund-request": "POST",
@@ -98,6 +100,7 @@ ABSENT = (
     "/api/v1/sponsors/bookings/bok_1/delivery",
     "/api/v1/sponsors/webhooks/whk_1",
     "/api/v1/sponsors/webhooks/whk_1/deliveries",
+    "/api/v1/sponsors/bookings/bok_1/invoice",
 )
 """Paths that do not exist."""
 

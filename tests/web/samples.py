@@ -50,6 +50,11 @@ async def _booking(world: World) -> str:
     return f"/sponsor/bookings/{await _sold(world)}"
 
 
+async def _invoice(world: World) -> str:
+    await _receipt(world)
+    return f"{await _booking(world)}/invoice"
+
+
 def at(path: str) -> Callable[[World], Awaitable[str]]:
     async def address(world: World) -> str:
         return path
@@ -102,13 +107,19 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
     "/sponsor/webhooks/{id}": _webhook,
+    "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
     "/admin/bookings": _bookings_paid,
     "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
 """Functions by path that create the content of a page and return its address."""
 
-OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}", "/sponsor/webhooks/{id}"}
+OF_ANN = {
+    "/sponsor/campaigns/{id}",
+    "/sponsor/bookings/{id}",
+    "/sponsor/bookings/{id}/invoice",
+    "/sponsor/webhooks/{id}",
+}
 """Pages that only their owner may see."""
 
 

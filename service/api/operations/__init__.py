@@ -11,6 +11,7 @@ from service.api.operations.delivery import ROWS as DELIVERY
 from service.api.operations.devices import ROWS as DEVICES
 from service.api.operations.events import ROWS as EVENTS
 from service.api.operations.health import ROWS as HEALTH
+from service.api.operations.invoices import ROWS as INVOICES
 from service.api.operations.keys import ROWS as KEYS
 from service.api.operations.notifications import ROWS as NOTIFICATIONS
 from service.api.operations.passkeys import ROWS as PASSKEYS
@@ -40,6 +41,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *BOOKINGS,
     *REFUND_REQUESTS,
     *DELIVERY,
+    *INVOICES,
     *SCOPED_KEYS,
     *SPONSOR_WEBHOOKS,
     *ADMIN,

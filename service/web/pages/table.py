@@ -13,6 +13,7 @@ from service.web.pages.deliveries import PAGES as DELIVERIES
 from service.web.pages.device import PAGES as DEVICE
 from service.web.pages.ending import PAGES as ENDING
 from service.web.pages.home import PAGES as HOME
+from service.web.pages.invoices import PAGES as INVOICES
 from service.web.pages.ops import PAGES as OPS
 from service.web.pages.outbox import PAGES as OUTBOX
 from service.web.pages.page import Page
@@ -38,6 +39,7 @@ PAGES: tuple[Page, ...] = (
     *CAMPAIGNS,
     *BOOKINGS,
     *WEBHOOKS,
+    *INVOICES,
     *CHECKOUT,
     *ENDING,
     *UNSUBSCRIBING,
