@@ -136,6 +136,7 @@ VALUES = (
     "actors.bookings.payments",
     "actors.bookings.store",
     "actors.bookings.transitions",
+    "actors.events.messages",
     "actors.mail.messages",
     "actors.mail.rendering",
 )

@@ -34,6 +34,7 @@ EXPORTED = (
     "slot_weeks",
     "payment_events",
     "delivery_days",
+    "event_site_counts",
     "outbox",
     "audit",
 )

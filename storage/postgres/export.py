@@ -18,6 +18,10 @@ DELIVERED = (
     "(select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks from deliveries "
     f"where booking_id in ({BOOKINGS}) group by booking_id, day)"
 )
+BY_SITE = (
+    "(select booking_id, day, site, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks "
+    f"from site_deliveries where booking_id in ({BOOKINGS}) group by booking_id, day, site)"
+)
 PERSON = "select email from person union all select tenant_id from person"
 
 
@@ -68,6 +72,7 @@ SOURCES: Mapping[str, Source] = {
     "slot_weeks": Source(f"booking_id in ({BOOKINGS})", "(booking_id || ' ' || lpad(week_ms::text, 16, '0'))"),
     "payment_events": Source(f"booking_id in ({BOOKINGS})"),
     "delivery_days": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0'))", DELIVERED),
+    "event_site_counts": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0') || ' ' || site)", BY_SITE),
     "outbox": Source("recipient = (select email from person)"),
     "audit": Source(
         f"id in (select id from audit where actor_email = (select email from person) union all select id from audit "

@@ -46,6 +46,7 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
+from storage.memory.sites import MemorySites
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.pool import Database
@@ -60,6 +61,7 @@ from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
@@ -120,6 +122,7 @@ def stores_in(memory: Memory) -> Stores:
         sponsorship=MemorySponsorship(memory),
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sites=MemorySites(memory),
         nodes=MemoryNodes(memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
@@ -139,6 +142,7 @@ def stores_over(database: Database) -> Stores:
         sponsorship=PostgresSponsorship(database),
         ledger=PostgresLedger(database),
         events=PostgresEvents(database),
+        sites=PostgresSites(database),
         nodes=PostgresNodes(database),
         accounts=PostgresAccounts(database),
         retention=PostgresRetention(database),

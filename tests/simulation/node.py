@@ -50,7 +50,7 @@ from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.tables import Memory
 from tests.fakes import MemoryDatabase
-from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
+from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
@@ -93,6 +93,7 @@ class Parts:
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
+    site_store: type[LinkedSites] = LinkedSites
     workers: type[WorkerEvents] = WorkerEvents
     placements: type[CountedPlacements] = CountedPlacements
     partitions: type[CountedKeeper] = CountedKeeper
@@ -143,6 +144,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         ledger=parts.ledger_store(link),
         events=divided or events,
         sections=divided,
+        sites=parts.site_store(link),
         nodes=MemoryNodes(Memory()),
         accounts=MemoryAccounts(Memory()),
         retention=MemoryRetention(Memory()),

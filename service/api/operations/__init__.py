@@ -16,6 +16,7 @@ from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
+from service.api.operations.sites import ROWS as SITES
 from service.api.operations.sponsors import ROWS as SPONSORS
 from service.api.operations.usage import ROWS as USAGE
 from service.api.operations.watching import ROWS as WATCHING
@@ -37,6 +38,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *DELIVERY,
     *SCOPED_KEYS,
     *ADMIN,
+    *SITES,
     *ACCOUNTS,
     *WATCHING,
     *WEBHOOKS,
