@@ -77,6 +77,7 @@ class Classes:
     windows: type[WindowReader] = WindowReader
     partitions: type[PartitionKeeper] = PartitionKeeper
     placements: type[Placements] = Placements
+    sites: type[SiteBook] = SiteBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         eraser=AccountEraser(accounts),
         events=_event_router(stores, ports, limits),
         windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
-        sites=SiteBook(stores.sites, clock, limits.sites),
+        sites=classes.sites(stores.sites, clock, limits.sites),
         event_servers=ServerWatch(stores.ask_servers),
         nodes=nodes,
         cursors=Cursors(secrets.cursors),

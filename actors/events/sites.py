@@ -17,6 +17,8 @@ CANDIDATES = 1_000
 """Websites without a place that are remembered: so many seen from one network, and so many seen from several."""
 
 CHECK_SECONDS = 5.0
+RETRY_SECONDS = 0.5
+"""A process starts only when it knows the numbers."""
 
 _ORIGIN = re.compile(r"https?://([a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})+)\.?(?::\d{1,5})?", re.ASCII | re.IGNORECASE)
 _LONGEST_HOST = 253
@@ -33,12 +35,13 @@ def host_of(origin: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SiteRules:
-    """Whether events are counted by website. With `named`, only these are counted by name. Without, a website earns a place
-    on the day on which one process has recorded events of it from visitors in so many `networks`."""
+    """Whether events are counted by website. With `named`, only these are counted by name. Without, a website earns one of
+    `most` places on the day on which one process has recorded events of it from visitors in so many `networks`."""
 
     count: bool = False
     named: Sequence[str] = ()
     networks: int = 20
+    most: int = MOST_SITES
 
 
 class SiteStore(Protocol):
@@ -115,21 +118,12 @@ class SiteBook(PeriodicTask):
 
     name = "sites"
 
-    def __init__(
-        self,
-        store: SiteStore,
-        clock: Clock,
-        rules: SiteRules,
-        *,
-        most: int = MOST_SITES,
-        seconds: float = CHECK_SECONDS,
-    ) -> None:
-        super().__init__(seconds)
+    def __init__(self, store: SiteStore, clock: Clock, rules: SiteRules) -> None:
+        super().__init__(CHECK_SECONDS, retry_seconds=RETRY_SECONDS)
         self.rules = rules
         self.candidates = Candidates(rules.networks)
         self.store = store
         self._clock = clock
-        self._most = most
         self._numbers: Mapping[str, int] = {}
         self._earned: dict[str, None] = {}
         self._full = False
@@ -146,7 +140,7 @@ class SiteBook(PeriodicTask):
         if self.rules.named or self._full or not origin or not (host := host_of(origin)):
             return
         if host not in self._numbers and self.candidates.add(host, network, day_of(self._clock.now_ms())):
-            if len(self._earned) < self._most:
+            if len(self._earned) < self.rules.most:
                 self._earned[host] = None
             self.wake()
 
@@ -155,7 +149,7 @@ class SiteBook(PeriodicTask):
             await self.store.name(self.rules.named)
         if self._earned:
             earned = list(self._earned)
-            self._full = not await self.store.admit(earned, self._most)
+            self._full = not await self.store.admit(earned, self.rules.most)
             for host in earned:
                 del self._earned[host]
         numbers = await self.store.sites()

@@ -104,7 +104,8 @@ def test_a_view_that_is_drawn_again_counts_no_second_impression(visit: Visit) ->
     for side in ("", "left", ""):
         visitor.page.evaluate(
             "async (side) => { document.querySelector('[data-placements]').remove();"
-            "const box = document.createElement('div'); box.dataset.placements = side; document.body.prepend(box); await placements.reload() }",
+            "const box = document.createElement('div'); box.dataset.placements = side;"
+            "document.body.prepend(box); await placements.reload() }",
             side,
         )
         second(visitor)

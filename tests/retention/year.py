@@ -18,7 +18,7 @@ from actors.bookings.records import BookingView, Content, PaymentState, Side, Sl
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
-from actors.events.messages import Event, Kind
+from actors.events.messages import OTHER, Event, Kind
 from actors.events.state import EventRules
 from actors.keys.messages import Claimed
 from actors.letters import Origin
@@ -84,7 +84,7 @@ RULES = RetentionRules(
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
-GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days"})
+GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_site_counts"})
 """Tables that keep what was paid for, its idempotency key, and what was delivered for it."""
 
 GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
@@ -152,7 +152,13 @@ def stores_over(database: Database) -> Stores:
 async def sizes(below: Memory | Database) -> Mapping[str, int]:
     """The rows of each table; of partitions, their number."""
     if isinstance(below, Memory):
-        names = {"keys": "api_keys", "audits": "audit", "outbox": "marks", "messages": "outbox"}
+        names = {
+            "site_days": "event_site_counts",
+            "keys": "api_keys",
+            "audits": "audit",
+            "outbox": "marks",
+            "messages": "outbox",
+        }
         tables = {names.get(name, name): getattr(below, name) for name in below.__slots__}
         unpaid = sum(row.paid_ms is None for row in below.bookings.values())
         counts = {name: len(table) for name, table in tables.items() if isinstance(table, dict | list)}
@@ -315,7 +321,7 @@ class Year:
         )
         assert isinstance(foreign, Refused)
         outcomes = await services.events.record_all(
-            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")]
+            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")], OTHER
         )
         assert len(outcomes) == 1
 

@@ -21,10 +21,10 @@ from storage.schema import migrate
 from storage.target import Target
 from tests.fakes import together
 from tests.memory_sums import SiteTable, sums_by_site
-from tests.stores.books import Books, booking, campaign, slot, sponsor, week
+from tests.stores.books import NOW, Books, booking, campaign, slot, sponsor, week
 from tests.stores.conftest import Stores, stores_over
 from tests.stores.tallies import Tally, keys_of, row
-from tests.stores.test_demo_and_events import NOW, replace
+from tests.stores.test_demo_and_events import replace
 from tests.stores.test_events_across_the_switch import today_of, used  # noqa: F401 - a fixture
 
 DAY = 20_000

@@ -8,7 +8,7 @@ from typing import Any
 LOOKS: Mapping[str, str] = {
     "": "As the page",
     "square": "Square corners",
-    "accent": "Coloured call to action",
+    "warm": "Cards in a colour",
     "compact": "No logo",
 }
 """The looks of the guide. Each is a rule of `style.css` for the preview, and the same in `RULES` for the snippet."""
@@ -16,7 +16,7 @@ LOOKS: Mapping[str, str] = {
 RULES: Mapping[str, str] = {
     "": "",
     "square": "[data-placements]::part(card) { border-radius: 0 }",
-    "accent": "[data-placements]::part(cta) { color: crimson }",
+    "warm": "[data-placements]::part(card) { background: #fffbe6; color: #332b00 }",
     "compact": "[data-placements]::part(logo) { display: none }",
 }
 
