@@ -1,18 +1,14 @@
 """Disputed payments: a booking is not shown while its payment is disputed. Pure; source: ADR 0059."""
 
-import json
 from dataclasses import replace
 
-from actors.bookings import changes
-from actors.bookings.messages import Answer, Origin, SettleDispute
+from actors.bookings import changes, telling
+from actors.bookings.answers import Answer
+from actors.bookings.messages import Origin, SettleDispute
 from actors.bookings.records import Booking, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.times import DAY_MS
-from actors.values import Code, OutboxMessage, Refused
-
-MAIL_LIFE_MS = 7 * DAY_MS
-"""How long the mail to the administrators is retried."""
+from actors.values import Code, Refused
 
 CLOSED = (PaymentState.WON, PaymentState.LOST)
 
@@ -64,19 +60,5 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
 
 
 def _told(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
-    """Write a mail to each administrator in the same transaction. The audit record's id makes the ids of the mails."""
-    facts = json.dumps({"booking": booking.id, "slot": booking.slot_name, "payment": booking.payment_id})
-    record = unit.decision.audits[-1].id.removeprefix("aud_")
-    unit.decision.outbox += [
-        OutboxMessage(
-            id=f"msg_{record}_{number}",
-            recipient=email,
-            template=outcome,
-            nonce=b"",
-            created_ms=unit.now_ms,
-            expires_ms=unit.now_ms + MAIL_LIFE_MS,
-            facts=facts,
-        )
-        for number, email in enumerate(unit.administrators)
-    ]
+    telling.tell_administrators(unit, booking, outcome)
     return booking

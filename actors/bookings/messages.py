@@ -1,4 +1,4 @@
-"""Messages and answers of the booking ledger.
+"""Messages of the booking ledger.
 
 `tenant_id` is the owner who asks, for whom rows of others do not exist. Messages of administrators and of the service
 itself have None or no such field.
@@ -7,9 +7,7 @@ itself have None or no such field.
 from dataclasses import dataclass
 
 from actors.bookings.records import (
-    BookingView,
     Campaign,
-    CampaignView,
     Content,
     PackageKind,
     PaymentState,
@@ -19,7 +17,7 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.transitions import CampaignMove
-from actors.values import Agent, Refused
+from actors.values import Agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +135,7 @@ class TakePayment:
 
 @dataclass(frozen=True, slots=True)
 class OrderRefund:
-    """Refund a paid booking. Ordering it again changes nothing."""
+    """Refund all of a paid booking. Ordering it again changes nothing."""
 
     booking_id: str
     reason: str | None
@@ -172,6 +170,38 @@ class PostponeRefund:
 
     booking_id: str
     due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRefund:
+    """A sponsor asks for a refund of a paid booking."""
+
+    tenant_id: str
+    booking_id: str
+    reason: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class DeclineRefundRequest:
+    """An administrator declines a requested refund. `note` tells the sponsor why."""
+
+    booking_id: str
+    note: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class FollowSchedule:
+    """Do the steps of a paid booking that are due: its weeks begin, a day or its weeks end."""
+
+    booking_id: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class SendDigest:
+    """Mail the administrators about new submissions, if the last digest is old enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,29 +273,13 @@ Message = (
     | SettleRefund
     | SettleDispute
     | PostponeRefund
+    | RequestRefund
+    | DeclineRefundRequest
+    | FollowSchedule
+    | SendDigest
     | ExpireHold
     | CreateSlot
     | EditSlot
     | RetireSlot
     | DescribeVideo
 )
-
-
-# Answers: committed, as it is now.
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileKept:
-    """The profile."""
-
-    sponsor: Sponsor
-
-
-@dataclass(frozen=True, slots=True)
-class SlotKept:
-    """The slot."""
-
-    slot: Slot
-
-
-Answer = ProfileKept | CampaignView | BookingView | SlotKept | Refused

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from actors.bookings import changes, disputes
-from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
+from actors.bookings import changes, disputes, telling
+from actors.bookings.answers import Answer
+from actors.bookings.messages import OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
 from actors.bookings.records import Booking, BookingStatus, BookingView, Mode, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
@@ -45,6 +46,7 @@ def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     paid = replace(booking, payment_id=message.payment_id, paid_ms=unit.now_ms, paid_cents=arrived)
     issue = _why_too_late(unit, booking, message)
     if issue is None:
+        paid = replace(paid, next_step_ms=booking.week_start_ms)
         changes.take(unit, booking, message.origin)
         return changes.changed(unit, paid, BookingMove.PAY, message.origin)
     due_ms = unit.now_ms
@@ -82,7 +84,7 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
     if booking.status is BookingStatus.REFUNDING:
         if booking.refund_due_ms is None:
             # The processor declined it before. An administrator may have it tried again.
-            booking = replace(booking, refund_due_ms=unit.now_ms)
+            booking = replace(booking, refund_due_ms=unit.now_ms, refund_requested_ms=None)
             unit.keep_booking(booking)
             unit.audit(message.origin, "booking.refund_ordered", "booking", booking.id, {"reason": message.reason})
         return unit.view(booking)
@@ -93,6 +95,8 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
         message.origin,
         details={"reason": message.reason} if message.reason else {},
         refund_due_ms=unit.now_ms,
+        refund_cents=None,
+        refund_requested_ms=None,
         # Refunding the first payment does not refund the second: a person still has to.
         payment_issue="paid_twice" if booking.payment_issue == "paid_twice" else None,
     )
@@ -116,10 +120,12 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
 def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin) -> Answer:
     if booking.status is BookingStatus.PAID:
         # Refunded by hand at the processor's, without an order here.
-        booking = changes.apply(unit, booking, BookingMove.ORDER_REFUND, origin) or booking
-    return changes.changed(
-        unit, booking, BookingMove.REFUND, origin, refunded_cents=booking.paid_cents, refund_due_ms=None
-    )
+        booking = (
+            changes.apply(unit, booking, BookingMove.ORDER_REFUND, origin, refund_cents=None, refund_requested_ms=None)
+            or booking
+        )
+    cents = booking.paid_cents if booking.refund_cents is None else booking.refund_cents
+    return changes.changed(unit, booking, BookingMove.REFUND, origin, refunded_cents=cents, refund_due_ms=None)
 
 
 def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
@@ -136,38 +142,40 @@ def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
 
 
 def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> Answer:
-    why = {"why": message.declined}
+    why = message.declined or ""
     match booking.status:
         case BookingStatus.REFUNDING if unit.holds_its_weeks(booking):
-            return changes.changed(
+            moved = changes.apply(
                 unit,
                 booking,
                 BookingMove.DECLINE_REFUND,
                 message.origin,
-                details=why,
+                details={"why": why},
                 payment_issue="refund_declined",
                 refund_due_ms=None,
             )
         case BookingStatus.REFUNDING:
             # Its weeks may be sold by now, so it cannot become paid again: an administrator has to decide.
-            booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
+            moved = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
+            unit.keep_booking(moved)
+            unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, {"why": why})
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
         case BookingStatus.REFUNDED if message.event_id is not None and not disputes.is_lost(unit, booking):
-            return changes.changed(
+            moved = changes.apply(
                 unit,
                 booking,
                 BookingMove.FAIL_REFUND,
                 message.origin,
-                details=why,
+                details={"why": why},
                 payment_issue="refund_failed",
                 refunded_cents=0,
             )
         case _:
             return unit.view(booking)
-    unit.keep_booking(booking)
-    unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, why)
-    return unit.view(booking)
+    assert moved is not None, "the table has these moves"
+    telling.tell_administrators(unit, moved, "refund_failed", why=why)
+    return unit.view(moved)
 
 
 def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:

@@ -12,6 +12,7 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     Content,
+    DayDelivered,
     Side,
     Slot,
     Sponsor,
@@ -20,6 +21,8 @@ from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
 Decide = Callable[[Snapshot], Decision]
+
+__all__ = ["TOPIC", "Before", "DayDelivered", "Overview", "SoldPlacement", "TakenWeek"]
 
 TOPIC = "sponsorship"
 """The topic announced to all nodes when a change commits that the public can see."""
@@ -56,15 +59,6 @@ class SoldPlacement:
 
 
 @dataclass(frozen=True, slots=True)
-class DayDelivered:
-    """The counts of a booking on a day (since the epoch, UTC)."""
-
-    day: int
-    impressions: int
-    clicks: int
-
-
-@dataclass(frozen=True, slots=True)
 class Overview:
     """Everything the public may see, as of one revision; slots by id, placements by booking id."""
 
@@ -83,10 +77,12 @@ class LedgerStore(Protocol):
         Named bookings, and those of idempotency keys, lead to their sponsor, campaign and slot; campaigns lead to their
         sponsor; sponsors lead to their open bookings; slots lead to their taken weeks from `locks.from_week_ms` or the
         earliest such booking on, and those to the bookings that hold them, with all of their weeks (but not their
-        sponsors and campaigns). Payments lead to the bookings paid with them, as if these were named, to their reports
-        and to the administrators. With `locks.recent_ms`, sponsors also lead to their bookings created since. `delivered`
+        sponsors and campaigns). Payments lead to the bookings paid with them, as if these were named, and to their
+        reports. With `locks.recent_ms`, sponsors also lead to their bookings created since. `delivered`
         is read for named bookings and those of idempotency keys, `audited` before the locks on rows. A record with an
-        existing id, or a payment that another booking has, raises `Contended`.
+        existing id, or a payment that another booking has, raises `Contended`. `days` are those of `locks.followed_ids`; with
+        `locks.digest`, the row of the digest is locked, and `reviews` read. Mails of the decision go to the owners of
+        accounts and to administrators who have not turned their topic off.
 
         Locks the names of payments and of accounts whose campaigns are counted, then sponsors, campaigns, slots and
         bookings, in this order, each sorted; the weeks of a slot change only under the slot's lock. A batch id that is
@@ -140,6 +136,14 @@ class SponsorshipStore(Protocol):
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         """Bookings whose `refund_due_ms` has passed, longest first."""
+        ...
+
+    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
+        """Paid bookings whose schedule goes on at `now_ms`, longest due first, by id. Those of the demo have none."""
+        ...
+
+    async def digest_is_due(self, before_ms: int) -> bool:
+        """Whether a campaign was submitted since the last digest of reviews, and that was mailed by `before_ms`."""
         ...
 
     async def waiting_refunds(self, limit: int) -> int:

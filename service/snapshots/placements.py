@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from actors.bookings.decision import Week
 from actors.bookings.records import Side, Slot
 from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
-from actors.bookings.unit_of_work import Week
 from actors.clock import Clock
 from actors.events.messages import Window
 from actors.weeks import WEEK_MS, week_of, weeks_from

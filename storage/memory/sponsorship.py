@@ -13,10 +13,11 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     CampaignView,
+    DayDelivered,
     Slot,
     Sponsor,
 )
-from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
+from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.memory.tables import MemoryStore
 
@@ -56,7 +57,7 @@ class MemorySponsorship(MemoryStore):
         self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
     ) -> Sequence[CampaignView]:
         await self._memory.before()
-        listed = [row for row in self._memory.campaigns.values() if status in (None, row.status)]
+        listed = [row for row in self._memory.campaigns.values() if _is_in(row, status)]
         return [self._campaign_view(row) for row in _page(listed, place, limit, oldest=oldest)]
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
@@ -110,6 +111,21 @@ class MemorySponsorship(MemoryStore):
         ]
         return [self._memory.bookings[booking_id] for _, booking_id in sorted(due)[:limit]]
 
+    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
+        await self._memory.before()
+        due = [
+            (row.next_step_ms, row.id)
+            for row in self._memory.bookings.values()
+            if row.status is BookingStatus.PAID and not row.demo and row.next_step_ms is not None
+        ]
+        return [booking_id for step_ms, booking_id in sorted(due) if step_ms <= now_ms][:limit]
+
+    async def digest_is_due(self, before_ms: int) -> bool:
+        await self._memory.before()
+        mailed_ms = self._memory.digest_mailed_ms
+        waiting = (row for row in self._memory.campaigns.values() if row.waits and not row.demo)
+        return mailed_ms <= before_ms and any((row.submitted_ms or 0) > mailed_ms for row in waiting)
+
     async def waiting_refunds(self, limit: int) -> int:
         await self._memory.before()
         return min(limit, sum(row.refund_due_ms is not None for row in self._memory.bookings.values()))
@@ -121,12 +137,14 @@ class MemorySponsorship(MemoryStore):
     def _booking_view(self, booking: Booking) -> BookingView:
         sponsor = self._memory.sponsors.get(booking.tenant_id)
         days = [sums for (booking_id, _), sums in self._memory.delivery_days.items() if booking_id == booking.id]
+        campaign = self._memory.campaigns[booking.campaign_id]
         return BookingView(
             booking,
-            self._memory.campaigns[booking.campaign_id].name,
+            campaign.name,
             None if sponsor is None else sponsor.name,
             sum(impressions for impressions, _ in days),
             sum(clicks for _, clicks in days),
+            campaign.status,
         )
 
     def _slots(self) -> list[Slot]:
@@ -161,6 +179,11 @@ class MemorySponsorship(MemoryStore):
                     week_end_ms=booking.week_end_ms,
                     demo=booking.demo,
                 )
+
+
+def _is_in(campaign: Campaign, status: CampaignStatus | None) -> bool:
+    """Whether a list of campaigns in a state has it. One whose edit waits for review counts as pending, too."""
+    return status in (None, campaign.status) or (status is CampaignStatus.PENDING and campaign.edit is not None)
 
 
 def _page(rows: Iterable[L], place: Before | None, limit: int, *, oldest: bool = False) -> list[L]:

@@ -12,6 +12,7 @@ from typing import TypeVar
 import trio
 
 from actors.accounts.messages import Deletion
+from actors.announcements import Topic
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
@@ -85,6 +86,9 @@ class Memory:
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
+    # The topics that people want mails about, by email.
+    mail_choices: dict[str, frozenset[Topic]] = field(default_factory=dict)
+    digest_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)
     listeners: list[Callable[[str], None]] = field(default_factory=list)

@@ -2,8 +2,17 @@
 
 from collections.abc import Sequence
 
-from actors.bookings.records import Booking, BookingView, CampaignStatus, CampaignView, Content, Slot, Sponsor
-from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
+from actors.bookings.records import (
+    Booking,
+    BookingView,
+    CampaignStatus,
+    CampaignView,
+    Content,
+    DayDelivered,
+    Slot,
+    Sponsor,
+)
+from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.pool import Connection, Row, Store
 from storage.postgres.audit import read_audits
@@ -91,6 +100,12 @@ class PostgresSponsorship(Store):
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         return [booking_of(row) for row in await self._database.fetch(SQL.due_refunds, now_ms, limit)]
+
+    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
+        return [row["id"] for row in await self._database.fetch(SQL.due_steps, now_ms, limit)]
+
+    async def digest_is_due(self, before_ms: int) -> bool:
+        return bool(await self._database.fetchval(SQL.digest_is_due, before_ms))
 
     async def waiting_refunds(self, limit: int) -> int:
         [row] = await self._database.fetch(SQL.waiting_refunds, limit)

@@ -25,17 +25,21 @@ where (campaigns.created_ms, campaigns.id) > ($1, $2)
 order by campaigns.created_ms, campaigns.id limit $3
 
 -- name: campaigns_in
--- A page of all campaigns in one state.
+-- A page of all campaigns in one state. Campaigns whose edit waits for review count as pending, too.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
-where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) < ($1, $2)
+where (campaigns.status = $4
+    or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
+    and (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
 -- name: campaigns_in_oldest
 -- A page of all campaigns in one state, oldest first: the review queue.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
-where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) > ($1, $2)
+where (campaigns.status = $4
+    or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
+    and (campaigns.created_ms, campaigns.id) > ($1, $2)
 order by campaigns.created_ms, campaigns.id limit $3
 
 -- name: campaigns_of
@@ -56,7 +60,8 @@ where campaigns.id = $1 and ($2::text is null or campaigns.tenant_id = $2)
 with page as materialized (
     select * from bookings where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
 from page join campaigns on campaigns.id = page.campaign_id
 left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.created_ms desc, page.id desc
@@ -67,14 +72,16 @@ with page as materialized (
     select * from bookings where tenant_id = $4 and (created_ms, id) < ($1, $2)
     order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
 from page join campaigns on campaigns.id = page.campaign_id
 left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.created_ms desc, page.id desc
 
 -- name: booking
 -- One booking, with the names of campaign and sponsor. With a null tenant, of any account.
-select bookings.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
+select bookings.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
 from bookings join campaigns on campaigns.id = bookings.campaign_id
 left join sponsors on sponsors.tenant_id = bookings.tenant_id
 where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
@@ -124,8 +131,20 @@ select id from bookings where status in ('reserved', 'checkout') and hold_ms <= 
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
     created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
     paid_cents, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed
+    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed, refund_requested_ms,
+    refund_reason, refund_note, refund_requests, refund_cents, next_step_ms
 from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2
+
+-- name: due_steps
+-- Paid bookings whose schedule goes on by now, longest due first.
+select id from bookings
+where status = 'paid' and next_step_ms <= $1 and not demo order by next_step_ms, id limit $2
+
+-- name: digest_is_due
+-- Whether a campaign was submitted since the last digest, which was mailed by $1 at the latest.
+select mailed_ms <= $1 and exists (
+    select from campaigns where (status = 'pending' or (status in ('approved', 'paused') and pending is not null)) and not demo and submitted_ms > mailed_ms
+) from review_digest
 
 -- name: waiting_refunds
 -- How many bookings wait for a refund, due or postponed.

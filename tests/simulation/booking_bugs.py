@@ -10,8 +10,9 @@ import trio
 from actors.bookings import actor as ledger_actor
 from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions
 from actors.bookings.actor import BookingLedger
+from actors.bookings.answers import Answer
 from actors.bookings.campaigns import keep_new, keep_profile
-from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
+from actors.bookings.messages import CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock

@@ -53,6 +53,8 @@ async def whole(books: Books, later_ms: int) -> dict[str, Any]:
         "overviews": [await reads.overview(week(number)) for number in (-1, 0, 2, 9)],
         "holds": list(await reads.due_holds(later_ms, MOST)),
         "refunds": list(await reads.due_refunds(later_ms, MOST)),
+        "steps": list(await reads.due_steps(later_ms, MOST)),
+        "digest": [await reads.digest_is_due(ms) for ms in (0, later_ms)],
         **await rest(books.stores.below),
     }
 
@@ -65,19 +67,22 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
             "keys": keys,
             "events": {(event_id, booking_id) for event_id, (booking_id, _) in below.payment_events.items()},
             "reports": below.payment_reports,
-            "mails": {message.id: message.facts for message in below.messages.values()},
+            "mails": {
+                message.id: (message.recipient, message.template, message.facts, message.expires_ms)
+                for message in below.messages.values()
+            },
         }
     keys = await below.read(
         lambda c: c.fetch("select tenant_id, operation, key, fingerprint, booking_id from booking_keys")
     )
     events = await below.read(lambda c: c.fetch("select id, booking_id from payment_events"))
     reports = await below.read(lambda c: c.fetch("select id, payment_id, state, reported_ms from payment_reports"))
-    mails = await below.read(lambda c: c.fetch("select id, facts from outbox"))
+    mails = await below.read(lambda c: c.fetch("select id, recipient, template, facts, expires_ms from outbox"))
     return {
         "keys": set(map(tuple, keys)),
         "events": set(map(tuple, events)),
         "reports": {row["id"]: PaymentReport(**row) for row in reports},
-        "mails": {row["id"]: row["facts"] for row in mails},
+        "mails": {row["id"]: tuple(row)[1:] for row in mails},
     }
 
 
@@ -86,6 +91,7 @@ async def test_both_stores_see_decide_and_keep_the_same(database: Database, seed
     twins = [Books(stores_in_memory()), Books(stores_over(database))]
     for books in twins:
         await a_world(books, tenants=3)
+        await books.accounts(1, 2)
         await books.administrators("ann@example.com", "bob@example.com")
     traffic = Traffic(seed)
     met: set[str] = set()

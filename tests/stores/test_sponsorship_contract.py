@@ -173,9 +173,10 @@ async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Bo
     await books.deliver("bok_1", DAY, 10, 1)
     await books.deliver("bok_1", DAY + 1, 5_000_000_000, 2)
     await books.deliver("bok_2", DAY, 1, 0)
-    first = BookingView(booking(1), "Campaign 1", "Brand 1", 5_000_000_010, 3)
-    full = BookingView(replace(FULL_BOOKING, week_start_ms=week(2)), "Campaign 1", "Brand 1")
-    second = BookingView(booking(2, 2, week_start_ms=week(3)), "Campaign 2", "Brand 2", 1, 0)
+    approved = CampaignStatus.APPROVED
+    first = BookingView(booking(1), "Campaign 1", "Brand 1", 5_000_000_010, 3, approved)
+    full = BookingView(replace(FULL_BOOKING, week_start_ms=week(2)), "Campaign 1", "Brand 1", 0, 0, approved)
+    second = BookingView(booking(2, 2, week_start_ms=week(3)), "Campaign 2", "Brand 2", 1, 0, approved)
     assert list(await reads.bookings(None, None, 10)) == [full, second, first]
     assert list(await reads.bookings("ten_1", None, 10)) == [full, first]
     assert await reads.booking("ten_1", "bok_1") == await reads.booking(None, "bok_1") == first
