@@ -1,4 +1,5 @@
 -- Distributes the counts by website beside the other counts. The table of websites stays on the coordinator.
+-- works with: 10002
 
 drop view site_deliveries;
 alter table event_site_counts set schema undistributed;
