@@ -7,6 +7,7 @@ from typing import Any
 
 from actors.accounts.messages import Exported
 from actors.accounts.store import SECRET
+from actors.events.messages import OTHER_NAME
 from actors.mail.messages import QueuedMessage
 from actors.values import Account
 from storage.memory.tables import Memory
@@ -133,6 +134,16 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
                 if booking_id in bookings:
                     counts = {"booking_id": booking_id, "day": day, "impressions": impressions, "clicks": clicks}
                     yield f"{booking_id} {day:010}", counts
+        case "event_site_counts":
+            hosts = {number: host for host, (number, _) in tables.sites.items()}
+            for (booking_id, day, number), (impressions, clicks) in tables.site_days.items():
+                if booking_id in bookings:
+                    site = hosts.get(number, OTHER_NAME)
+                    counts = {"impressions": impressions, "clicks": clicks}
+                    yield (
+                        f"{booking_id} {day:010} {site}",
+                        {"booking_id": booking_id, "day": day, "site": site, **counts},
+                    )
         case _:
             raise KeyError(table)
 
