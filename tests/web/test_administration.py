@@ -48,6 +48,7 @@ def test_these_are_the_pages_of_administrators() -> None:
         "/admin/bookings",
         "/admin/revenue",
         "/admin/reviews",
+        "/admin/sites",
         "/admin/slots",
         "/admin/slots/left-top",
         "/admin/sponsors",
