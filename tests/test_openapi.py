@@ -82,6 +82,7 @@ STATUSES = {
     "describeVideo": KEYED | {404, 409},
     "refundBooking": KEYED | {404, 409},
     "listAudit": KEYED,
+    "listSites": KEYED,
     "getInventory": {200, 304, 401, 403, 429},
     "getCalendar": {200, 304, 401, 403, 429},
     "listPlacements": {200, 304, 401, 403, 429},
@@ -96,10 +97,20 @@ STATUSES = {
     "getAccountDeletion": {200, 401, 429},
     "confirmAccountDeletion": KEYED | {404, 409},
     "undoAccountDeletion": KEYED | {404},
+    "getNotifications": KEYED,
+    "editNotifications": KEYED | {404},
     "endAll": KEYED,
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
+    "listWebhooks": KEYED,
+    "createWebhook": KEYED | {409},
+    "getWebhook": KEYED | {404},
+    "deleteWebhook": KEYED | {404},
+    "enableWebhook": KEYED | {404},
+    "testWebhook": KEYED | {404, 409},
+    "listWebhookDeliveries": KEYED | {404},
+    "resendWebhookDelivery": KEYED | {404, 409},
     "setAccountTier": KEYED | {404},
     "getOperationsStatus": KEYED,
     "stripeWebhook": {200, 404},
@@ -161,12 +172,14 @@ PARAMETERS = {
     "exportAccount": PAGE,
     "getDeviceApproval": {"userCode"},
     "listCampaigns": PAGE,
+    "listWebhookDeliveries": PAGE,
     "listBookings": PAGE,
     "listInvoices": PAGE,
     "listAllCampaigns": PAGE | {"status", "order"},
     "listSponsors": PAGE,
     "listAllBookings": PAGE,
     "listAudit": PAGE | {"targetId"},
+    "listSites": {"from", "to"},
 }
 
 
@@ -256,7 +269,11 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
 
 def test_a_client_can_tell_what_an_id_and_a_slug_look_like() -> None:
     """An id in another format needs no request: it is 404."""
-    patterns = {"id": "bok_1B2c3D4e5F6g7H8i9J0kLm", "slug": "chasing-late-invoices"}
+    patterns = {
+        "id": "bok_1B2c3D4e5F6g7H8i9J0kLm",
+        "deliveryId": "dlv_1B2c3D4e5F6g7H8i9J0kLm",
+        "slug": "chasing-late-invoices",
+    }
     for operation in OPERATIONS:
         for each in described(operation).get("parameters", ()):
             if each["in"] == "path":
@@ -328,8 +345,10 @@ def test_only_these_operations_take_a_body() -> None:
         "declineRefund": True,
         "createAccountKey": False,
         "confirmAccountDeletion": True,
+        "editNotifications": True,
         "endAll": False,
         "createScopedKey": True,
+        "createWebhook": True,
         "reviewCampaign": True,
         "createSlot": True,
         "editSlot": True,
@@ -396,7 +415,7 @@ FIELDS = {
         "available durationWeeks comingSoon offerEndsAt packageKind description",
     ),
     "Inventory": ("weekStart weekEnd billingMode slots", ""),
-    "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo", ""),
+    "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo slotId", ""),
     "PlacementList": ("placements", ""),
     "EventBody": ("bookingId kind visitorId", ""),
     "EventResult": ("recorded", ""),
@@ -428,11 +447,20 @@ FIELDS = {
     "AccountKeyIssued": ("apiKey id keyPrefix", ""),
     "AccountKeys": ("items", ""),
     "AccountKey": ("id keyPrefix kind createdAt admin", "scopes name lastUsedAt expiresAt grantedBy"),
+    "Notifications": ("reviews bookings reports", ""),
+    "NotificationsEdit": ("", "reviews bookings reports"),
     "ScopedKeyRequest": ("name scopes", "expiresAt"),
     "ScopedKeyIssued": ("apiKey id scopes", ""),
     "ScopedKeys": ("items", ""),
     "ScopedKey": ("id keyPrefix scopes createdAt", "name expiresAt grantedBy"),
     "KeyRevoked": ("revoked revokedKeys", ""),
+    "WebhookBody": ("url events", ""),
+    "Webhook": ("id url events status createdAt", "failingSince disabledAt disabledReason"),
+    "WebhookCreated": ("webhook secret", ""),
+    "WebhookDelivery": (
+        "id eventId type status createdAt attempts",
+        "nextAttemptAt endedAt responseStatus error",
+    ),
     "EndAllRequest": ("", "keepCurrent"),
     "AllEnded": ("sessions keys", ""),
     "TierOrder": ("email tier", ""),

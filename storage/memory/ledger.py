@@ -9,6 +9,7 @@ from actors.values import BatchId, Contended
 from storage.memory.announcements import tell
 from storage.memory.invoices import issue
 from storage.memory.tables import Memory, picked
+from storage.memory.webhooks import publish
 
 
 class MemoryLedger:
@@ -148,6 +149,7 @@ class MemoryLedger:
         if decision.digest_ms is not None:
             tables.digest_mailed_ms = decision.digest_ms
         tables.audits.extend(decision.audits)
+        publish(tables, decision.happenings)
         issue(tables, decision.invoices)
         if decision.visible:
             tables.sponsorship_revision += 1

@@ -29,6 +29,7 @@ from storage.postgres.sponsorship_rows import (
     campaign_view_of,
     slot_of,
 )
+from storage.postgres.webhooks import publish
 from storage.statements import statements
 
 SQL = statements("ledger")
@@ -203,6 +204,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.digest_ms is not None:
         await connection.execute(SQL.mailed, decision.digest_ms)
     await append_audits(connection, decision.audits)
+    await publish(connection, decision.happenings)
     await issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import trio
 
-from actors.accounts.messages import Deletion, Scheduled, Undone
+from actors.accounts.messages import Deletion, MailChoices, MailsChosen, Scheduled, Undone
 from actors.accounts.state import SETTLED_MS
 from actors.accounts.store import EXPORTED, SECRET
 from actors.accounts.sweeper import AccountEraser, EraserLimits
+from actors.announcements import Topic
 from actors.bookings.records import CampaignStatus
 from actors.clock import DAY_MS, HOUR_MS
 from actors.values import Account, Agent, Code, Refused, StorageUnavailable
@@ -292,3 +293,22 @@ async def test_one_who_is_the_last_administrator_when_the_day_comes_stays(year: 
     waiting = await year.stores.accounts.deletion(deletion.tenant_id)
     assert waiting is not None
     assert (waiting.begun_ms, waiting.due_ms) == (None, year.clock.at_ms + HOUR_MS)
+
+
+async def test_choices_of_mails_are_kept_until_the_account_ends(year: Year) -> None:
+    accounts, agent = year.node.services.accounts, Agent("session", "ses_1", READER)
+    await accounts.choose_mails(READER, dict.fromkeys(Topic, True), agent)
+    assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER)
+    for _ in range(2):
+        done = await accounts.choose_mails(READER, {Topic.REVIEWS: False, Topic.BOOKINGS: False}, agent)
+        assert done == MailsChosen(MailChoices(READER, reviews=False, bookings=False))
+    await accounts.choose_mails(READER, {Topic.BOOKINGS: True}, agent)
+    assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER, reviews=False)
+    assert (await exported(year, READER))["mail_choices"] == [asdict(MailChoices(READER, reviews=False))]
+    assert await year.stores.accounts.mail_choices("nobody@example.com") == MailChoices("nobody@example.com")
+    deletion = await due(year, READER)
+    async with trio.open_nursery() as nursery:  # in one batch
+        nursery.start_soon(accounts.choose_mails, READER, {Topic.REPORTS: False}, agent)
+        nursery.start_soon(accounts.begin_erasure, deletion)
+    await erase(year)
+    assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER)

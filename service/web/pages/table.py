@@ -20,8 +20,11 @@ from service.web.pages.page import Page
 from service.web.pages.passkeys import PAGES as PASSKEYS
 from service.web.pages.reviewing import PAGES as REVIEWING
 from service.web.pages.sign_in import PAGES as SIGN_IN
+from service.web.pages.sites import PAGES as SITES
 from service.web.pages.slots import PAGES as SLOTS
 from service.web.pages.sponsor import PAGES as SPONSOR
+from service.web.pages.unsubscribing import PAGES as UNSUBSCRIBING
+from service.web.pages.webhooks import PAGES as WEBHOOKS
 
 PAGES: tuple[Page, ...] = (
     *HOME,
@@ -36,13 +39,16 @@ PAGES: tuple[Page, ...] = (
     *CALENDAR,
     *CAMPAIGNS,
     *BOOKINGS,
+    *WEBHOOKS,
     *INVOICES,
     *CHECKOUT,
     *ENDING,
+    *UNSUBSCRIBING,
     *REVIEWING,
     *SLOTS,
     *DELIVERIES,
     *ADMINISTRATION,
+    *SITES,
     *OPS,
     *OUTBOX,
 )
