@@ -16,6 +16,7 @@ from actors.nodes.store import NodeStore
 from actors.quota.store import QuotaStore
 from actors.retention.store import RetentionStore
 from actors.sessions.store import SessionStore
+from actors.webhooks.store import WebhookStore
 
 
 @dataclass(slots=True)
@@ -65,5 +66,6 @@ class Stores:
     nodes: NodeStore
     accounts: AccountStore
     retention: RetentionStore
+    webhooks: WebhookStore
     sections: Sections | None = None
     ask_servers: AskServers | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
 from actors.backups.state import BackupRules
+from actors.bookings.invoices import Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
@@ -23,6 +24,9 @@ from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.supervision import Intensity
 from actors.values import Tier
+from actors.webhooks.sender import SenderLimits
+from actors.webhooks.sending import Retries
+from actors.webhooks.state import WebhookRules
 from service.config.model import Config
 from service.http.limits import ServingLimits
 from service.snapshots.catalog import CatalogLimits
@@ -61,6 +65,8 @@ class Limits:
     retention: RetentionRules
     catalog: CatalogLimits
     placements: PlacementsLimits
+    webhooks: WebhookRules
+    webhook_sender: SenderLimits
 
     @classmethod
     def of(cls, config: Config) -> "Limits":
@@ -90,6 +96,8 @@ class Limits:
             retention=retention_rules(config),
             catalog=catalog_limits(config),
             placements=PlacementsLimits(config.bookings.check_seconds, config.bookings.horizon_weeks),
+            webhooks=WebhookRules(config.webhooks.per_account),
+            webhook_sender=sender_limits(config),
         )
 
 
@@ -117,6 +125,7 @@ def retention_rules(config: Config) -> RetentionRules:
         usage_days=retention.usage_days,
         audit_days=retention.audit_days,
         sessions_days=retention.sessions_days,
+        webhook_deliveries_days=retention.webhook_deliveries_days,
     )
 
 
@@ -165,7 +174,13 @@ def booking_rules(config: Config) -> BookingRules:
         campaigns=config.campaigns.per_account,
         pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),
+        seller=seller(config),
     )
+
+
+def seller(config: Config) -> Seller:
+    billing = config.billing
+    return Seller(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix)
 
 
 def catalog_limits(config: Config) -> CatalogLimits:
@@ -236,6 +251,22 @@ def mail_limits(config: Config) -> MailLimits:
         lease_seconds=max(60.0, 3 * send_seconds),
         close_seconds=0.8 * config.actors.drain_seconds,
         keep_days=config.retention.mails_days,
+    )
+
+
+def sender_limits(config: Config) -> SenderLimits:
+    webhooks = config.webhooks
+    return SenderLimits(
+        sends=webhooks.sends,
+        send_seconds=webhooks.timeout_seconds,
+        lease_seconds=max(60.0, 3 * webhooks.timeout_seconds),
+        close_seconds=0.8 * config.actors.drain_seconds,
+        retries=Retries(
+            pause_ms=webhooks.retry_seconds * SECOND_MS,
+            pause_max_ms=webhooks.retry_max_minutes * MINUTE_MS,
+            give_up_ms=webhooks.retry_days * DAY_MS,
+            keep_ms=config.retention.webhook_deliveries_days * DAY_MS,
+        ),
     )
 
 

@@ -33,6 +33,7 @@ from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.postgres.webhooks import PostgresWebhooks
 from storage.postmaster import DEFAULTS
 from storage.schema import MigrationFailed, SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 from storage.target import Target
@@ -121,6 +122,7 @@ async def open_storage(
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
+                webhooks=PostgresWebhooks(database),
                 sections=distributed,
                 ask_servers=None if distributed is None else partial(ask_workers, distributed),
             )

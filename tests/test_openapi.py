@@ -67,6 +67,8 @@ STATUSES = {
     "requestRefund": KEYED | {404, 409},
     "declineRefund": KEYED | {404, 409},
     "getDelivery": KEYED | {404},
+    "listInvoices": KEYED,
+    "getInvoices": KEYED | {404},
     "openCheckout": KEYED | {404, 409},
     "cancelBooking": KEYED | {404, 409},
     "listAllCampaigns": KEYED,
@@ -100,6 +102,14 @@ STATUSES = {
     "listScopedKeys": KEYED,
     "createScopedKey": KEYED | {409},
     "revokeScopedKey": KEYED | {404},
+    "listWebhooks": KEYED,
+    "createWebhook": KEYED | {409},
+    "getWebhook": KEYED | {404},
+    "deleteWebhook": KEYED | {404},
+    "enableWebhook": KEYED | {404},
+    "testWebhook": KEYED | {404, 409},
+    "listWebhookDeliveries": KEYED | {404},
+    "resendWebhookDelivery": KEYED | {404, 409},
     "setAccountTier": KEYED | {404},
     "getOperationsStatus": KEYED,
     "stripeWebhook": {200, 404},
@@ -161,7 +171,9 @@ PARAMETERS = {
     "exportAccount": PAGE,
     "getDeviceApproval": {"userCode"},
     "listCampaigns": PAGE,
+    "listWebhookDeliveries": PAGE,
     "listBookings": PAGE,
+    "listInvoices": PAGE,
     "listAllCampaigns": PAGE | {"status", "order"},
     "listSponsors": PAGE,
     "listAllBookings": PAGE,
@@ -255,7 +267,11 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
 
 def test_a_client_can_tell_what_an_id_and_a_slug_look_like() -> None:
     """An id in another format needs no request: it is 404."""
-    patterns = {"id": "bok_1B2c3D4e5F6g7H8i9J0kLm", "slug": "chasing-late-invoices"}
+    patterns = {
+        "id": "bok_1B2c3D4e5F6g7H8i9J0kLm",
+        "deliveryId": "dlv_1B2c3D4e5F6g7H8i9J0kLm",
+        "slug": "chasing-late-invoices",
+    }
     for operation in OPERATIONS:
         for each in described(operation).get("parameters", ()):
             if each["in"] == "path":
@@ -330,6 +346,7 @@ def test_only_these_operations_take_a_body() -> None:
         "editNotifications": True,
         "endAll": False,
         "createScopedKey": True,
+        "createWebhook": True,
         "reviewCampaign": True,
         "createSlot": True,
         "editSlot": True,
@@ -435,6 +452,13 @@ FIELDS = {
     "ScopedKeys": ("items", ""),
     "ScopedKey": ("id keyPrefix scopes createdAt", "name expiresAt grantedBy"),
     "KeyRevoked": ("revoked revokedKeys", ""),
+    "WebhookBody": ("url events", ""),
+    "Webhook": ("id url events status createdAt", "failingSince disabledAt disabledReason"),
+    "WebhookCreated": ("webhook secret", ""),
+    "WebhookDelivery": (
+        "id eventId type status createdAt attempts",
+        "nextAttemptAt endedAt responseStatus error",
+    ),
     "EndAllRequest": ("", "keepCurrent"),
     "AllEnded": ("sessions keys", ""),
     "TierOrder": ("email tier", ""),

@@ -34,7 +34,10 @@ EXPORTED = (
     "booking_keys",
     "slot_weeks",
     "payment_events",
+    "invoices",
     "delivery_days",
+    "webhooks",
+    "webhook_deliveries",
     "outbox",
     "audit",
 )
@@ -83,8 +86,9 @@ class AccountStore(Protocol):
         whether more may be left to do now. The last step deletes the deletion itself.
 
         Every step may run again, and after a crash the next call goes on. Bookings that had money stay, with their
-        campaign without its words and the sponsor's name. Records of the audit lose the email. Does nothing while another
-        node works on the same account. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        campaign without its words and the sponsor's name, and so do invoices, without email and website. Records of the
+        audit lose the email. Does nothing while another node works on the same account. Raises `StorageUnavailable`,
+        `Contended` or `OutcomeUnknown`.
         """
         ...
 

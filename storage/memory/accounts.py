@@ -6,12 +6,14 @@ from dataclasses import replace
 from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
 from actors.values import Account, AuditRecord, BatchId, Tier
 from storage.memory.export import export
 from storage.memory.retention import GIVEN_UP, drop_bookings, drop_keys
 from storage.memory.tables import MemoryStore, picked
+from storage.memory.webhooks import drop_webhooks
 
 DELETED = Content("Deleted", "", "", "", "")
 
@@ -108,9 +110,12 @@ class MemoryAccounts(MemoryStore):
             self._erase_keys,
             self._erase_days,
             self._erase_idempotency_keys,
+            self._erase_webhook_deliveries,
+            self._erase_webhooks,
             self._erase_bookings,
             self._erase_campaigns,
             self._blank_bookings,
+            self._blank_invoices,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -179,6 +184,18 @@ class MemoryAccounts(MemoryStore):
             del self._memory.booking_keys[place]
         return len(gone)
 
+    def _erase_webhook_deliveries(self, deletion: Deletion, limit: int) -> int:
+        own = {row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id}
+        gone = [row.id for row in self._memory.webhook_deliveries.values() if row.webhook_id in own][:limit]
+        for delivery_id in gone:
+            del self._memory.webhook_deliveries[delivery_id]
+        return len(gone)
+
+    def _erase_webhooks(self, deletion: Deletion, limit: int) -> int:
+        gone = [row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id][:limit]
+        drop_webhooks(self._memory, gone)
+        return len(gone)
+
     def _erase_bookings(self, deletion: Deletion, limit: int) -> int:
         holding = set(self._memory.slot_weeks.values())
         gone = [
@@ -212,6 +229,16 @@ class MemoryAccounts(MemoryStore):
         said = [row for row in rows if (row.refund_reason, row.refund_note) != (None, None)][:limit]
         self._memory.bookings.update((row.id, replace(row, refund_reason=None, refund_note=None)) for row in said)
         return len(said)
+
+    def _blank_invoices(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.invoices
+        named = [row for row in rows.values() if row.tenant_id == deletion.tenant_id and _names_buyer(row)][:limit]
+        rows.update((row.number, replace(row, buyer_email="", buyer_website="")) for row in named)
+        return len(named)
+
+
+def _names_buyer(row: Invoice) -> bool:
+    return (row.buyer_email, row.buyer_website) != ("", "")
 
 
 def _forgotten(row: AuditRecord, email: str, tenant_id: str, own: set[str]) -> AuditRecord:

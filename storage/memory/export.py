@@ -10,6 +10,7 @@ from actors.accounts.store import SECRET
 from actors.mail.messages import QueuedMessage
 from actors.values import Account
 from storage.memory.tables import Memory
+from storage.memory.webhooks import due_ms
 
 Row = Mapping[str, Any]
 
@@ -82,6 +83,12 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
         case "account_deletions":
             rows = tables.account_deletions.values()
             yield from _each("tenant_id", (row for row in rows if row.tenant_id == tenant_id))
+        case "webhooks":
+            own = (row for row in tables.webhooks.values() if row.tenant_id == tenant_id)
+            yield from ((row.id, {**asdict(row), "due_ms": due_ms(tables, row)}) for row in own)
+        case "webhook_deliveries":
+            sent = tables.webhook_deliveries.values()
+            yield from _each("id", (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id))
         case "outbox":
             mails = [row for row in tables.messages.values() if row.recipient == email]
             waiting = (QueuedMessage(**asdict(row), due_ms=row.created_ms) for row in mails)
@@ -90,6 +97,7 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             targets = {email, tenant_id} | keys | sessions | bookings
             targets |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
             targets |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
+            targets |= {row.id for row in tables.webhooks.values() if row.tenant_id == tenant_id}
             for row in tables.audits:
                 if row.actor_email == email or row.target_id in targets:
                     yield f"{row.created_ms:016} {row.id}", {**asdict(row), "changes": json.loads(row.changes)}
@@ -118,6 +126,8 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             for event_id, (booking_id, handled_ms) in tables.payment_events.items():
                 if booking_id in bookings:
                     yield event_id, {"id": event_id, "booking_id": booking_id, "handled_ms": handled_ms}
+        case "invoices":
+            yield from _each("number", (row for row in tables.invoices.values() if row.tenant_id == tenant_id))
         case "delivery_days":
             for (booking_id, day), (impressions, clicks) in tables.delivery_days.items():
                 if booking_id in bookings:

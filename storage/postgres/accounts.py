@@ -25,10 +25,13 @@ ERASING = (
     SQL.erase_keys,
     SQL.erase_days,
     SQL.erase_idempotency_keys,
+    SQL.erase_webhook_deliveries,
+    SQL.erase_webhooks,
     SQL.erase_bookings,
     SQL.erase_campaigns,
     SQL.blank_campaigns,
     SQL.blank_bookings,
+    SQL.blank_invoices,
 )
 """In this order: the audit's targets are found by the account's rows, and foreign keys lead to later tables."""
 

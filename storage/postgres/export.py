@@ -18,6 +18,7 @@ DELIVERED = (
     "(select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks from deliveries "
     f"where booking_id in ({BOOKINGS}) group by booking_id, day)"
 )
+WEBHOOKS = "select id from webhooks where tenant_id = (select tenant_id from person)"
 PERSON = "select email from person union all select tenant_id from person"
 
 
@@ -68,12 +69,15 @@ SOURCES: Mapping[str, Source] = {
     "booking_keys": Source(_OF_TENANT, "(operation || ' ' || key)"),
     "slot_weeks": Source(f"booking_id in ({BOOKINGS})", "(booking_id || ' ' || lpad(week_ms::text, 16, '0'))"),
     "payment_events": Source(f"booking_id in ({BOOKINGS})"),
+    "invoices": Source(_OF_TENANT, "number"),
     "delivery_days": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0'))", DELIVERED),
+    "webhooks": Source(_OF_TENANT),
+    "webhook_deliveries": Source(f"webhook_id in ({WEBHOOKS})"),
     "outbox": Source("recipient = (select email from person)"),
     "audit": Source(
         f"id in (select id from audit where actor_email = (select email from person) union all select id from audit "
         f"where target_id in ({PERSON} union all {KEYS} union all {SESSIONS} union all {SPONSORS} union all {CAMPAIGNS} "
-        f"union all {BOOKINGS}))",
+        f"union all {BOOKINGS} union all {WEBHOOKS}))",
         "(lpad(created_ms::text, 16, '0') || ' ' || id)",
     ),
 }

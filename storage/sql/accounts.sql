@@ -171,6 +171,28 @@ with gone as (
 )
 select count(*) from gone
 
+-- name: erase_webhook_deliveries
+-- Delete what is delivered to the webhooks of a tenant.
+with own as materialized (
+    select id from webhooks where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    order by id for no key update
+), gone as (
+    delete from webhook_deliveries where seq = any (array(
+        select seq from webhook_deliveries where webhook_id = any (array(select id from own)) limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: erase_webhooks
+-- Delete the webhooks of a tenant.
+with gone as (
+    delete from webhooks where id = any (array(
+        select id from webhooks where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
 -- name: erase_bookings
 -- Delete the bookings of a tenant that ended without ever having had money.
 with gone as (
@@ -214,6 +236,17 @@ with gone as (
     where id = any (array(
         select id from bookings where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
             and num_nonnulls(refund_reason, refund_note) > 0
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: blank_invoices
+-- Take the email and the website out of the invoices of a tenant. The rest is what the law wants kept.
+with gone as (
+    update invoices set buyer_email = '', buyer_website = '' where number = any (array(
+        select number from invoices where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and (buyer_email, buyer_website) <> ('', '')
         limit $4::int for update
     )) returning 1
 )

@@ -72,6 +72,7 @@ START = {name: BOOKING[name] for name in ("slotId", "weekStart", "idempotencyKey
     "body": CAMPAIGN["body"],
 }
 EVENT = {"bookingId": "bok_unknown", "kind": "click", "visitorId": uuid(2)}
+WEBHOOK = {"url": "https://tools.example.com/webhooks", "events": ["booking.paid"]}
 UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
 CREDENTIAL = {"id": "AAAA", "rawId": "AAAA", "type": "public-key"}
 CREATED = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "attestationObject": "AAAA"}}
@@ -199,12 +200,28 @@ PLACES = {
     "getDelivery": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
     ),
+    "listInvoices": Place("GET", "/api/v1/sponsors/invoices", account("sponsor:read")),
+    "getInvoices": Place(
+        "GET", "/api/v1/sponsors/bookings/bok_unknown/invoice", account("sponsor:read"), passed=UNKNOWN
+    ),
     "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Place(
         "POST", "/api/v1/sponsors/keys", account("keys:manage"), {"name": "One more", "scopes": ["keys:manage"]}
     ),
     "revokeScopedKey": Place(
         "DELETE", "/api/v1/sponsors/keys/key_unknown", account("keys:manage"), passed="404 not_found"
+    ),
+    "listWebhooks": Place("GET", "/api/v1/sponsors/webhooks", account("sponsor:read")),
+    "createWebhook": Place("POST", "/api/v1/sponsors/webhooks", account("sponsor:write"), WEBHOOK),
+    "getWebhook": Place("GET", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:read"), passed=UNKNOWN),
+    "deleteWebhook": Place("DELETE", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:write"), passed=UNKNOWN),
+    "enableWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/enable", account("sponsor:write"), passed=UNKNOWN),
+    "testWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/test", account("sponsor:write"), passed=UNKNOWN),
+    "listWebhookDeliveries": Place(
+        "GET", "/api/v1/sponsors/webhooks/whk_1/deliveries", account("sponsor:read"), passed=UNKNOWN
+    ),
+    "resendWebhookDelivery": Place(
+        "POST", "/api/v1/sponsors/webhooks/whk_1/deliveries/dlv_1/resend", account("sponsor:write"), passed=UNKNOWN
     ),
     "listAllCampaigns": Place("GET", f"{ADMINISTRATION}/campaigns", admin("admin:read")),
     "reviewCampaign": Place(

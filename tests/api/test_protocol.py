@@ -63,6 +63,8 @@ PATHS = {
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
+    "/api/v1/sponsors/bookings/bok_1/invoice": "GET, HEAD",
+    "/api/v1/sponsors/invoices": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
     "/api/v1/sponsors/bookings/bok_1/refund-request": "POST",
@@ -79,6 +81,12 @@ PATHS = {
     "/api/v1/webhooks/stripe": "POST",
     "/api/v1/sponsors/keys": "GET, HEAD, POST",
     "/api/v1/sponsors/keys/key_1": "DELETE",
+    "/api/v1/sponsors/webhooks": "GET, HEAD, POST",
+    "/api/v1/sponsors/webhooks/whk_1": "DELETE, GET, HEAD",
+    "/api/v1/sponsors/webhooks/whk_1/enable": "POST",
+    "/api/v1/sponsors/webhooks/whk_1/test": "POST",
+    "/api/v1/sponsors/webhooks/whk_1/deliveries": "GET, HEAD",
+    "/api/v1/sponsors/webhooks/whk_1/deliveries/dlv_1/resend": "POST",
     "/api/v1/admin/accounts/tier": "POST",
     "/api/v1/admin/operations/status": "GET, HEAD",
     "/healthz": "GET, HEAD",
@@ -90,6 +98,9 @@ ABSENT = (
     "/api/v1/sponsors/campaigns/cmp_1",
     "/api/v1/sponsors/bookings/bok_1",
     "/api/v1/sponsors/bookings/bok_1/delivery",
+    "/api/v1/sponsors/webhooks/whk_1",
+    "/api/v1/sponsors/webhooks/whk_1/deliveries",
+    "/api/v1/sponsors/bookings/bok_1/invoice",
 )
 """Paths that do not exist."""
 

@@ -164,6 +164,7 @@ REFUSED = {
     "usecases --limit 1000": "limit",
     "bots --cursor nonsense": "cursor",
     "sponsor booking bkg_unknown": "(not_found)",
+    "sponsor invoice bkg_unknown": "(not_found)",
     "sponsor edit-campaign cmp_unknown --name A": "(not_found)",
     "sponsor revoke-key key_unknown": "(not_found)",
     "sponsor create-key --name A --scopes everything": "(invalid_request)",
@@ -249,9 +250,31 @@ async def test_a_refund_of_a_paid_booking_is_requested_once(desk: Desk) -> None:
     row = desk.world.memory.bookings[booking]
     await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", row.amount_cents, row.currency)
     out = await desk.out(*ask)
-    assert "Next step    wait for decision\n" in out
-    assert "Refund asked " in out
+    assert "wait for decision\n" in out
+    assert "Refund asked" in out
     assert "already requested" in await desk.refused(*ask)
+
+
+async def test_a_payment_and_its_refund_have_documents(desk: Desk) -> None:
+    campaign = await a_campaign(desk)
+    await desk.out("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
+    [booking] = column(await desk.out("sponsor", "bookings"))
+    assert await desk.out("sponsor", "invoice", booking) == "The booking has no invoice.\n"
+    assert await desk.out("sponsor", "invoices") == "No invoices yet.\n"
+    await desk.out("sponsor", "checkout", booking)
+    ledger = desk.world.services.ledger
+    await ledger.take_payment("evt_1", booking, "pay_1", 12_000, "usd")
+    await ledger.settle_refund(booking, None)
+    shown = await desk.out("sponsor", "invoice", booking)
+    for line in (
+        "Number   TEST-INV-000001\nKind     invoice\n",
+        f"Buyer    Example Tools, https://tools.example.com/, {EMAIL}\n",
+        "Amount   USD 120.00\nPayment  pay_1\nNote     Test mode: no money moved.\n\n",
+        "Kind        credit note\nBelongs to  TEST-INV-000001\n",
+    ):
+        assert line in shown, shown
+    assert column(await desk.out("sponsor", "invoices")) == ["TEST-INV-000001", "TEST-CN-000001"]
+    assert len((await desk.json("sponsor", "invoice", booking))["invoices"]) == 2
 
 
 async def test_a_booking_whose_response_was_lost_is_found_by_its_idempotency_key(desk: Desk) -> None:

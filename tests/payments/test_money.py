@@ -27,10 +27,13 @@ class Counter:
     then: Callable[[], None] = lambda: None
     """Called when a session was made."""
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         self.then()
         self.sessions.append(f"cs_live_{len(self.sessions) + 1}")
         return Checkout(f"https://pay.example.com/{self.sessions[-1]}", booking.hold_ms, self.sessions[-1])
+
+    async def invoice_url(self, booking: Booking) -> str | None:
+        raise AssertionError("nothing here has an invoice")
 
     async def refund(self, booking: Booking) -> bool:
         raise AssertionError("nothing here is refunded")

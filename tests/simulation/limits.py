@@ -33,7 +33,7 @@ from tests.simulation.rules import (
 
 BASE_URL = "https://bots.example.com"
 RELAYS = [ip_network("127.0.0.0/8")]
-SECRETS = Secrets(codes=SECRET, cursors=SECRET, links=SECRET, visitors=SECRET)
+SECRETS = Secrets(codes=SECRET, cursors=SECRET, links=SECRET, visitors=SECRET, webhooks=SECRET)
 
 
 @cache

@@ -49,6 +49,7 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.tables import Memory
+from storage.memory.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
@@ -146,6 +147,7 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         nodes=MemoryNodes(Memory()),
         accounts=MemoryAccounts(Memory()),
         retention=MemoryRetention(Memory()),
+        webhooks=MemoryWebhooks(Memory()),
     )
 
 

@@ -50,6 +50,11 @@ async def _booking(world: World) -> str:
     return f"/sponsor/bookings/{await _sold(world)}"
 
 
+async def _invoice(world: World) -> str:
+    await _receipt(world)
+    return f"{await _booking(world)}/invoice"
+
+
 def at(path: str) -> Callable[[World], Awaitable[str]]:
     async def address(world: World) -> str:
         return path
@@ -83,6 +88,14 @@ async def _mail(world: World) -> str:
     return f"/dev/outbox/{message_id}"
 
 
+async def _webhook(world: World) -> str:
+    if not world.memory.webhooks:
+        body = {"url": "https://tools.example.com/hook", "events": ["booking.paid"]}
+        assert (await sponsor(world, ANN).post("/api/v1/sponsors/webhooks", body)).status == 200
+    [webhook_id] = world.memory.webhooks
+    return f"/sponsor/webhooks/{webhook_id}"
+
+
 ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/usecases/{slug}": at("/usecases/case-04"),
     "/bots/{slug}": at("/bots/bot-00"),
@@ -93,13 +106,20 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/dev/outbox/{id}": _mail,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
+    "/sponsor/webhooks/{id}": _webhook,
+    "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
     "/admin/bookings": _bookings_paid,
     "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
 """Functions by path that create the content of a page and return its address."""
 
-OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
+OF_ANN = {
+    "/sponsor/campaigns/{id}",
+    "/sponsor/bookings/{id}",
+    "/sponsor/bookings/{id}/invoice",
+    "/sponsor/webhooks/{id}",
+}
 """Pages that only their owner may see."""
 
 

@@ -11,6 +11,7 @@ from service.api.operations.delivery import ROWS as DELIVERY
 from service.api.operations.devices import ROWS as DEVICES
 from service.api.operations.events import ROWS as EVENTS
 from service.api.operations.health import ROWS as HEALTH
+from service.api.operations.invoices import ROWS as INVOICES
 from service.api.operations.keys import ROWS as KEYS
 from service.api.operations.notifications import ROWS as NOTIFICATIONS
 from service.api.operations.passkeys import ROWS as PASSKEYS
@@ -18,6 +19,7 @@ from service.api.operations.placements import ROWS as PLACEMENTS
 from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
+from service.api.operations.sponsor_webhooks import ROWS as SPONSOR_WEBHOOKS
 from service.api.operations.sponsors import ROWS as SPONSORS
 from service.api.operations.usage import ROWS as USAGE
 from service.api.operations.watching import ROWS as WATCHING
@@ -39,7 +41,9 @@ OPERATIONS: tuple[Operation, ...] = (
     *BOOKINGS,
     *REFUND_REQUESTS,
     *DELIVERY,
+    *INVOICES,
     *SCOPED_KEYS,
+    *SPONSOR_WEBHOOKS,
     *ADMIN,
     *ACCOUNTS,
     *WATCHING,
