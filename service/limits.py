@@ -13,6 +13,7 @@ from actors.bookings.sweeper import SweeperLimits
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
+from actors.events.sites import SiteRules
 from actors.events.state import EventRules
 from actors.keys.state import KeyRules
 from actors.letters import LetterRules
@@ -60,6 +61,7 @@ class Limits:
     event_keys_remembered: int
     event_sweep_seconds: float
     event_shards: int
+    sites: SiteRules
     nodes: NodeRules
     accounts: AccountRules
     retention: RetentionRules
@@ -91,6 +93,7 @@ class Limits:
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,
             event_shards=events.shards,
+            sites=SiteRules(events.count_sites, tuple(events.sites), events.site_networks),
             nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
             accounts=account_rules(config),
             retention=retention_rules(config),

@@ -141,6 +141,7 @@ VALUES = (
     "actors.bookings.transitions",
     "actors.bookings.next_steps",
     "actors.mail.internet",
+    "actors.events.messages",
     "actors.mail.messages",
     "actors.webhooks.messages",
     "actors.webhooks.store",

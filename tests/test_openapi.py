@@ -82,6 +82,7 @@ STATUSES = {
     "describeVideo": KEYED | {404, 409},
     "refundBooking": KEYED | {404, 409},
     "listAudit": KEYED,
+    "listSites": KEYED,
     "getInventory": {200, 304, 401, 403, 429},
     "getCalendar": {200, 304, 401, 403, 429},
     "listPlacements": {200, 304, 401, 403, 429},
@@ -178,6 +179,7 @@ PARAMETERS = {
     "listSponsors": PAGE,
     "listAllBookings": PAGE,
     "listAudit": PAGE | {"targetId"},
+    "listSites": {"from", "to"},
 }
 
 
@@ -413,7 +415,7 @@ FIELDS = {
         "available durationWeeks comingSoon offerEndsAt packageKind description",
     ),
     "Inventory": ("weekStart weekEnd billingMode slots", ""),
-    "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo", ""),
+    "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo slotId", ""),
     "PlacementList": ("placements", ""),
     "EventBody": ("bookingId kind visitorId", ""),
     "EventResult": ("recorded", ""),

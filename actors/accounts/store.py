@@ -38,6 +38,7 @@ EXPORTED = (
     "delivery_days",
     "webhooks",
     "webhook_deliveries",
+    "event_site_counts",
     "outbox",
     "audit",
 )

@@ -50,6 +50,7 @@ class SoldPlacement:
     """A paid booking with an approved campaign: shown in [week_start_ms, week_end_ms)."""
 
     booking_id: str
+    slot_id: str
     side: Side
     content: Content
     sponsor_name: str

@@ -2,8 +2,9 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from actors.events.sites import MOST_SITES, host_of
 from service.config.bounds import AN_ORIGIN, ORIGIN, Count, Factor, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 from service.schemas.account import MOST_DAYS
@@ -198,6 +199,17 @@ class Campaigns(Section):
         return self
 
 
+def _site(host: str) -> str:
+    if host_of(f"https://{host}") != host:
+        raise ValueError(
+            "must be a host name in lower case with at least one dot and no port, such as blog.example.com"
+        )
+    return host
+
+
+Site = Annotated[str, AfterValidator(_site)]
+
+
 class Events(Section):
     bucket_hours: Annotated[int, Field(ge=1, le=24)]
     per_minute: Count
@@ -212,6 +224,9 @@ class Events(Section):
     answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=1_000_000)]
     shards: Annotated[int, Field(ge=1, le=64)]
+    count_sites: bool
+    sites: Annotated[list[Site], Field(max_length=MOST_SITES)]
+    site_networks: Annotated[int, Field(ge=1, le=1_000)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

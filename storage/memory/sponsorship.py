@@ -181,6 +181,7 @@ class MemorySponsorship(MemoryStore):
             ):
                 yield SoldPlacement(
                     booking_id=booking.id,
+                    slot_id=booking.slot_id,
                     side=self._memory.slots[booking.slot_id].side,
                     content=campaign.content,
                     sponsor_name=campaign.shown_as or sponsor.name,

@@ -84,6 +84,10 @@ class Memory:
     invoice_numbers: dict[str, int] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    # The number of a website, and whether the configuration names it.
+    sites: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    # Impressions and clicks, by booking, day and website.
+    site_days: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.

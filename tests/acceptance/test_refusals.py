@@ -140,6 +140,7 @@ SETTINGS: dict[str, Refusal] = {
         "events.bucket_hours: 5 does not divide a day of 24 hours",
     ),
     "a bucket of two days": ({"events.bucket_hours": 48}, "events.bucket_hours: "),
+    "a website with a scheme": ({"events.sites": '["https://a.example.com"]'}, "events.sites.0: must be a host name"),
     "no events at all": ({"events.per_minute": 0}, "events.per_minute: "),
     "a cap below none": ({"events.per_booking_per_hour": -1}, "events.per_booking_per_hour: "),
     "a network that is none": ({"events.exempt_networks": "the office"}, NO_NETWORK),

@@ -253,6 +253,7 @@ PLACES = {
         "POST", f"{ADMINISTRATION}/bookings/bok_unknown/refund", admin("admin:write"), passed=UNKNOWN
     ),
     "listAudit": Place("GET", f"{ADMINISTRATION}/audit", admin("admin:read")),
+    "listSites": Place("GET", f"{ADMINISTRATION}/sites", admin("admin:read")),
     "setAccountTier": Place(
         "POST",
         "/api/v1/admin/accounts/tier",

@@ -78,6 +78,7 @@ PATHS = {
     "/api/v1/admin/sponsorships/bookings/bok_1": "PATCH",
     "/api/v1/admin/sponsorships/bookings/bok_1/refund": "POST",
     "/api/v1/admin/sponsorships/audit": "GET, HEAD",
+    "/api/v1/admin/sponsorships/sites": "GET, HEAD",
     "/api/v1/webhooks/stripe": "POST",
     "/api/v1/sponsors/keys": "GET, HEAD, POST",
     "/api/v1/sponsors/keys/key_1": "DELETE",

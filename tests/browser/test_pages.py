@@ -43,6 +43,7 @@ class Look:
 
 LOOKS = (
     Look("home", "/", coloured=True),
+    Look("embed", "/embed", "/embed?side=&look=warm&label=Anzeige", ("visitor",), coloured=True),
     Look("usecases", "/usecases"),
     Look("usecases-none", "/usecases", "/usecases?q=zeppelins", ("visitor",)),
     Look("usecase", "/usecases/{slug}", "/usecases/USECASE", coloured=True),
@@ -85,6 +86,7 @@ LOOKS = (
     Look("admin-slots", "/admin/slots"),
     Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
     Look("admin-sponsors", "/admin/sponsors"),
+    Look("admin-sites", "/admin/sites"),
     Look("admin-accounts", "/admin/accounts"),
     Look("admin-audit", "/admin/audit", coloured=True),
     Look("ops", "/ops", coloured=True),

@@ -19,7 +19,7 @@ from actors.bookings.records import BookingView, Content, PaymentState, Side, Sl
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
-from actors.events.messages import Event, Kind
+from actors.events.messages import OTHER, Event, Kind
 from actors.events.state import EventRules
 from actors.keys.messages import Claimed
 from actors.letters import Origin
@@ -49,6 +49,7 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
+from storage.memory.sites import MemorySites
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.memory.webhooks import MemoryWebhooks
@@ -64,6 +65,7 @@ from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.webhooks import PostgresWebhooks
 from tests.api.authenticator import Authenticator
@@ -90,6 +92,8 @@ RULES = RetentionRules(
 
 GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "invoices"})
 """Tables that keep what was paid for, its idempotency key and invoices, and what was delivered for it."""
+GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_site_counts"})
+"""Tables that keep what was paid for, its idempotency key, and what was delivered for it."""
 
 GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
 """The same there, where what was delivered has tables of its own."""
@@ -127,6 +131,7 @@ def stores_in(memory: Memory) -> Stores:
         sponsorship=MemorySponsorship(memory),
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sites=MemorySites(memory),
         nodes=MemoryNodes(memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
@@ -147,6 +152,7 @@ def stores_over(database: Database) -> Stores:
         sponsorship=PostgresSponsorship(database),
         ledger=PostgresLedger(database),
         events=PostgresEvents(database),
+        sites=PostgresSites(database),
         nodes=PostgresNodes(database),
         accounts=PostgresAccounts(database),
         retention=PostgresRetention(database),
@@ -157,7 +163,13 @@ def stores_over(database: Database) -> Stores:
 async def sizes(below: Memory | Database) -> Mapping[str, int]:
     """The rows of each table; of partitions, their number."""
     if isinstance(below, Memory):
-        names = {"keys": "api_keys", "audits": "audit", "outbox": "marks", "messages": "outbox"}
+        names = {
+            "site_days": "event_site_counts",
+            "keys": "api_keys",
+            "audits": "audit",
+            "outbox": "marks",
+            "messages": "outbox",
+        }
         tables = {names.get(name, name): getattr(below, name) for name in below.__slots__}
         unpaid = sum(row.paid_ms is None for row in below.bookings.values())
         counts = {name: len(table) for name, table in tables.items() if isinstance(table, dict | list)}
@@ -331,7 +343,7 @@ class Year:
         )
         assert isinstance(foreign, Refused)
         outcomes = await services.events.record_all(
-            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")]
+            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")], OTHER
         )
         assert len(outcomes) == 1
 

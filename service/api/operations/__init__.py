@@ -19,6 +19,7 @@ from service.api.operations.placements import ROWS as PLACEMENTS
 from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
+from service.api.operations.sites import ROWS as SITES
 from service.api.operations.sponsor_webhooks import ROWS as SPONSOR_WEBHOOKS
 from service.api.operations.sponsors import ROWS as SPONSORS
 from service.api.operations.usage import ROWS as USAGE
@@ -45,6 +46,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SCOPED_KEYS,
     *SPONSOR_WEBHOOKS,
     *ADMIN,
+    *SITES,
     *ACCOUNTS,
     *WATCHING,
     *WEBHOOKS,

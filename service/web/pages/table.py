@@ -20,6 +20,7 @@ from service.web.pages.page import Page
 from service.web.pages.passkeys import PAGES as PASSKEYS
 from service.web.pages.reviewing import PAGES as REVIEWING
 from service.web.pages.sign_in import PAGES as SIGN_IN
+from service.web.pages.sites import PAGES as SITES
 from service.web.pages.slots import PAGES as SLOTS
 from service.web.pages.sponsor import PAGES as SPONSOR
 from service.web.pages.unsubscribing import PAGES as UNSUBSCRIBING
@@ -47,6 +48,7 @@ PAGES: tuple[Page, ...] = (
     *SLOTS,
     *DELIVERIES,
     *ADMINISTRATION,
+    *SITES,
     *OPS,
     *OUTBOX,
 )
