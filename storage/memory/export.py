@@ -84,12 +84,6 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
         case "account_deletions":
             rows = tables.account_deletions.values()
             yield from _each("tenant_id", (row for row in rows if row.tenant_id == tenant_id))
-        case "webhooks":
-            own = (row for row in tables.webhooks.values() if row.tenant_id == tenant_id)
-            yield from ((row.id, {**asdict(row), "due_ms": due_ms(tables, row)}) for row in own)
-        case "webhook_deliveries":
-            sent = tables.webhook_deliveries.values()
-            yield from _each("id", (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id))
         case "outbox":
             mails = [row for row in tables.messages.values() if row.recipient == email]
             waiting = (QueuedMessage(**asdict(row), due_ms=row.created_ms) for row in mails)
@@ -108,6 +102,12 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
 
 def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str) -> Iterator[tuple[str, Row]]:
     match table:
+        case "webhooks":
+            own = (row for row in tables.webhooks.values() if row.tenant_id == tenant_id)
+            yield from ((row.id, {**asdict(row), "due_ms": due_ms(tables, row)}) for row in own)
+        case "webhook_deliveries":
+            sent = tables.webhook_deliveries.values()
+            yield from _each("id", (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id))
         case "sponsors":
             yield from _each("id", (row for row in tables.sponsors.values() if row.tenant_id == tenant_id))
         case "campaigns":
