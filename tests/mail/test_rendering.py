@@ -279,6 +279,7 @@ def test_a_year_is_named_where_it_is_not_the_year_of_the_mail() -> None:
         ("rejected", "was not approved"),
         ("paused", "is paused"),
         ("disputed", "while the payment is disputed"),
+        ("suspended", "your account is suspended"),
         ("draft", "Submit it for review"),
     ],
 )
