@@ -9,6 +9,7 @@ from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.devices.store import DeviceStore
 from actors.events.servers import AskServers
+from actors.events.sites import SiteStore
 from actors.events.store import EventStore, Sections
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
@@ -63,6 +64,7 @@ class Stores:
     sponsorship: SponsorshipStore
     ledger: LedgerStore
     events: EventStore
+    sites: SiteStore
     nodes: NodeStore
     accounts: AccountStore
     retention: RetentionStore

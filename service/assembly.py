@@ -19,6 +19,7 @@ from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
 from actors.events.router import Even, EventRouter
 from actors.events.servers import ServerWatch
+from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
@@ -82,6 +83,7 @@ class Classes:
     windows: type[WindowReader] = WindowReader
     partitions: type[PartitionKeeper] = PartitionKeeper
     placements: type[Placements] = Placements
+    sites: type[SiteBook] = SiteBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,8 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
     senders = (services.mail, services.webhook_sender)
     background = (services.sweeper, services.key_uses, services.nodes, partitions, services.eraser)
-    watches = (services.event_servers,) if stores.ask_servers is not None else ()
+    watches: list[Member] = [services.event_servers] if stores.ask_servers is not None else []
+    watches += [services.sites] if limits.sites.count else []
     return Assembly(
         services=services,
         metrics=_metrics(services, stores.database.statistics, ports.tracer),
@@ -187,6 +190,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         eraser=AccountEraser(accounts),
         events=_event_router(stores, ports, limits),
         windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
+        sites=classes.sites(stores.sites, clock, limits.sites),
         event_servers=ServerWatch(stores.ask_servers),
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
@@ -220,7 +224,7 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
         code_of = partial(code_from, ports.secrets.codes)
-        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url)
+        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url, links.stop_url)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
 from actors.backups.state import BackupRules
+from actors.bookings.invoices import Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
+from actors.events.sites import SiteRules
 from actors.events.state import EventRules
 from actors.keys.state import KeyRules
 from actors.letters import LetterRules
@@ -59,6 +61,7 @@ class Limits:
     event_keys_remembered: int
     event_sweep_seconds: float
     event_shards: int
+    sites: SiteRules
     nodes: NodeRules
     accounts: AccountRules
     retention: RetentionRules
@@ -90,6 +93,7 @@ class Limits:
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,
             event_shards=events.shards,
+            sites=SiteRules(events.count_sites, tuple(events.sites), events.site_networks),
             nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
             accounts=account_rules(config),
             retention=retention_rules(config),
@@ -173,7 +177,13 @@ def booking_rules(config: Config) -> BookingRules:
         campaigns=config.campaigns.per_account,
         pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),
+        seller=seller(config),
     )
+
+
+def seller(config: Config) -> Seller:
+    billing = config.billing
+    return Seller(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix)
 
 
 def catalog_limits(config: Config) -> CatalogLimits:

@@ -32,6 +32,7 @@ from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.webhooks import PostgresWebhooks
 from storage.postmaster import DEFAULTS
@@ -117,6 +118,7 @@ async def open_storage(
                 demo=PostgresDemo(database),
                 devices=PostgresDevices(database),
                 events=distributed or PostgresEvents(database),
+                sites=PostgresSites(database),
                 ledger=PostgresLedger(database),
                 nodes=PostgresNodes(database),
                 sessions=PostgresSessions(database),

@@ -127,6 +127,7 @@ class Rule:
 FRAMEWORKS = ("quart", "quart_trio", "werkzeug", "hypercorn")
 DRIVERS = ("asyncio", "asyncpg", "trio_asyncio")
 VALUES = (
+    "actors.announcements",
     "actors.values",
     "actors.notices",
     "actors.clock",
@@ -134,12 +135,14 @@ VALUES = (
     "actors.weeks",
     "actors.catalog.store",
     "actors.bookings.records",
+    "actors.bookings.invoices",
     "actors.bookings.payments",
     "actors.bookings.store",
     "actors.bookings.transitions",
     "actors.bookings.next_steps",
+    "actors.mail.internet",
+    "actors.events.messages",
     "actors.mail.messages",
-    "actors.mail.rendering",
     "actors.webhooks.messages",
     "actors.webhooks.store",
 )

@@ -14,6 +14,7 @@ from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.router import EventRouter
 from actors.events.servers import ServerWatch
+from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
@@ -66,6 +67,7 @@ class Services:
     eraser: AccountEraser
     events: EventRouter
     windows: WindowReader
+    sites: SiteBook
     event_servers: ServerWatch
     nodes: Heartbeat
     cursors: Cursors

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import buying, catalog, logins, sponsoring, webhooks
+from service.catalogctl import buying, catalog, invoices, logins, notifications, sponsoring, webhooks
 from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
@@ -48,6 +48,9 @@ def made_parser() -> Parser:
     logout.add_argument("--all", action="store_true", help="delete the keys of all services")
     add("whoami", "Show the account of the key.", catalog.show_owner)
     add("usage", "Show how much of the key's limits is used and left.", catalog.show_usage)
+    mails = add("notifications", "Show which mails the account gets, or choose them.", notifications.choose)
+    for topic, words in notifications.TOPICS.items():
+        mails.add_argument(f"--{topic}", choices=notifications.CHOICES, help=f"mails about {words}")
     for name, words, command in (
         ("usecases", "List or search use cases, or show one.", catalog.show_usecases),
         ("bots", "List or search bot templates, or show one.", catalog.show_bots),
@@ -164,10 +167,12 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     checkout = add("checkout", "Show the page where a reserved booking is paid.", buying.open_checkout)
     checkout.add_argument("--open", action="store_true", help="open the page in the browser")
     cancel = add("cancel", "Cancel a booking that is not paid.", buying.cancel_booking)
+    invoice = add("invoice", "Show the invoice of a booking and its credit notes.", invoices.show_invoices)
     refund = add("request-refund", "Ask for the refund of a paid booking.", buying.request_refund)
     _required(refund, reason="why; an administrator reads it")
-    for one in (booking, checkout, cancel, refund):
+    for one in (booking, checkout, cancel, invoice, refund):
         one.add_argument("booking", metavar="BOOKING", help="its id")
+    _paged(add("invoices", "List your invoices and credit notes, newest first.", invoices.list_invoices))
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))
     delivery.add_argument("booking", metavar="BOOKING", nargs="?", help="its id; default: all bookings")
 

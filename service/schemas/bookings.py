@@ -20,6 +20,7 @@ from service.schemas.fields import (
     optional,
 )
 from service.schemas.lists import Page
+from service.schemas.sites import SiteCounts
 from service.schemas.sponsors import BrandName
 from service.schemas.texts import Note
 from service.schemas.urls import SponsorUrl
@@ -199,6 +200,9 @@ class Delivery(BaseModel):
     impressions: int
     clicks: int
     ctr: float | None
+    sites: list[SiteCounts] | None = optional(
+        "The same by website, most impressions first, while the service counts by website"
+    )
 
 
 class CheckoutAnswer(BaseModel):

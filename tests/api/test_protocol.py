@@ -39,6 +39,7 @@ PATHS = {
     "/api/v1/account": "DELETE",
     "/api/v1/account/deletion": "DELETE, GET, HEAD, POST",
     "/api/v1/account/export": "GET, HEAD",
+    "/api/v1/account/notifications": "GET, HEAD, PATCH",
     "/api/v1/account/end-all": "POST",
     "/api/v1/usecases": "GET, HEAD, OPTIONS",
     "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",
@@ -62,6 +63,8 @@ PATHS = {
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
+    "/api/v1/sponsors/bookings/bok_1/invoice": "GET, HEAD",
+    "/api/v1/sponsors/invoices": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
     "/api/v1/sponsors/bookings/bok_1/refund-request": "POST",
@@ -75,6 +78,7 @@ PATHS = {
     "/api/v1/admin/sponsorships/bookings/bok_1": "PATCH",
     "/api/v1/admin/sponsorships/bookings/bok_1/refund": "POST",
     "/api/v1/admin/sponsorships/audit": "GET, HEAD",
+    "/api/v1/admin/sponsorships/sites": "GET, HEAD",
     "/api/v1/webhooks/stripe": "POST",
     "/api/v1/sponsors/keys": "GET, HEAD, POST",
     "/api/v1/sponsors/keys/key_1": "DELETE",
@@ -97,6 +101,7 @@ ABSENT = (
     "/api/v1/sponsors/bookings/bok_1/delivery",
     "/api/v1/sponsors/webhooks/whk_1",
     "/api/v1/sponsors/webhooks/whk_1/deliveries",
+    "/api/v1/sponsors/bookings/bok_1/invoice",
 )
 """Paths that do not exist."""
 

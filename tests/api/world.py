@@ -51,6 +51,7 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
+from storage.memory.sites import MemorySites
 from storage.memory.tables import Memory
 from storage.memory.webhooks import MemoryWebhooks
 from tests.api.asgi import Client
@@ -351,6 +352,7 @@ async def open_world(
         sponsorship=sponsorship_store,
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sites=MemorySites(memory),
         nodes=MemoryNodes(node_memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),

@@ -14,11 +14,12 @@ import trio
 from actors.accounts.messages import Scheduled
 from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
+from actors.announcements import Topic
 from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
-from actors.events.messages import Event, Kind
+from actors.events.messages import OTHER, Event, Kind
 from actors.events.state import EventRules
 from actors.keys.messages import Claimed
 from actors.letters import Origin
@@ -48,6 +49,7 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
+from storage.memory.sites import MemorySites
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.memory.webhooks import MemoryWebhooks
@@ -63,6 +65,7 @@ from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.webhooks import PostgresWebhooks
 from tests.api.authenticator import Authenticator
@@ -87,8 +90,8 @@ RULES = RetentionRules(
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
-GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days"})
-"""Tables that keep what was paid for, its idempotency key, and what was delivered for it."""
+GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_site_counts", "invoices"})
+"""Tables that keep what was paid for, its idempotency key and invoices, and what was delivered for it."""
 
 GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
 """The same there, where what was delivered has tables of its own."""
@@ -126,6 +129,7 @@ def stores_in(memory: Memory) -> Stores:
         sponsorship=MemorySponsorship(memory),
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sites=MemorySites(memory),
         nodes=MemoryNodes(memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
@@ -146,6 +150,7 @@ def stores_over(database: Database) -> Stores:
         sponsorship=PostgresSponsorship(database),
         ledger=PostgresLedger(database),
         events=PostgresEvents(database),
+        sites=PostgresSites(database),
         nodes=PostgresNodes(database),
         accounts=PostgresAccounts(database),
         retention=PostgresRetention(database),
@@ -156,7 +161,13 @@ def stores_over(database: Database) -> Stores:
 async def sizes(below: Memory | Database) -> Mapping[str, int]:
     """The rows of each table; of partitions, their number."""
     if isinstance(below, Memory):
-        names = {"keys": "api_keys", "audits": "audit", "outbox": "marks", "messages": "outbox"}
+        names = {
+            "site_days": "event_site_counts",
+            "keys": "api_keys",
+            "audits": "audit",
+            "outbox": "marks",
+            "messages": "outbox",
+        }
         tables = {names.get(name, name): getattr(below, name) for name in below.__slots__}
         unpaid = sum(row.paid_ms is None for row in below.bookings.values())
         counts = {name: len(table) for name, table in tables.items() if isinstance(table, dict | list)}
@@ -297,6 +308,7 @@ class Year:
         assert isinstance(login, StartedLogin)
         agent = Agent("session", session_id, email)
         await services.devices.decide(login.device.user_code, agent, approve=self.day % 2 == 0)
+        await services.accounts.choose_mails(email, {Topic.REPORTS: self.day % 2 == 0}, agent)
         await services.sessions.end_session(session_id, email, agent)
         await services.sessions.issue_link(email, OPERATOR)
         waiting = await self._enter_code(CAREFUL)
@@ -329,7 +341,7 @@ class Year:
         )
         assert isinstance(foreign, Refused)
         outcomes = await services.events.record_all(
-            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")]
+            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")], OTHER
         )
         assert len(outcomes) == 1
 

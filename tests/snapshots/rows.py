@@ -116,6 +116,7 @@ def overview_of(revision: int, from_week_ms: int, *rows: Slot | Booking) -> Over
         placements=[
             SoldPlacement(
                 booking_id=row.id,
+                slot_id=row.slot_id,
                 side=slots[row.slot_id].side,
                 content=content(row.id),
                 sponsor_name=SPONSOR,

@@ -198,8 +198,11 @@ async def test_brand_creative_and_week_go_in_one_form_the_first_time(world: Worl
 class Elsewhere:
     """A processor with pages of its own."""
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         return Checkout(f"https://pay.example.com/{booking.id}?a=1&b=2", booking.hold_ms)
+
+    async def invoice_url(self, booking: Booking) -> str | None:
+        raise PaymentsRefused("nothing was paid")
 
     async def refund(self, booking: Booking) -> bool:
         raise PaymentsRefused("nothing was paid")

@@ -33,6 +33,7 @@ NOTICES: Mapping[str, str] = {
     "webhook_resent": "The event is on its way again.",
     "webhook_deleted": "The webhook is deleted.",
     "key_revoked": "The key is revoked. Requests that use it are refused from now on.",
+    "mails_chosen": "Your choice of mails is saved.",
     "all_ended": "All keys and all other sessions of your account are ended.",
     "session_ended": "The session is ended. That browser has to sign in again.",
     "deletion_scheduled": "The deletion is confirmed. You can undo it until it begins.",
