@@ -214,7 +214,6 @@ PLACES = {
     "listWebhooks": Place("GET", "/api/v1/sponsors/webhooks", account("sponsor:read")),
     "createWebhook": Place("POST", "/api/v1/sponsors/webhooks", account("sponsor:write"), WEBHOOK),
     "getWebhook": Place("GET", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:read"), passed=UNKNOWN),
-    "deleteWebhook": Place("DELETE", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:write"), passed=UNKNOWN),
     "enableWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/enable", account("sponsor:write"), passed=UNKNOWN),
     "testWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/test", account("sponsor:write"), passed=UNKNOWN),
     "listWebhookDeliveries": Place(
@@ -223,6 +222,7 @@ PLACES = {
     "resendWebhookDelivery": Place(
         "POST", "/api/v1/sponsors/webhooks/whk_1/deliveries/dlv_1/resend", account("sponsor:write"), passed=UNKNOWN
     ),
+    "deleteWebhook": Place("DELETE", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:write"), passed=UNKNOWN),
     "listAllCampaigns": Place("GET", f"{ADMINISTRATION}/campaigns", admin("admin:read")),
     "reviewCampaign": Place(
         "POST",

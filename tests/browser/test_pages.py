@@ -81,6 +81,8 @@ LOOKS = (
     Look("sponsor-bookings", "/sponsor/bookings"),
     Look("sponsor-booking", "/sponsor/bookings/{id}", "/sponsor/bookings/PAID", ("account",), coloured=True),
     Look("sponsor-booking-held", "/sponsor/bookings/{id}", "/sponsor/bookings/HELD", ("account",), coloured=True),
+    Look("sponsor-webhooks", "/sponsor/webhooks"),
+    Look("sponsor-webhook", "/sponsor/webhooks/{id}", "/sponsor/webhooks/WEBHOOK", ("account",), coloured=True),
     Look("admin", "/admin", coloured=True),
     Look("admin-bookings", "/admin/bookings", coloured=True),
     Look("admin-slots", "/admin/slots"),
@@ -146,7 +148,14 @@ def found(node: Service) -> dict[str, str]:
         f"/api/v1/sponsors/bookings/{held['id']}/checkout", headers={"authorization": f"Bearer {key}"}
     )
     assert again.status_code == 200, again.text
+    hooked = node.http.post(
+        "/api/v1/sponsors/webhooks",
+        headers={"authorization": f"Bearer {key}"},
+        json={"url": "https://tools.example.com/hook", "events": ["booking.paid"]},
+    )
+    assert hooked.status_code == 200, hooked.text
     return {
+        "WEBHOOK": hooked.json()["webhook"]["id"],
         "USECASE": get("usecases?limit=1")["data"][0]["slug"],
         "BOT": get("bots?limit=1")["data"][0]["slug"],
         "PAID": paid["id"],
