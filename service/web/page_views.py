@@ -18,6 +18,7 @@ from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
 from service.web.pages.page import Page, SeeOther, Template
 from service.web.requests import headers_of, request_of
+from service.web.streams import StreamedResponse
 
 
 def prepare_templates(app: QuartTrio) -> None:
@@ -53,7 +54,10 @@ async def refusal_response(services: Services, refused: Refused, headers: Mappin
 
 def response_of(answer: Answer) -> Response:
     # The body is always bytes: without one, Quart sends through asyncio, which does not run here.
-    response = Response(answer.body, status=answer.status, content_type=answer.content_type)
+    if answer.pieces is not None:
+        response: Response = StreamedResponse(answer)
+    else:
+        response = Response(answer.body, status=answer.status, content_type=answer.content_type)
     if answer.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
         # Without a body, a length or type would describe another response (RFC 9110, 8.6 and 15.4.5).
         del response.headers["content-length"], response.headers["content-type"]
