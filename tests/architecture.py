@@ -134,6 +134,7 @@ VALUES = (
     "actors.catalog.store",
     "actors.bookings.records",
     "actors.bookings.payments",
+    "actors.bookings.prices",
     "actors.bookings.store",
     "actors.bookings.transitions",
     "actors.mail.messages",

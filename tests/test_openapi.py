@@ -386,7 +386,7 @@ FIELDS = {
     "BotPage": ("data nextCursor", ""),
     "Slot": (
         "id name side weekPriceCents active",
-        "available durationWeeks comingSoon offerEndsAt packageKind description",
+        "available priceCents heldUntil durationWeeks comingSoon offerEndsAt packageKind description",
     ),
     "Inventory": ("weekStart weekEnd billingMode slots", ""),
     "Placement": ("headline body cta targetUrl logoText bookingId sponsorName side demo", ""),

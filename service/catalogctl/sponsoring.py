@@ -20,6 +20,7 @@ SLOTS = (
     Column("NAME"),
     Column("SIDE"),
     Column("PER WEEK", whole=True, right=True),
+    Column("PRICE", whole=True, right=True),
     Column("WEEKS", right=True),
     Column("KIND"),
     Column("STANDING", whole=True),
@@ -117,8 +118,8 @@ def _slot(slot: Entry) -> list[str]:
     else:
         standing = "not available"
     fields = [shown(slot.get(name)) for name in ("id", "name", "side")]
-    price = slot.get("weekPriceCents")
-    return [*fields, money(price), shown(slot.get("durationWeeks")), shown(slot.get("packageKind")), standing]
+    prices = [money(slot.get(name)) for name in ("weekPriceCents", "priceCents")]
+    return [*fields, *prices, shown(slot.get("durationWeeks")), shown(slot.get("packageKind")), standing]
 
 
 def show_placements(session: Session) -> None:

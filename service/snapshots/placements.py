@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from actors.bookings.prices import price
 from actors.bookings.records import Side, Slot
 from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
 from actors.bookings.unit_of_work import Week
-from actors.clock import Clock
+from actors.clock import DAY_MS, Clock, day_of
 from actors.events.messages import Window
 from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
@@ -73,8 +74,11 @@ class PlacementsSnapshot:
         return [(slot, self.available(slot, week_ms, now_ms)) for slot in self.slots]
 
     def inventory_change_ms(self, week_ms: int, now_ms: int) -> int:
-        """The next time at which `inventory` changes."""
-        return min((self._turn_of(slot, week_ms, now_ms) for slot in self.slots), default=NEVER_MS)
+        """The next time at which `inventory` or a price in it changes."""
+        turns = [self._turn_of(slot, week_ms, now_ms) for slot in self.slots]
+        if turns and now_ms < week_ms + WEEK_MS:
+            turns.append((max(day_of(now_ms), day_of(week_ms)) + 1) * DAY_MS)
+        return min(turns, default=NEVER_MS)
 
     def available(self, slot: Slot, week_ms: int, now_ms: int) -> bool:
         """Whether the slot is for sale, the week is not over, and all weeks of a booking from there are free."""
@@ -82,13 +86,22 @@ class PlacementsSnapshot:
         return not over and sells(slot, now_ms) and all(until_ms <= now_ms for until_ms in self._taken(slot, week_ms))
 
     def _turn_of(self, slot: Slot, week_ms: int, now_ms: int) -> int:
-        """The next time at which the slot's availability changes."""
+        """The next time at which the slot's standing changes."""
         moments = [week_ms + WEEK_MS, *self._taken(slot, week_ms)]
         if slot.offer_ends_ms is not None:
             moments.append(slot.offer_ends_ms)
-        now = self.available(slot, week_ms, now_ms)
-        turns = (each for each in moments if each > now_ms and self.available(slot, week_ms, each) != now)
+        now = self._standing(slot, week_ms, now_ms)
+        turns = (each for each in moments if each > now_ms and self._standing(slot, week_ms, each) != now)
         return min(turns, default=NEVER_MS)
+
+    def _standing(self, slot: Slot, week_ms: int, now_ms: int) -> tuple[bool, int | None]:
+        return self.available(slot, week_ms, now_ms), self.held_until(slot, week_ms, now_ms)
+
+    def held_until(self, slot: Slot, week_ms: int, now_ms: int) -> int | None:
+        """When the last hold ends that alone keeps a booking from that week on; None if there is none."""
+        taken = [until_ms for until_ms in self._taken(slot, week_ms) if until_ms > now_ms]
+        held = bool(taken) and week_ms + WEEK_MS > now_ms and sells(slot, now_ms)
+        return max(taken) if held and max(taken) < NEVER_MS else None
 
     def _taken(self, slot: Slot, week_ms: int) -> Iterator[int]:
         """For each week of a booking from `week_ms`: the time until which it is taken."""
@@ -126,7 +139,15 @@ def render_inventory(snapshot: PlacementsSnapshot, week_ms: int, now_ms: int, mo
         weekStart=week_ms,
         weekEnd=week_ms + WEEK_MS,
         billingMode=mode,
-        slots=[slot_of(slot, available) for slot, available in snapshot.inventory(week_ms, now_ms)],
+        slots=[
+            slot_of(
+                slot,
+                available,
+                None if week_ms + WEEK_MS <= now_ms else price(slot, week_ms, now_ms),
+                snapshot.held_until(slot, week_ms, now_ms),
+            )
+            for slot, available in snapshot.inventory(week_ms, now_ms)
+        ],
     )
     return _rendered(shown, now_ms, snapshot.inventory_change_ms(week_ms, now_ms))
 

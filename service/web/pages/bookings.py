@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from actors.bookings.prices import days_left
 from actors.clock import Entropy
 from actors.values import Code
+from actors.weeks import week_of
 from service.web.pages.charts import Chart, Line, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 
@@ -44,6 +46,9 @@ async def book(request: PageRequest) -> Template | SeeOther:
         "slot": slots[wanted],
         "wanted": wanted,
         "weeks": [week_start for week_start, slot in slots.items() if slot["available"]],
+        "prices": {week_start: slot.get("priceCents") for week_start, slot in slots.items()},
+        "full_price": slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"],
+        "days_left": days_left(week_of(request.now_ms), request.now_ms),
         "me": me,
         "campaigns": bookable,
         "more_campaigns": campaigns["hasMore"],
