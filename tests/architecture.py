@@ -135,6 +135,7 @@ VALUES = (
     "actors.bookings.records",
     "actors.bookings.payments",
     "actors.bookings.prices",
+    "actors.bookings.reports",
     "actors.bookings.store",
     "actors.bookings.transitions",
     "actors.mail.messages",

@@ -1,6 +1,6 @@
 """The store ports of the ledger, the sweeper and the readers. Both stores of each pass the same contract tests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import BookingDelivered, DayDelivered, Days
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
@@ -54,13 +55,30 @@ class SoldPlacement:
     demo: bool
 
 
-@dataclass(frozen=True, slots=True)
-class DayDelivered:
-    """The counts of a booking on a day (since the epoch, UTC)."""
+MOST_ENDED = 1_000
+"""The newest ended bookings that count as past ones."""
 
-    day: int
+
+@dataclass(frozen=True, slots=True)
+class SlotReach:
+    """Sums over the ended bookings of a slot."""
+
+    slot_id: str
+    bookings: int
+    weeks: int
     impressions: int
     clicks: int
+
+
+def reach_of(ended: Iterable[tuple[str, int, int, int]]) -> list[SlotReach]:
+    """The sums of ended bookings by slot, each given as its slot, weeks, impressions and clicks."""
+    sums: dict[str, SlotReach] = {}
+    for slot_id, weeks, impressions, clicks in ended:
+        one = sums.get(slot_id, SlotReach(slot_id, 0, 0, 0, 0))
+        sums[slot_id] = SlotReach(
+            slot_id, one.bookings + 1, one.weeks + weeks, one.impressions + impressions, one.clicks + clicks
+        )
+    return [sums[slot_id] for slot_id in sorted(sums)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +135,13 @@ class SponsorshipStore(Protocol):
         """The days with delivery counts of a booking, in order."""
         ...
 
+    async def deliveries(
+        self, tenant_id: str, days: Days, after: Before | None, limit: int
+    ) -> Sequence[BookingDelivered]:
+        """Bookings of an account that were paid and touch these days, with their counts on them, oldest first, strictly
+        after a place."""
+        ...
+
     async def slots(self) -> Sequence[Slot]:
         """All slots, including retired ones, by id."""
         ...
@@ -131,6 +156,11 @@ class SponsorshipStore(Protocol):
 
     async def overview(self, from_week_ms: int) -> Overview:
         """One consistent picture: slots not retired, their taken weeks from `from_week_ms` on, later placements."""
+        ...
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        """What the newest `MOST_ENDED` bookings reached that were paid in this mode and have ended, by slot. Samples of the
+        demo do not count."""
         ...
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:

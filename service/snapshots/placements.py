@@ -11,15 +11,18 @@ from types import MappingProxyType
 from actors.bookings.prices import price
 from actors.bookings.records import Side, Slot
 from actors.bookings.slots import sells
-from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
+from actors.bookings.store import Overview, SlotReach, SoldPlacement, SponsorshipStore
 from actors.bookings.unit_of_work import Week
-from actors.clock import DAY_MS, Clock, day_of
+from actors.clock import DAY_MS, HOUR_MS, Clock, day_of
 from actors.events.messages import Window
+from actors.values import StorageUnavailable
 from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
 from service.schemas.inventory import Inventory, PlacementList, placement_of, slot_of
+from service.schemas.rate_card import RateCard
 from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.follower import SnapshotFollower
+from service.snapshots.rate_card import rate_card, rate_card_change_ms
 
 WEEKS_BACK = 1
 """Past weeks whose inventory can be read (ADR 0023)."""
@@ -152,7 +155,7 @@ def render_inventory(snapshot: PlacementsSnapshot, week_ms: int, now_ms: int, mo
     return _rendered(shown, now_ms, snapshot.inventory_change_ms(week_ms, now_ms))
 
 
-def _rendered(shown: PlacementList | Inventory, now_ms: int, change_ms: int) -> Rendered:
+def _rendered(shown: PlacementList | Inventory | RateCard, now_ms: int, change_ms: int) -> Rendered:
     body = shown.model_dump_json().encode()
     # The next week moves the range of weeks that can be read.
     until_ms = min(change_ms, week_of(now_ms) + WEEK_MS)
@@ -197,6 +200,9 @@ class Placements(SnapshotFollower):
         self._mode = mode
         # By week, None for the placements; oldest first. Each snapshot has a new dict.
         self._rendered: dict[int | None, Rendered] = {}
+        self._card: Rendered | None = None
+        self._reach: Mapping[str, SlotReach] = {}
+        self._reach_ms = -NEVER_MS
 
     # Reads.
 
@@ -220,6 +226,14 @@ class Placements(SnapshotFollower):
         shown = [self.inventory(each, now_ms) for each in weeks_from(first_ms, weeks) if each <= latest_ms]
         body = b'{"weeks":[' + b",".join(each.body for each in shown) + b"]}"
         return Rendered(body, etag_of(digest_of(body)), now_ms, min(each.until_ms for each in shown))
+
+    def rate_card(self, now_ms: int) -> Rendered:
+        """The rate card."""
+        if self._card is None or not self._card.holds(now_ms):
+            horizon = self._limits.horizon_weeks
+            card = rate_card(self.snapshot, self._reach, horizon, self._mode, now_ms)
+            self._card = _rendered(card, now_ms, rate_card_change_ms(self.snapshot, horizon, now_ms))
+        return self._card
 
     def week_for(self, moment_ms: int | None, now_ms: int) -> int | None:
         """The week that contains `moment_ms` (default: now), or None if its inventory cannot be read."""
@@ -263,9 +277,24 @@ class Placements(SnapshotFollower):
 
     async def _take(self) -> None:
         from_week_ms = self._from_week_ms()
-        self.snapshot = PlacementsSnapshot.of(await self._store.overview(from_week_ms), from_week_ms)
-        self._rendered = {}
+        overview = await self._store.overview(from_week_ms)
+        await self._read_reach(new_week=from_week_ms != self.snapshot.from_week_ms)
+        self.snapshot = PlacementsSnapshot.of(overview, from_week_ms)
+        self._rendered, self._card = {}, None
         self._log.debug("loaded %r", self.snapshot)
+
+    async def _read_reach(self, *, new_week: bool) -> None:
+        """Read what past bookings reached: after a week's turn, when bookings end, and else at most once an hour, because
+        it is the longest read. If it fails, the rate card keeps the old sums."""
+        now_ms = self._clock.now_ms()
+        if not new_week and now_ms - self._reach_ms < HOUR_MS:
+            return
+        try:
+            reach = await self._store.reach(now_ms, self._mode)
+        except StorageUnavailable as error:
+            self._log.warning("the rate card keeps its sums of past bookings: %s", error)
+            return
+        self._reach, self._reach_ms = {each.slot_id: each for each in reach}, now_ms
 
     def _from_week_ms(self) -> int:
         return week_of(self._clock.now_ms()) - WEEKS_BACK * WEEK_MS

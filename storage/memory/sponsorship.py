@@ -16,7 +16,16 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, TakenWeek
+from actors.bookings.reports import BookingDelivered, DayDelivered, Days
+from actors.bookings.store import (
+    MOST_ENDED,
+    Before,
+    Overview,
+    SlotReach,
+    SoldPlacement,
+    TakenWeek,
+    reach_of,
+)
 from actors.values import AuditRecord
 from storage.memory.tables import MemoryStore
 
@@ -74,6 +83,25 @@ class MemorySponsorship(MemoryStore):
         days = self._memory.delivery_days.items()
         return [DayDelivered(day, *sums) for (counted, day), sums in sorted(days) if counted == booking_id]
 
+    async def deliveries(
+        self, tenant_id: str, days: Days, after: Before | None, limit: int
+    ) -> Sequence[BookingDelivered]:
+        await self._memory.before()
+        mine = (
+            row
+            for row in self._memory.bookings.values()
+            if row.tenant_id == tenant_id and row.paid_ms is not None and days.touches(row)
+        )
+        counted = sorted(self._memory.delivery_days.items())
+        return [
+            BookingDelivered(
+                row,
+                self._memory.campaigns[row.campaign_id].name,
+                tuple(DayDelivered(day, *sums) for (of, day), sums in counted if of == row.id and day in days),
+            )
+            for row in _page(mine, after, limit, oldest=True)
+        ]
+
     async def slots(self) -> Sequence[Slot]:
         await self._memory.before()
         return self._slots()
@@ -95,6 +123,21 @@ class MemorySponsorship(MemoryStore):
         picture = Overview(self._memory.sponsorship_revision, slots, taken, placements)
         await self._memory.after()
         return picture
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        await self._memory.before()
+        ended = [
+            row
+            for row in self._memory.bookings.values()
+            if row.status is BookingStatus.PAID
+            and not row.disputed
+            and not row.demo
+            and row.mode == mode
+            and row.week_end_ms <= ended_ms
+        ]
+        newest = sorted(ended, key=lambda row: (-row.week_end_ms, row.id))[:MOST_ENDED]
+        views = [self._booking_view(row) for row in newest]
+        return reach_of((view.booking.slot_id, view.booking.weeks, view.impressions, view.clicks) for view in views)
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
         await self._memory.before()

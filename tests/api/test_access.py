@@ -183,6 +183,8 @@ PLACES = {
     "getDelivery": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
     ),
+    "listDeliveries": Place("GET", "/api/v1/sponsors/delivery", account("sponsor:read")),
+    "getRateCard": Place("GET", "/api/v1/sponsors/rate-card", OPTIONAL),
     "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Place(
         "POST", "/api/v1/sponsors/keys", account("keys:manage"), {"name": "One more", "scopes": ["keys:manage"]}

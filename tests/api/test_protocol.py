@@ -62,6 +62,8 @@ PATHS = {
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
+    "/api/v1/sponsors/delivery": "GET, HEAD",
+    "/api/v1/sponsors/rate-card": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
     "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
     "/api/v1/admin/sponsorships/campaigns": "GET, HEAD",

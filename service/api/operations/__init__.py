@@ -14,6 +14,8 @@ from service.api.operations.health import ROWS as HEALTH
 from service.api.operations.keys import ROWS as KEYS
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
+from service.api.operations.rate_card import ROWS as RATE_CARD
+from service.api.operations.reports import ROWS as REPORTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
 from service.api.operations.sponsors import ROWS as SPONSORS
@@ -35,6 +37,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *SPONSORS,
     *BOOKINGS,
     *DELIVERY,
+    *REPORTS,
+    *RATE_CARD,
     *SCOPED_KEYS,
     *ADMIN,
     *ACCOUNTS,
