@@ -23,6 +23,8 @@ def day_in(value: Any) -> Any:
     """The day since the epoch of a date, or of a time in epoch milliseconds. Empty is absent."""
     if value is None or value == "":
         return None
+    if not isinstance(value, str):
+        raise ValueError(_WORDS)
     if _DATE.fullmatch(value):
         try:
             return (date.fromisoformat(value) - EPOCH).days

@@ -48,6 +48,10 @@ async def _booking(world: World) -> str:
     return f"/sponsor/bookings/{await _sold(world)}"
 
 
+async def _report(world: World) -> str:
+    return f"/sponsor/bookings/{await _sold(world)}/report"
+
+
 def at(path: str) -> Callable[[World], Awaitable[str]]:
     async def address(world: World) -> str:
         return path
@@ -78,13 +82,16 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/end/{token}": _ending,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
+    "/sponsor/bookings/{id}/report": _report,
+    "/sponsor/reports": with_something("/sponsor/reports"),
+    "/advertise": with_something("/advertise"),
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
     "/admin/bookings": _bookings_paid,
     "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
 """Functions by path that create the content of a page and return its address."""
 
-OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
+OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}", "/sponsor/bookings/{id}/report"}
 """Pages that only their owner may see."""
 
 
