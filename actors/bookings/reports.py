@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import lru_cache
 
 from actors.bookings.records import Booking
 from actors.times import day_of
@@ -53,12 +54,13 @@ def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None
     run = range(0)
     if booking.paid_ms is not None:
         run = range(day_of(booking.week_start_ms), min(day_of(booking.week_end_ms), day_of(now_ms) + 1))
-    days = {day: DayDelivered(day, 0, 0) for day in run} | {each.day: each for each in delivered.counted}
-    for day in sorted(days):
+    counted = {each.day: each for each in delivered.counted}
+    for day in sorted({*run, *counted}):
         if within is None or day in within:
-            yield days[day]
+            yield counted.get(day) or DayDelivered(day, 0, 0)
 
 
+@lru_cache(1_024)
 def day_text(day: int) -> str:
     """`2026-11-18`."""
     return (EPOCH + timedelta(days=day)).isoformat()
