@@ -152,7 +152,7 @@ async def test_a_long_report_is_a_file_and_not_json(world: World, person: Person
         world.memory.bookings[copy.id] = copy
     answer = await person.get(REPORT)
     assert answer.words == "400 invalid_request"
-    assert "`format=csv`" in answer.json["message"]
+    assert "download it as CSV" in answer.json["message"]
     lines = (await person.get(f"{REPORT}?format=csv")).body.split(b"\r\n")
     assert len(lines) == 1 + 3 * (MOST_ROWS // 3 + 1) + 1
     assert len(set(lines)) == len(lines), "no page overlaps with another"

@@ -88,7 +88,7 @@ async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Re
         cells = cells_of(page, now_ms, days)
         rows += (ReportRow.model_validate(dict(zip(HEADER, each, strict=True))) for each in cells)
         if len(rows) > MOST_ROWS or len(found) > MOST_ROWS:
-            words = f"This report has more than {MOST_ROWS} rows. Choose fewer days, or add `format=csv`."
+            words = f"This report has more than {MOST_ROWS:,} rows. Choose fewer days, or download it as CSV."
             return Refused(Code.INVALID_REQUEST, words)
         if len(page) < PAGE_BOOKINGS:
             break
