@@ -5,16 +5,18 @@ from dataclasses import astuple, replace
 from typing import Any
 
 from actors.actor import Actor, ActorLimits
+from actors.bookings.answers import Answer, DigestSent, ProfileKept, as_booking, as_campaign, as_slot
 from actors.bookings.campaigns import initials
 from actors.bookings.messages import (
-    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,
+    DeclineRefundRequest,
     DescribeVideo,
     EditCampaign,
     EditSlot,
     ExpireHold,
+    FollowSchedule,
     KeepSession,
     Message,
     MoveCampaign,
@@ -22,13 +24,13 @@ from actors.bookings.messages import (
     OrderRefund,
     Origin,
     PostponeRefund,
-    ProfileKept,
+    RequestRefund,
     Reserve,
     RetireSlot,
     SaveProfile,
+    SendDigest,
     SettleDispute,
     SettleRefund,
-    SlotKept,
     TakePayment,
 )
 from actors.bookings.records import (
@@ -94,11 +96,11 @@ class BookingLedger(Actor[Message, Answer]):
         if key is not None:
             campaign = replace(campaign, id=new_id("cmp", fingerprint(owner, key, name, *astuple(content))))
             origin = replace(origin, audit_id=new_id("aud", fingerprint(owner, "campaigns", key)))
-        return _campaign(await self.ask(CreateCampaign(campaign, origin)))
+        return as_campaign(await self.ask(CreateCampaign(campaign, origin)))
 
     async def edit_campaign(self, owner: str, campaign_id: str, agent: Agent, **fields: Any) -> CampaignView | Refused:
         """Change fields of `EditCampaign`. Absent ones and None stay as they are."""
-        return _campaign(await self.ask(EditCampaign(owner, campaign_id, self._origin(agent), **fields)))
+        return as_campaign(await self.ask(EditCampaign(owner, campaign_id, self._origin(agent), **fields)))
 
     async def move_campaign(
         self,
@@ -113,7 +115,7 @@ class BookingLedger(Actor[Message, Answer]):
         """Submit, withdraw, pause or resume; an administrator may also approve or reject. `seen` is the content that
         the administrator reviewed, `seen_as` the sponsor's name at that time."""
         origin = self._origin(agent)
-        return _campaign(await self.ask(MoveCampaign(campaign_id, move, origin, owner, note, seen, seen_as)))
+        return as_campaign(await self.ask(MoveCampaign(campaign_id, move, origin, owner, note, seen, seen_as)))
 
     async def reserve(
         self, owner: str, campaign_id: str, slot_id: str, week_start_ms: int, key: str, agent: Agent
@@ -130,7 +132,7 @@ class BookingLedger(Actor[Message, Answer]):
             fingerprint=fingerprint(campaign_id, slot_id, week_start_ms),
             origin=self._origin(agent),
         )
-        return _booking(await self.ask(message))
+        return as_booking(await self.ask(message))
 
     async def start(
         self,
@@ -160,19 +162,23 @@ class BookingLedger(Actor[Message, Answer]):
             sponsor=self._sponsor(owner, name, website),
             campaign=campaign,
         )
-        return _booking(await self.ask(message))
+        return as_booking(await self.ask(message))
 
     async def open_checkout(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
         """Move a reserved booking to checkout. One in checkout stays as it is."""
-        return _booking(await self.ask(OpenCheckout(owner, booking_id, self._origin(agent))))
+        return as_booking(await self.ask(OpenCheckout(owner, booking_id, self._origin(agent))))
 
     async def keep_session(self, owner: str, booking_id: str, session_id: str) -> BookingView | Refused:
         """Store a checkout session of a booking, before anyone can pay it."""
-        return _booking(await self.ask(KeepSession(owner, booking_id, session_id)))
+        return as_booking(await self.ask(KeepSession(owner, booking_id, session_id)))
 
     async def cancel(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
         """Cancel a booking that is not paid."""
-        return _booking(await self.ask(Cancel(owner, booking_id, self._origin(agent))))
+        return as_booking(await self.ask(Cancel(owner, booking_id, self._origin(agent))))
+
+    async def request_refund(self, owner: str, booking_id: str, reason: str, agent: Agent) -> BookingView | Refused:
+        """Ask for a refund of a paid booking. An administrator decides on it."""
+        return as_booking(await self.ask(RequestRefund(owner, booking_id, reason, self._origin(agent))))
 
     # Intents of the payment processor and the sweeper.
 
@@ -188,33 +194,54 @@ class BookingLedger(Actor[Message, Answer]):
         """Record the payment of a booking. Each `event_id` is handled once. Without `session_id`: in test mode only."""
         origin = self._origin(Agent("system", "payments"))
         message = TakePayment(event_id, booking_id, payment_id, amount_cents, currency, origin, session_id)
-        return _booking(await self.ask(message))
+        return as_booking(await self.ask(message))
 
     async def settle_refund(
-        self, booking_id: str, declined: str | None, event_id: str | None = None, payment_id: str | None = None
+        self,
+        booking_id: str,
+        declined: str | None,
+        event_id: str | None = None,
+        payment_id: str | None = None,
+        cents: int | None = None,
+        total_cents: int | None = None,
     ) -> BookingView | Refused:
-        """Record that the processor has refunded a booking (`declined` None), or why it will not."""
+        """Record that the processor has refunded a booking (`declined` None), or why it will not. See `SettleRefund`."""
         origin = self._origin(Agent("system", "payments"))
-        return _booking(await self.ask(SettleRefund(booking_id, declined, origin, event_id, payment_id)))
+        message = SettleRefund(booking_id, declined, origin, event_id, payment_id, cents, total_cents)
+        return as_booking(await self.ask(message))
 
     async def settle_dispute(self, dispute_id: str, payment_id: str, state: PaymentState) -> BookingView | Refused:
         """Record the state of a dispute. Refused if no booking was paid with the payment, as far as is known."""
         origin = self._origin(Agent("system", "payments"))
-        return _booking(await self.ask(SettleDispute(dispute_id, payment_id, state, origin)))
+        return as_booking(await self.ask(SettleDispute(dispute_id, payment_id, state, origin)))
 
     async def postpone_refund(self, booking_id: str, due_ms: int) -> BookingView | Refused:
         """Retry a refund at `due_ms`."""
-        return _booking(await self.ask(PostponeRefund(booking_id, due_ms)))
+        return as_booking(await self.ask(PostponeRefund(booking_id, due_ms)))
 
     async def expire_hold(self, booking_id: str) -> BookingView | Refused:
         """End an expired hold."""
-        return _booking(await self.ask(ExpireHold(booking_id, self._origin(Agent("system", "cashier")))))
+        return as_booking(await self.ask(ExpireHold(booking_id, self._origin(Agent("system", "cashier")))))
+
+    async def follow_schedule(self, booking_id: str) -> BookingView | Refused:
+        """Do the steps of a paid booking that are due: its weeks begin, a day or its weeks end."""
+        return as_booking(await self.ask(FollowSchedule(booking_id, self._origin(Agent("system", "cashier")))))
+
+    async def send_digest(self) -> bool:
+        """Mail the administrators about new submissions, if it is time. Returns whether it was."""
+        answer = await self.ask(SendDigest())
+        assert isinstance(answer, DigestSent)
+        return answer.sent
 
     # Intents of administrators.
 
     async def order_refund(self, booking_id: str, reason: str | None, agent: Agent) -> BookingView | Refused:
         """Order the refund of a paid booking. The sweeper moves the money."""
-        return _booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
+        return as_booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
+
+    async def decline_refund_request(self, booking_id: str, note: str, agent: Agent) -> BookingView | Refused:
+        """Decline a requested refund. The sponsor gets `note`."""
+        return as_booking(await self.ask(DeclineRefundRequest(booking_id, note, self._origin(agent))))
 
     async def describe_video(
         self,
@@ -226,22 +253,22 @@ class BookingLedger(Actor[Message, Answer]):
         clear: tuple[str, ...] = (),
     ) -> BookingView | Refused:
         """Set the state of a booking's video."""
-        return _booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear)))
+        return as_booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear)))
 
     async def create_slot(
         self, slot_id: str | None, name: str, side: Side, week_price_cents: int, agent: Agent, **fields: Any
     ) -> Slot | Refused:
         """Create a slot. Without `slot_id` it gets a new id. `fields` are the other fields of `Slot`."""
         slot = Slot(slot_id or self._id("slt"), name, side, week_price_cents, self._clock.now_ms(), **fields)
-        return _slot(await self.ask(CreateSlot(slot, self._origin(agent))))
+        return as_slot(await self.ask(CreateSlot(slot, self._origin(agent))))
 
     async def edit_slot(self, slot_id: str, agent: Agent, **fields: Any) -> Slot | Refused:
         """Change fields of `EditSlot`. Absent ones and None stay as they are."""
-        return _slot(await self.ask(EditSlot(slot_id, self._origin(agent), **fields)))
+        return as_slot(await self.ask(EditSlot(slot_id, self._origin(agent), **fields)))
 
     async def retire_slot(self, slot_id: str, agent: Agent) -> Slot | Refused:
         """Stop selling a slot."""
-        return _slot(await self.ask(RetireSlot(slot_id, self._origin(agent))))
+        return as_slot(await self.ask(RetireSlot(slot_id, self._origin(agent))))
 
     # The batch.
 
@@ -266,19 +293,5 @@ class BookingLedger(Actor[Message, Answer]):
         return Sponsor(owner, self._id("spo"), name, website, self._clock.now_ms())
 
     def _campaign(self, owner: str, name: str, content: Content) -> Campaign:
-        return Campaign(self._id("cmp"), owner, name, content, CampaignStatus.PENDING, self._clock.now_ms())
-
-
-def _campaign(answer: Answer) -> CampaignView | Refused:
-    assert isinstance(answer, CampaignView | Refused)
-    return answer
-
-
-def _booking(answer: Answer) -> BookingView | Refused:
-    assert isinstance(answer, BookingView | Refused)
-    return answer
-
-
-def _slot(answer: Answer) -> Slot | Refused:
-    assert isinstance(answer, SlotKept | Refused)
-    return answer if isinstance(answer, Refused) else answer.slot
+        now_ms = self._clock.now_ms()
+        return Campaign(self._id("cmp"), owner, name, content, CampaignStatus.PENDING, now_ms, submitted_ms=now_ms)

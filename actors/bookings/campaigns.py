@@ -2,16 +2,10 @@
 
 from dataclasses import asdict, replace
 
-from actors.bookings.messages import (
-    Answer,
-    CreateCampaign,
-    EditCampaign,
-    MoveCampaign,
-    Origin,
-    ProfileKept,
-    SaveProfile,
-)
-from actors.bookings.records import Campaign, CampaignStatus, Sponsor
+from actors.bookings import telling
+from actors.bookings.answers import Answer, ProfileKept
+from actors.bookings.messages import CreateCampaign, EditCampaign, MoveCampaign, Origin, SaveProfile
+from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
@@ -24,8 +18,17 @@ PAST = {
     CampaignMove.RESUME: "resumed",
     CampaignMove.APPROVE: "approved",
     CampaignMove.REJECT: "rejected",
+    CampaignMove.APPROVE_EDIT: "edit_approved",
+    CampaignMove.REJECT_EDIT: "edit_rejected",
+    CampaignMove.WITHDRAW_EDIT: "edit_withdrawn",
 }
 
+OF_EDITS = {
+    CampaignMove.APPROVE: CampaignMove.APPROVE_EDIT,
+    CampaignMove.REJECT: CampaignMove.REJECT_EDIT,
+    CampaignMove.WITHDRAW: CampaignMove.WITHDRAW_EDIT,
+}
+"""What a move means for a campaign whose edit waits for review."""
 
 INITIALS = 3
 
@@ -76,6 +79,7 @@ def keep_new(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
 
 
 def edit_campaign(unit: UnitOfWork, message: EditCampaign) -> Answer:
+    """Change a campaign. New content of an approved or paused one waits beside the approved content."""
     campaign = unit.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
@@ -86,34 +90,35 @@ def edit_campaign(unit: UnitOfWork, message: EditCampaign) -> Answer:
         "target_url": message.target_url,
         "logo_text": message.logo_text,
     }
-    content = replace(campaign.content, **{name: value for name, value in given.items() if value is not None})
-    edited = replace(campaign, name=message.name if message.name is not None else campaign.name, content=content)
-    if edited == campaign:
-        return unit.campaign_view(campaign)
-    if content != campaign.content:
+    content = replace(campaign.newest, **{name: value for name, value in given.items() if value is not None})
+    edited = replace(campaign, name=message.name if message.name is not None else campaign.name)
+    if content != campaign.newest:
         status = after(CAMPAIGN_MOVES, campaign.status, CampaignMove.EDIT)
         assert status is not None, "a campaign can be edited in every state"
-        edited = replace(edited, status=status)
-        refused = _too_many_pending(unit, campaign, edited)
-        if refused is not None:
-            return refused
-    unit.keep_campaign(edited)
-    unit.audit(message.origin, "campaign.edited", "campaign", campaign.id, _difference(campaign, edited))
-    return unit.campaign_view(edited)
+        if status in RUNNING:
+            # Writing the approved content again takes the edit back.
+            edited = replace(edited, status=status, pending=content if content != campaign.content else None)
+        else:
+            edited = replace(edited, status=status, content=content)
+    if edited == campaign:
+        return unit.campaign_view(campaign)
+    return _keep_changed(unit, campaign, edited, message.origin, "edited")
 
 
 def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
+    assert message.move not in OF_EDITS.values(), "requests name moves of campaigns"
     campaign = unit.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
     if message.tenant_id is not None and message.move in REVIEWING:
         return Refused(Code.FORBIDDEN, "Only administrators can review campaigns.")
-    if message.seen not in (None, campaign.content):
+    if message.seen not in (None, campaign.newest):
         return Refused(Code.INVALID_STATE, "This campaign has been edited since you read it. Read it again.")
     sponsor = unit.sponsor(campaign.tenant_id)
     if message.seen_as is not None and (sponsor is None or sponsor.name != message.seen_as):
         return Refused(Code.INVALID_STATE, "This campaign's sponsor has been renamed since you read it. Read it again.")
-    status = after(CAMPAIGN_MOVES, campaign.status, message.move)
+    move = message.move if campaign.edit is None else OF_EDITS.get(message.move, message.move)
+    status = after(CAMPAIGN_MOVES, campaign.status, move)
     if status is None:
         return Refused(Code.INVALID_STATE, f"A campaign that is {campaign.status} cannot be {PAST[message.move]}.")
     note = message.note if message.move in REVIEWING or message.note is not None else campaign.review_note
@@ -121,13 +126,29 @@ def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
     if message.move is CampaignMove.APPROVE:
         if sponsor is None:
             return Refused(Code.PROFILE_REQUIRED, "This sponsor has no profile yet, so there is no name to approve.")
-        moved = replace(moved, shown_as=sponsor.name)
-    refused = _too_many_pending(unit, campaign, moved)
-    if refused is not None:
-        return refused
-    unit.keep_campaign(moved)
-    unit.audit(message.origin, f"campaign.{PAST[message.move]}", "campaign", campaign.id, _difference(campaign, moved))
-    return unit.campaign_view(moved)
+        moved = replace(moved, shown_as=sponsor.name, content=campaign.newest)
+    if move not in (CampaignMove.PAUSE, CampaignMove.RESUME):
+        moved = replace(moved, pending=None)
+    answer = _keep_changed(unit, campaign, moved, message.origin, PAST[move])
+    if not isinstance(answer, Refused) and message.move in REVIEWING:
+        telling.tell_of_review(unit, moved, f"campaign_{PAST[message.move]}", edit=move in OF_EDITS.values())
+    return answer
+
+
+def _keep_changed(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Origin, past: str) -> Answer:
+    """Store and audit a changed campaign, unless too many of its account would wait for review."""
+    if now.status not in RUNNING:
+        now = replace(now, pending=None)
+    if not now.waits:
+        now = replace(now, submitted_ms=None)
+    elif not before.waits:
+        refused = _all_pending(unit, now.tenant_id)
+        if refused is not None:
+            return refused
+        now = replace(now, submitted_ms=unit.now_ms)
+    unit.keep_campaign(now)
+    unit.audit(origin, f"campaign.{past}", "campaign", now.id, _difference(before, now))
+    return unit.campaign_view(now)
 
 
 def too_many_campaigns(unit: UnitOfWork, tenant_id: str, *, new: Campaign | None) -> Refused | None:
@@ -139,12 +160,6 @@ def too_many_campaigns(unit: UnitOfWork, tenant_id: str, *, new: Campaign | None
         words = f"This account has {most} campaigns, the maximum. Edit one of them instead."
         return Refused(Code.CAMPAIGN_LIMIT, words)
     return _all_pending(unit, tenant_id)
-
-
-def _too_many_pending(unit: UnitOfWork, before: Campaign, now: Campaign) -> Refused | None:
-    if now.status is not CampaignStatus.PENDING or before.status is CampaignStatus.PENDING:
-        return None
-    return _all_pending(unit, now.tenant_id)
 
 
 def _all_pending(unit: UnitOfWork, tenant_id: str) -> Refused | None:
@@ -166,16 +181,19 @@ def unknown_campaign() -> Refused:
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
     """The changed fields, each with its old and new value."""
     old, new = _audited_fields(before), _audited_fields(now)
-    return {name: [old[name], new[name]] for name in old if old[name] != new[name]}
+    names = {**old, **new}
+    return {name: [old.get(name), new.get(name)] for name in names if old.get(name) != new.get(name)}
 
 
 def _audited_fields(campaign: Campaign) -> dict[str, str | None]:
+    content, newest = asdict(campaign.content), asdict(campaign.newest)
     return {
         "name": campaign.name,
         "status": campaign.status,
         "review_note": campaign.review_note,
         "shown_as": campaign.shown_as,
-        **asdict(campaign.content),
+        **content,
+        **{f"pending_{name}": value for name, value in newest.items() if value != content[name]},
     }
 
 

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
+from actors.bookings.decision import Week
 from actors.bookings.messages import Origin
 from actors.bookings.records import OPEN, Booking, BookingStatus, Campaign, Slot, Sponsor
-from actors.bookings.unit_of_work import Week, weeks_of
+from actors.bookings.unit_of_work import weeks_of
 from actors.values import AuditRecord
 
 HOLDING = (*OPEN, BookingStatus.PAID, BookingStatus.REFUNDING)

@@ -1,18 +1,14 @@
 """Disputed payments: a booking is not shown while its payment is disputed. Pure; source: ADR 0059."""
 
-import json
 from dataclasses import replace
 
-from actors.bookings import changes
-from actors.bookings.messages import Answer, Origin, SettleDispute
-from actors.bookings.records import Booking, PaymentReport, PaymentState
+from actors.bookings import changes, telling
+from actors.bookings.answers import Answer
+from actors.bookings.messages import Origin, SettleDispute
+from actors.bookings.records import Booking, BookingStatus, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.times import DAY_MS
-from actors.values import Code, OutboxMessage, Refused
-
-MAIL_LIFE_MS = 7 * DAY_MS
-"""How long the mail to the administrators is retried."""
+from actors.values import Code, Refused
 
 CLOSED = (PaymentState.WON, PaymentState.LOST)
 
@@ -53,30 +49,20 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
         )
         if moved is not None:
             return _told(unit, moved, "dispute_lost")
-    if disputed == booking.disputed:
+    paid_cents = booking.paid_cents or 0
+    # If a part was refunded before, the bank has now taken the rest.
+    taken = lost and booking.status is BookingStatus.REFUNDED and booking.refunded_cents < paid_cents
+    if disputed == booking.disputed and not taken:
         return booking
     issue = "dispute_lost" if lost else booking.payment_issue
     outcome = "dispute_opened" if disputed else "dispute_lost" if lost else "dispute_won"
-    booking = replace(booking, disputed=disputed, payment_issue=issue)
+    refunded_cents = paid_cents if taken else booking.refunded_cents
+    booking = replace(booking, disputed=disputed, payment_issue=issue, refunded_cents=refunded_cents)
     unit.keep_booking(booking)
     unit.audit(origin, f"booking.{outcome}", "booking", booking.id, {"paymentId": booking.payment_id})
     return _told(unit, booking, outcome)
 
 
 def _told(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
-    """Write a mail to each administrator in the same transaction. The audit record's id makes the ids of the mails."""
-    facts = json.dumps({"booking": booking.id, "slot": booking.slot_name, "payment": booking.payment_id})
-    record = unit.decision.audits[-1].id.removeprefix("aud_")
-    unit.decision.outbox += [
-        OutboxMessage(
-            id=f"msg_{record}_{number}",
-            recipient=email,
-            template=outcome,
-            nonce=b"",
-            created_ms=unit.now_ms,
-            expires_ms=unit.now_ms + MAIL_LIFE_MS,
-            facts=facts,
-        )
-        for number, email in enumerate(unit.administrators)
-    ]
+    telling.tell_administrators(unit, booking, outcome)
     return booking

@@ -1,4 +1,4 @@
-"""Messages and answers of the booking ledger.
+"""Messages of the booking ledger.
 
 `tenant_id` is the owner who asks, for whom rows of others do not exist. Messages of administrators and of the service
 itself have None or no such field.
@@ -7,9 +7,7 @@ itself have None or no such field.
 from dataclasses import dataclass
 
 from actors.bookings.records import (
-    BookingView,
     Campaign,
-    CampaignView,
     Content,
     PackageKind,
     PaymentState,
@@ -19,7 +17,7 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.transitions import CampaignMove
-from actors.values import Agent, Refused
+from actors.values import Agent
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +135,7 @@ class TakePayment:
 
 @dataclass(frozen=True, slots=True)
 class OrderRefund:
-    """Refund a paid booking. Ordering it again changes nothing."""
+    """Refund all of a paid booking. Ordering it again changes nothing."""
 
     booking_id: str
     reason: str | None
@@ -147,13 +145,18 @@ class OrderRefund:
 @dataclass(frozen=True, slots=True)
 class SettleRefund:
     """The processor's decision on a refund: `declined` None means that the money is on its way back. `event_id` and
-    `payment_id` are set if it came as an event of the processor; the payment must be the booking's."""
+    `payment_id` are set if it came as an event of the processor; the payment must be the booking's.
+
+    Of events, `cents` is the amount of the refund, and `total_cents` what was refunded of the payment so far, which is not
+    all of it. An event without either is about the whole payment."""
 
     booking_id: str
     declined: str | None
     origin: Origin
     event_id: str | None = None
     payment_id: str | None = None
+    cents: int | None = None
+    total_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +175,38 @@ class PostponeRefund:
 
     booking_id: str
     due_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRefund:
+    """A sponsor asks for a refund of a paid booking."""
+
+    tenant_id: str
+    booking_id: str
+    reason: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class DeclineRefundRequest:
+    """An administrator declines a requested refund. `note` tells the sponsor why."""
+
+    booking_id: str
+    note: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class FollowSchedule:
+    """Do the steps of a paid booking that are due: its weeks begin, a day or its weeks end."""
+
+    booking_id: str
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class SendDigest:
+    """Mail the administrators about new submissions, if the last digest is old enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,29 +278,13 @@ Message = (
     | SettleRefund
     | SettleDispute
     | PostponeRefund
+    | RequestRefund
+    | DeclineRefundRequest
+    | FollowSchedule
+    | SendDigest
     | ExpireHold
     | CreateSlot
     | EditSlot
     | RetireSlot
     | DescribeVideo
 )
-
-
-# Answers: committed, as it is now.
-
-
-@dataclass(frozen=True, slots=True)
-class ProfileKept:
-    """The profile."""
-
-    sponsor: Sponsor
-
-
-@dataclass(frozen=True, slots=True)
-class SlotKept:
-    """The slot."""
-
-    slot: Slot
-
-
-Answer = ProfileKept | CampaignView | BookingView | SlotKept | Refused

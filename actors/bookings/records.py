@@ -48,6 +48,10 @@ class CampaignStatus(StrEnum):
     PAUSED = "paused"
 
 
+RUNNING = (CampaignStatus.APPROVED, CampaignStatus.PAUSED)
+"""States in which a campaign has approved content."""
+
+
 class BookingStatus(StrEnum):
     """States of a booking; `transitions.BOOKING_MOVES` connects them."""
 
@@ -118,7 +122,11 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A creative. `name` is for its owner only; `shown_as` is the sponsor's name approved with the content."""
+    """A creative. `name` is for its owner only; `shown_as` is the sponsor's name approved with the content.
+
+    `pending` is an edit of an approved or paused campaign, which keeps its approved content until an administrator has
+    decided. `submitted_ms` is when it, or its edit, last began to wait for review.
+    """
 
     id: str
     tenant_id: str
@@ -129,6 +137,23 @@ class Campaign:
     review_note: str | None = None
     shown_as: str | None = None
     demo: bool = False
+    pending: Content | None = None
+    submitted_ms: int | None = None
+
+    @property
+    def edit(self) -> Content | None:
+        """The edit that waits for review beside the approved content."""
+        return self.pending if self.status in RUNNING else None
+
+    @property
+    def newest(self) -> Content:
+        """The content that its owner wrote last: what the next review is about."""
+        return self.edit or self.content
+
+    @property
+    def waits(self) -> bool:
+        """Whether an administrator has to decide on it, or on its edit."""
+        return self.status is CampaignStatus.PENDING or self.edit is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +163,10 @@ class Booking:
     `paid_cents` is what arrived: the amount, unless the processor says otherwise; 0 if in another currency. `hold_ms`
     is when an open hold expires. `payment_id` is the processor's id of the payment, used to refund it. `refund_due_ms`
     is set while a refund is due: when to try it (again).
+
+    `refund_cents` is the amount of the refund that was ordered last; None means all of it. `refund_requested_ms` is set
+    while a request for a refund waits for an administrator. `next_step_ms` is when the schedule of a paid booking goes on
+    (`schedule.py`); None once it is over.
 
     `sessions` are the ids of its checkout sessions at the processor, separated by spaces; None if the booking was made
     by a version that did not store them. A `disputed` booking keeps its weeks and is not shown.
@@ -171,10 +200,22 @@ class Booking:
     sessions: str | None = ""
     cancelled_ms: int | None = None
     disputed: bool = False
+    refund_requested_ms: int | None = None
+    refund_reason: str | None = None
+    refund_note: str | None = None
+    refund_requests: int = 0
+    refund_cents: int | None = None
+    next_step_ms: int | None = 0
 
     @property
     def week_end_ms(self) -> int:
         return self.week_start_ms + self.weeks * WEEK_MS
+
+    @property
+    def refund_left_cents(self) -> int:
+        """The amount of the refund that is ordered: at most what is left of the payment."""
+        left = (self.paid_cents or 0) - self.refunded_cents
+        return left if self.refund_cents is None else min(left, self.refund_cents)
 
     @property
     def issue(self) -> str | None:
@@ -214,12 +255,22 @@ class IdempotencyRecord:
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
     """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
-    for a refund the payment's."""
+    for a refund the payment's. `refunded_cents` is what was refunded so far, if that is only a part."""
 
     id: str
     payment_id: str
     state: PaymentState
     reported_ms: int
+    refunded_cents: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DayDelivered:
+    """The counts of a booking on a day (since the epoch, UTC)."""
+
+    day: int
+    impressions: int
+    clicks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +290,4 @@ class BookingView:
     sponsor_name: str | None = None
     impressions: int = 0
     clicks: int = 0
+    campaign_status: CampaignStatus | None = None

@@ -1,26 +1,17 @@
 """Delivery reports: what each booking of an account was shown and clicked, day by day. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from actors.bookings.records import Booking
+from actors.bookings.records import Booking, DayDelivered
 from actors.times import day_of
 
 EPOCH = date(1970, 1, 1)
 
 LATE_DAYS = 1
 """Events can be counted on so many days after a run ends."""
-
-
-@dataclass(frozen=True, slots=True)
-class DayDelivered:
-    """The counts of a booking on a day (since the epoch, UTC)."""
-
-    day: int
-    impressions: int
-    clicks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +55,29 @@ def days_of(delivered: BookingDelivered, now_ms: int, within: Days | None = None
 def day_text(day: int) -> str:
     """`2026-11-18`."""
     return (EPOCH + timedelta(days=day)).isoformat()
+
+
+MOST_ENDED = 1_000
+"""The newest ended bookings that count as past ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotReach:
+    """Sums over the ended bookings of a slot."""
+
+    slot_id: str
+    bookings: int
+    weeks: int
+    impressions: int
+    clicks: int
+
+
+def reach_of(ended: Iterable[tuple[str, int, int, int]]) -> list[SlotReach]:
+    """The sums of ended bookings by slot, each given as its slot, weeks, impressions and clicks."""
+    sums: dict[str, SlotReach] = {}
+    for slot_id, weeks, impressions, clicks in ended:
+        one = sums.get(slot_id, SlotReach(slot_id, 0, 0, 0, 0))
+        sums[slot_id] = SlotReach(
+            slot_id, one.bookings + 1, one.weeks + weeks, one.impressions + impressions, one.clicks + clicks
+        )
+    return [sums[slot_id] for slot_id in sorted(sums)]

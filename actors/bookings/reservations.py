@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from actors.bookings import changes
+from actors.bookings.answers import Answer
 from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, too_many_campaigns, unknown_campaign
-from actors.bookings.messages import Answer, Cancel, DescribeVideo, ExpireHold, KeepSession, OpenCheckout, Reserve
+from actors.bookings.messages import Cancel, DescribeVideo, ExpireHold, KeepSession, OpenCheckout, Reserve
 from actors.bookings.prices import price
 from actors.bookings.records import (
     Booking,
@@ -137,6 +138,7 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
     )
     facts = {"slotId": slot.id, "weekStart": booking.week_start_ms, "amountCents": booking.amount_cents}
     unit.audit(message.origin, "booking.reserved", "booking", booking.id, facts)
+    changes.reserved(unit, booking)
     return unit.view(booking)
 
 

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from actors.bookings import changes, disputes
-from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
+from actors.bookings import changes, disputes, telling
+from actors.bookings.answers import Answer
+from actors.bookings.messages import OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
 from actors.bookings.records import Booking, BookingStatus, BookingView, Mode, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
@@ -45,6 +46,7 @@ def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     paid = replace(booking, payment_id=message.payment_id, paid_ms=unit.now_ms, paid_cents=arrived)
     issue = _why_too_late(unit, booking, message)
     if issue is None:
+        paid = replace(paid, next_step_ms=booking.week_start_ms)
         changes.take(unit, booking, message.origin)
         return changes.changed(unit, paid, BookingMove.PAY, message.origin)
     due_ms = unit.now_ms
@@ -55,8 +57,12 @@ def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
 
 def _followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     """Apply what the processor reported about the payment before the payment itself."""
-    if PaymentState.REFUNDED in {report.state for report in unit.reports(message.payment_id)}:
-        return _refunded(unit, booking, message.origin)
+    for report in unit.reports(message.payment_id):
+        if report.state is PaymentState.REFUNDED:
+            if report.refunded_cents is None:
+                return _refunded(unit, booking, message.origin)
+            _refunded_so_far(unit, booking, report.refunded_cents, message.origin)
+            booking = unit.booking(booking.id) or booking
     return unit.view(disputes.follow(unit, booking, message.origin))
 
 
@@ -82,7 +88,7 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
     if booking.status is BookingStatus.REFUNDING:
         if booking.refund_due_ms is None:
             # The processor declined it before. An administrator may have it tried again.
-            booking = replace(booking, refund_due_ms=unit.now_ms)
+            booking = replace(booking, refund_due_ms=unit.now_ms, refund_requested_ms=None)
             unit.keep_booking(booking)
             unit.audit(message.origin, "booking.refund_ordered", "booking", booking.id, {"reason": message.reason})
         return unit.view(booking)
@@ -93,6 +99,8 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
         message.origin,
         details={"reason": message.reason} if message.reason else {},
         refund_due_ms=unit.now_ms,
+        refund_cents=None,
+        refund_requested_ms=None,
         # Refunding the first payment does not refund the second: a person still has to.
         payment_issue="paid_twice" if booking.payment_issue == "paid_twice" else None,
     )
@@ -108,24 +116,70 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
         return unit.view(booking)
     if message.declined is not None:
         return _refund_declined(unit, booking, message)
+    if message.total_cents is not None:
+        return _refunded_so_far(unit, booking, message.total_cents, message.origin)
+    if booking.status is BookingStatus.REFUNDED and _is_whole(message):
+        return _refunded_so_far(unit, booking, booking.paid_cents or 0, message.origin)
     if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
         return unit.view(booking)
-    return _refunded(unit, booking, message.origin)
+    return _refunded(unit, booking, message.origin, None if _is_whole(message) else _total_with(booking, message.cents))
 
 
-def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin) -> Answer:
+def _is_whole(message: SettleRefund) -> bool:
+    """Whether an event says that nothing of the payment is left."""
+    return message.event_id is not None and message.cents is None and message.total_cents is None
+
+
+def _total_with(booking: Booking, cents: int | None) -> int | None:
+    """What is refunded in all with the ordered refund, of `cents` if the processor says so. None: all that was paid."""
+    if booking.status is BookingStatus.PAID:
+        # Of an order that was declined. What was refunded so far may contain it.
+        return None if cents is None else max(booking.refunded_cents, cents)
+    cents = booking.refund_cents if cents is None else cents
+    return None if cents is None else booking.refunded_cents + cents
+
+
+def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
+    """Record what was refunded of a payment in all. If that contains the refund that was ordered, it is done. Otherwise
+    somebody refunded a part by hand, and the booking stays as it is."""
+    total_cents = min(total_cents, booking.paid_cents or 0)
+    more = total_cents - booking.refunded_cents
+    if more <= 0:
+        return unit.view(booking)
+    if booking.status is BookingStatus.REFUNDING and more >= booking.refund_left_cents:
+        return _refunded(unit, booking, origin, total_cents)
+    before, booking = booking.refunded_cents, replace(booking, refunded_cents=total_cents)
+    unit.keep_booking(booking)
+    unit.audit(origin, "booking.refunded_in_part", "booking", booking.id, {"refunded_cents": [before, total_cents]})
+    telling.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+    return unit.view(booking)
+
+
+def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: int | None = None) -> Answer:
+    """End a booking whose refund is done. `total_cents` was refunded in all; None means all that was paid."""
     if booking.status is BookingStatus.PAID:
         # Refunded by hand at the processor's, without an order here.
-        booking = changes.apply(unit, booking, BookingMove.ORDER_REFUND, origin) or booking
-    return changes.changed(
-        unit, booking, BookingMove.REFUND, origin, refunded_cents=booking.paid_cents, refund_due_ms=None
-    )
+        booking = (
+            changes.apply(unit, booking, BookingMove.ORDER_REFUND, origin, refund_cents=None, refund_requested_ms=None)
+            or booking
+        )
+    paid_cents = booking.paid_cents or 0
+    cents = paid_cents if total_cents is None else min(paid_cents, total_cents)
+    return changes.changed(unit, booking, BookingMove.REFUND, origin, refunded_cents=cents, refund_due_ms=None)
 
 
 def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
     """Remember the refund of a payment that is not the booking's: the payment's own event may still come."""
     state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
-    unit.keep_report(PaymentReport(payment_id, payment_id, state, unit.now_ms))
+    report = PaymentReport(payment_id, payment_id, state, unit.now_ms, message.total_cents)
+    known = next((each for each in unit.reports(payment_id) if each.id == payment_id), None)
+    # The events of two parts may come in any order; the larger total is the newer one.
+    if (
+        message.total_cents is None
+        or known is None
+        or message.total_cents > (known.refunded_cents or message.total_cents)
+    ):
+        unit.keep_report(report)
     return Refused(Code.INVALID_STATE, f"The booking {booking.id} was not paid with {payment_id}.")
 
 
@@ -136,38 +190,40 @@ def _is_outdated(booking: Booking, message: SettleRefund) -> bool:
 
 
 def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) -> Answer:
-    why = {"why": message.declined}
+    why = message.declined or ""
     match booking.status:
         case BookingStatus.REFUNDING if unit.holds_its_weeks(booking):
-            return changes.changed(
+            moved = changes.apply(
                 unit,
                 booking,
                 BookingMove.DECLINE_REFUND,
                 message.origin,
-                details=why,
+                details={"why": why},
                 payment_issue="refund_declined",
                 refund_due_ms=None,
             )
         case BookingStatus.REFUNDING:
             # Its weeks may be sold by now, so it cannot become paid again: an administrator has to decide.
-            booking = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
+            moved = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
+            unit.keep_booking(moved)
+            unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, {"why": why})
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
         case BookingStatus.REFUNDED if message.event_id is not None and not disputes.is_lost(unit, booking):
-            return changes.changed(
+            moved = changes.apply(
                 unit,
                 booking,
                 BookingMove.FAIL_REFUND,
                 message.origin,
-                details=why,
+                details={"why": why},
                 payment_issue="refund_failed",
-                refunded_cents=0,
+                refunded_cents=0 if message.cents is None else max(0, booking.refunded_cents - message.cents),
             )
         case _:
             return unit.view(booking)
-    unit.keep_booking(booking)
-    unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, why)
-    return unit.view(booking)
+    assert moved is not None, "the table has these moves"
+    telling.tell_administrators(unit, moved, "refund_failed", why=why)
+    return unit.view(moved)
 
 
 def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:

@@ -8,31 +8,45 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.bookings import campaigns, disputes, reservations, settlement, slots
+from actors.bookings import (
+    campaigns,
+    digests,
+    disputes,
+    refund_requests,
+    reservations,
+    schedule,
+    settlement,
+    slots,
+)
+from actors.bookings.answers import Answer
+from actors.bookings.decision import BookingRules, Decision, Snapshot, Week
 from actors.bookings.messages import (
-    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,
+    DeclineRefundRequest,
     DescribeVideo,
     EditCampaign,
     EditSlot,
     ExpireHold,
+    FollowSchedule,
     KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
     OrderRefund,
     PostponeRefund,
+    RequestRefund,
     Reserve,
     RetireSlot,
     SaveProfile,
+    SendDigest,
     SettleDispute,
     SettleRefund,
     TakePayment,
 )
 from actors.bookings.transitions import CampaignMove
-from actors.bookings.unit_of_work import BookingRules, Decision, Snapshot, UnitOfWork, Week
+from actors.bookings.unit_of_work import UnitOfWork
 
 __all__ = ["BookingRules", "Decision", "LockSet", "Snapshot", "Week", "decide", "rows_to_lock"]
 
@@ -44,7 +58,8 @@ class LockSet:
     `keys` are idempotency keys: (tenant, operation, key). `from_week_ms` is the first week that a reservation names;
     the weeks of named bookings count, too. `audit_ids` are records that new campaigns may have from an earlier attempt.
     `payment_ids` lead to the bookings paid with them. `campaigns_of` are tenants whose campaigns are counted. Of sponsors,
-    all bookings created at `recent_ms` or later are read besides the open ones.
+    all bookings created at `recent_ms` or later are read besides the open ones. Of `followed_ids`, which are named bookings,
+    the counts by day are read. `digest`: lock the digest of reviews, and read the campaigns that wait.
     """
 
     tenant_ids: tuple[str, ...] = ()
@@ -58,6 +73,8 @@ class LockSet:
     campaigns_of: tuple[str, ...] = ()
     from_week_ms: int | None = None
     recent_ms: int | None = None
+    followed_ids: tuple[str, ...] = ()
+    digest: bool = False
 
 
 def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
@@ -65,6 +82,7 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
     the oldest booking that counts for a new hold."""
     rows: defaultdict[str, set[Any]] = defaultdict(set)
     weeks: list[int] = []
+    digest = False
     for message in messages:
         match message:
             case SaveProfile(sponsor=sponsor):
@@ -104,12 +122,19 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
                 rows["payment_ids"].update(filter(None, [payment]))
             case SettleDispute(payment_id=payment_id):
                 rows["payment_ids"].add(payment_id)
+            case FollowSchedule(booking_id=booking_id):
+                rows["booking_ids"].add(booking_id)
+                rows["followed_ids"].add(booking_id)
+            case SendDigest():
+                digest = True
             case (
                 OpenCheckout(booking_id=booking_id)
                 | KeepSession(booking_id=booking_id)
                 | Cancel(booking_id=booking_id)
                 | OrderRefund(booking_id=booking_id)
                 | PostponeRefund(booking_id=booking_id)
+                | RequestRefund(booking_id=booking_id)
+                | DeclineRefundRequest(booking_id=booking_id)
                 | ExpireHold(booking_id=booking_id)
                 | DescribeVideo(booking_id=booking_id)
             ):
@@ -118,6 +143,7 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
         **{name: tuple(sorted(ids)) for name, ids in rows.items() if ids},
         from_week_ms=min(weeks, default=None),
         recent_ms=recent_ms if weeks else None,
+        digest=digest,
     )
 
 
@@ -157,6 +183,14 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return disputes.settle_dispute(unit, message)
         case PostponeRefund():
             return settlement.postpone_refund(unit, message)
+        case RequestRefund():
+            return refund_requests.request_refund(unit, message)
+        case DeclineRefundRequest():
+            return refund_requests.decline_refund_request(unit, message)
+        case FollowSchedule():
+            return schedule.follow_schedule(unit, message)
+        case SendDigest():
+            return digests.send_digest(unit)
         case ExpireHold():
             return reservations.expire_hold(unit, message)
         case CreateSlot():

@@ -1,10 +1,11 @@
 """The store ports of the ledger, the sweeper and the readers. Both stores of each pass the same contract tests."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from actors.bookings.demo import DemoCounts, DemoData
+from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Origin
 from actors.bookings.records import (
     Booking,
@@ -12,15 +13,18 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     Content,
+    DayDelivered,
     Side,
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayDelivered, Days
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
 Decide = Callable[[Snapshot], Decision]
+
+__all__ = ["TOPIC", "Before", "DayDelivered", "Overview", "SoldPlacement", "TakenWeek"]
 
 TOPIC = "sponsorship"
 """The topic announced to all nodes when a change commits that the public can see."""
@@ -47,38 +51,13 @@ class SoldPlacement:
     """A paid booking with an approved campaign: shown in [week_start_ms, week_end_ms)."""
 
     booking_id: str
+    slot_id: str
     side: Side
     content: Content
     sponsor_name: str
     week_start_ms: int
     week_end_ms: int
     demo: bool
-
-
-MOST_ENDED = 1_000
-"""The newest ended bookings that count as past ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class SlotReach:
-    """Sums over the ended bookings of a slot."""
-
-    slot_id: str
-    bookings: int
-    weeks: int
-    impressions: int
-    clicks: int
-
-
-def reach_of(ended: Iterable[tuple[str, int, int, int]]) -> list[SlotReach]:
-    """The sums of ended bookings by slot, each given as its slot, weeks, impressions and clicks."""
-    sums: dict[str, SlotReach] = {}
-    for slot_id, weeks, impressions, clicks in ended:
-        one = sums.get(slot_id, SlotReach(slot_id, 0, 0, 0, 0))
-        sums[slot_id] = SlotReach(
-            slot_id, one.bookings + 1, one.weeks + weeks, one.impressions + impressions, one.clicks + clicks
-        )
-    return [sums[slot_id] for slot_id in sorted(sums)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +79,18 @@ class LedgerStore(Protocol):
         Named bookings, and those of idempotency keys, lead to their sponsor, campaign and slot; campaigns lead to their
         sponsor; sponsors lead to their open bookings; slots lead to their taken weeks from `locks.from_week_ms` or the
         earliest such booking on, and those to the bookings that hold them, with all of their weeks (but not their
-        sponsors and campaigns). Payments lead to the bookings paid with them, as if these were named, to their reports
-        and to the administrators. With `locks.recent_ms`, sponsors also lead to their bookings created since. `delivered`
+        sponsors and campaigns). Payments lead to the bookings paid with them, as if these were named, and to their
+        reports. With `locks.recent_ms`, sponsors also lead to their bookings created since. `delivered`
         is read for named bookings and those of idempotency keys, `audited` before the locks on rows. A record with an
-        existing id, or a payment that another booking has, raises `Contended`.
+        existing id, or a payment that another booking has, raises `Contended`. `days` are those of `locks.followed_ids`; with
+        `locks.digest`, the row of the digest is locked, and `reviews` read. Mails of the decision go to the owners of
+        accounts and to administrators who have not turned their topic off.
 
         Locks the names of payments and of accounts whose campaigns are counted, then sponsors, campaigns, slots and
         bookings, in this order, each sorted; the weeks of a slot change only under the slot's lock. A batch id that is
-        already in the journal is not decided again: its decision is returned. If the decision is `visible`, increments
-        the revision and announces `TOPIC` with the commit. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        already in the journal is not decided again: its decision is returned. Invoices are numbered last, each series
+        under one lock, so that their numbers have no gaps. If the decision is `visible`, increments the revision and
+        announces `TOPIC` with the commit. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
 
@@ -142,6 +124,14 @@ class SponsorshipStore(Protocol):
         after a place."""
         ...
 
+    async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
+        """The invoices and credit notes of an account, by `issued_ms` and `number`."""
+        ...
+
+    async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
+        """The first `limit` invoices and credit notes of an account's booking, oldest first."""
+        ...
+
     async def slots(self) -> Sequence[Slot]:
         """All slots, including retired ones, by id."""
         ...
@@ -169,6 +159,14 @@ class SponsorshipStore(Protocol):
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         """Bookings whose `refund_due_ms` has passed, longest first."""
+        ...
+
+    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
+        """Paid bookings whose schedule goes on at `now_ms`, longest due first, by id. Those of the demo have none."""
+        ...
+
+    async def digest_is_due(self, before_ms: int) -> bool:
+        """Whether a campaign was submitted since the last digest of reviews, and that was mailed by `before_ms`."""
         ...
 
     async def waiting_refunds(self, limit: int) -> int:

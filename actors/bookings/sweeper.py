@@ -1,4 +1,5 @@
-"""The sweeper: ends expired holds and makes due refunds. Any number of nodes may run one.
+"""The sweeper: ends expired holds, follows the schedules of paid bookings, makes due refunds and has the digest of reviews
+written. Any number of nodes may run one.
 
 It finds work in the store and changes nothing itself: the ledger decides, and the processor refunds a booking once
 however often it is asked.
@@ -19,8 +20,8 @@ from actors.periodic import PeriodicTask
 from actors.times import SECOND_MS
 from actors.values import CallFailed
 
-HOLDS, REFUNDS = 200, 20
-"""The most holds and refunds per round. The next round finds the rest."""
+HOLDS, REFUNDS, STEPS = 200, 20, 200
+"""The most holds, refunds and steps of schedules per round. The next round finds the rest."""
 
 MOST_COUNTED = 1_000
 """Most waiting refunds that are counted."""
@@ -68,11 +69,17 @@ class HoldAndRefundSweeper(PeriodicTask):
     async def _round(self) -> None:
         now_ms = self._clock.now_ms()
         await _for_each(await self._store.due_holds(now_ms, HOLDS), self._expire)
+        await _for_each(await self._store.due_steps(now_ms, STEPS), self._follow)
+        if await self._store.digest_is_due(now_ms - self._ledger.rules.digest_ms):
+            await self._ledger.send_digest()
         self.refunds_waiting = await self._store.waiting_refunds(MOST_COUNTED)
         await _for_each(await self._store.due_refunds(now_ms, REFUNDS), self._pay_back)
 
     async def _expire(self, booking_id: str) -> None:
         await self._ledger.expire_hold(booking_id)
+
+    async def _follow(self, booking_id: str) -> None:
+        await self._ledger.follow_schedule(booking_id)
 
     async def _pay_back(self, booking: Booking) -> None:
         """Ask the processor for a refund, and report its answer to the ledger."""

@@ -14,7 +14,8 @@ M = TypeVar("M", bound=StrEnum)
 
 
 class CampaignMove(StrEnum):
-    """Moves of a campaign. `EDIT` changes what visitors see."""
+    """Moves of a campaign. `EDIT` changes what visitors see; an approved or paused campaign keeps its approved content until
+    the edit is approved. The moves that end in `_EDIT` are about such an edit."""
 
     SUBMIT = "submit"
     WITHDRAW = "withdraw"
@@ -23,6 +24,9 @@ class CampaignMove(StrEnum):
     RESUME = "resume"
     APPROVE = "approve"
     REJECT = "reject"
+    APPROVE_EDIT = "approve_edit"
+    REJECT_EDIT = "reject_edit"
+    WITHDRAW_EDIT = "withdraw_edit"
 
 
 class BookingMove(StrEnum):
@@ -55,12 +59,18 @@ CAMPAIGN_MOVES: Mapping[CampaignStatus, Mapping[CampaignMove, CampaignStatus]] =
     },
     CampaignStatus.APPROVED: {
         CampaignMove.PAUSE: CampaignStatus.PAUSED,
-        CampaignMove.EDIT: CampaignStatus.PENDING,
+        CampaignMove.EDIT: CampaignStatus.APPROVED,
+        CampaignMove.APPROVE_EDIT: CampaignStatus.APPROVED,
+        CampaignMove.REJECT_EDIT: CampaignStatus.APPROVED,
+        CampaignMove.WITHDRAW_EDIT: CampaignStatus.APPROVED,
         CampaignMove.REJECT: CampaignStatus.REJECTED,
     },
     CampaignStatus.PAUSED: {
         CampaignMove.RESUME: CampaignStatus.APPROVED,
-        CampaignMove.EDIT: CampaignStatus.PENDING,
+        CampaignMove.EDIT: CampaignStatus.PAUSED,
+        CampaignMove.APPROVE_EDIT: CampaignStatus.PAUSED,
+        CampaignMove.REJECT_EDIT: CampaignStatus.PAUSED,
+        CampaignMove.WITHDRAW_EDIT: CampaignStatus.PAUSED,
         CampaignMove.REJECT: CampaignStatus.REJECTED,
     },
     CampaignStatus.REJECTED: {

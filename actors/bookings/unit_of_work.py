@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from actors.bookings.messages import Answer, Origin
+from actors.bookings.decision import BookingRules, CampaignCounts, Decision, Snapshot, WaitingReviews, Week
+from actors.bookings.invoices import documents
+from actors.bookings.messages import Origin
 from actors.bookings.records import (
     OPEN,
     Booking,
@@ -15,91 +16,12 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     IdempotencyRecord,
-    Mode,
     PaymentReport,
     Slot,
     Sponsor,
 )
-from actors.times import DAY_MS, MINUTE_MS, day_of
-from actors.values import Agent, AuditRecord, OutboxMessage
+from actors.values import Agent, AuditRecord
 from actors.weeks import weeks_from
-
-Week = tuple[str, int]
-"""A slot's id and the start of a week."""
-
-
-@dataclass(frozen=True, slots=True)
-class BookingRules:
-    """Limits of bookings, campaigns and payments. `mode` applies to new bookings; only those of this mode can be paid."""
-
-    hold_ms: int = 30 * MINUTE_MS
-    open_holds: int = 3
-    holds_per_day: int = 20
-    cooldown_ms: int = 60 * MINUTE_MS
-    horizon_weeks: int = 26
-    campaigns: int = 200
-    pending_campaigns: int = 20
-    currency: str = "usd"
-    mode: Mode = Mode.TEST
-
-    def counted_from_ms(self, now_ms: int) -> int:
-        """The creation of the oldest booking that can matter for a new hold: today's count, and holds that end within
-        the cool-down. A hold lasts twice its time at most."""
-        return min(day_of(now_ms) * DAY_MS, now_ms - self.cooldown_ms - 2 * self.hold_ms)
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignCounts:
-    """The campaigns of an account, and how many of them wait for review."""
-
-    total: int = 0
-    pending: int = 0
-
-
-@dataclass(slots=True)
-class Snapshot:
-    """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
-    has the impressions and clicks of bookings, `events` the named events that were already handled, `audited` the targets
-    of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant, and `administrators`
-    are the recipients of mails about disputes."""
-
-    sponsors: dict[str, Sponsor] = field(default_factory=dict)
-    campaigns: dict[str, Campaign] = field(default_factory=dict)
-    slots: dict[str, Slot] = field(default_factory=dict)
-    bookings: dict[str, Booking] = field(default_factory=dict)
-    weeks: dict[Week, str] = field(default_factory=dict)
-    remembered: dict[tuple[str, str, str], IdempotencyRecord] = field(default_factory=dict)
-    events: set[str] = field(default_factory=set)
-    delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
-    audited: dict[str, str] = field(default_factory=dict)
-    reports: dict[str, PaymentReport] = field(default_factory=dict)
-    campaign_counts: dict[str, CampaignCounts] = field(default_factory=dict)
-    administrators: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class Decision:
-    """The changes to commit, and one answer for each message in order.
-
-    Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
-    contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
-    processor's event and a booking, handled at `decided_ms`. `visible`: the public may see a difference.
-    """
-
-    sponsors: dict[str, Sponsor] = field(default_factory=dict)
-    campaigns: dict[str, Campaign] = field(default_factory=dict)
-    slots: dict[str, Slot] = field(default_factory=dict)
-    bookings: dict[str, Booking] = field(default_factory=dict)
-    weeks_freed: dict[Week, str] = field(default_factory=dict)
-    weeks_taken: dict[Week, str] = field(default_factory=dict)
-    remembered: list[IdempotencyRecord] = field(default_factory=list)
-    events: list[tuple[str, str]] = field(default_factory=list)
-    decided_ms: int = 0
-    reports: dict[str, PaymentReport] = field(default_factory=dict)
-    audits: list[AuditRecord] = field(default_factory=list)
-    outbox: list[OutboxMessage] = field(default_factory=list)
-    visible: bool = False
-    answers: list[Answer] = field(default_factory=list)
 
 
 class UnitOfWork:
@@ -177,12 +99,21 @@ class UnitOfWork:
             if campaign.tenant_id == tenant_id:
                 before = self._snapshot.campaigns.get(campaign.id)
                 total += before is None
-                pending += _waits(campaign) - _waits(before)
+                pending += campaign.waits - (before is not None and before.waits)
         return CampaignCounts(total, pending)
 
     @property
-    def administrators(self) -> tuple[str, ...]:
-        return self._snapshot.administrators
+    def reviews(self) -> WaitingReviews:
+        return self._snapshot.reviews
+
+    def delivered(self, booking_id: str) -> tuple[int, int]:
+        """The impressions and clicks of a booking that was named."""
+        return self._snapshot.delivered.get(booking_id, (0, 0))
+
+    def delivered_on(self, booking_id: str, day: int) -> tuple[int, int]:
+        """The impressions and clicks of a followed booking on a day (since the epoch)."""
+        days = self._snapshot.days.get(booking_id, [])
+        return next(((each.impressions, each.clicks) for each in days if each.day == day), (0, 0))
 
     def recall(self, tenant_id: str, operation: str, key: str) -> IdempotencyRecord | None:
         return self._remembered.get((tenant_id, operation, key))
@@ -196,8 +127,8 @@ class UnitOfWork:
         campaign = self.campaign(booking.campaign_id, None)
         assert campaign is not None, f"the campaign of {booking.id} was not read"
         sponsor = self.sponsor(booking.tenant_id)
-        impressions, clicks = self._snapshot.delivered.get(booking.id, (0, 0))
-        return BookingView(booking, campaign.name, None if sponsor is None else sponsor.name, impressions, clicks)
+        name = None if sponsor is None else sponsor.name
+        return BookingView(booking, campaign.name, name, *self.delivered(booking.id), campaign.status)
 
     def campaign_view(self, campaign: Campaign) -> CampaignView:
         sponsor = self.sponsor(campaign.tenant_id)
@@ -215,15 +146,18 @@ class UnitOfWork:
     def keep_campaign(self, campaign: Campaign) -> None:
         before = self.campaign(campaign.id, None)
         self.decision.campaigns[campaign.id] = campaign
-        self.decision.visible |= CampaignStatus.APPROVED in (campaign.status, before.status if before else None)
+        shown = CampaignStatus.APPROVED in (campaign.status, before.status if before else None)
+        self.decision.visible |= shown and before is not None and _shown_part(campaign) != _shown_part(before)
 
     def keep_slot(self, slot: Slot) -> None:
         self.decision.slots[slot.id] = slot
         self.decision.visible = True
 
-    def keep_booking(self, booking: Booking) -> None:
+    def keep_booking(self, booking: Booking, *, visible: bool = True) -> None:
+        before, buyer = self.booking(booking.id), self.sponsor(booking.tenant_id)
+        self.decision.invoices += documents(before, booking, buyer, self.rules.seller, self.now_ms)
         self.decision.bookings[booking.id] = booking
-        self.decision.visible = True
+        self.decision.visible |= visible
 
     def take_weeks(self, booking: Booking) -> None:
         self._weeks.update(dict.fromkeys(weeks_of(booking), booking.id))
@@ -279,8 +213,9 @@ class UnitOfWork:
         return self.decision
 
 
-def _waits(campaign: Campaign | None) -> bool:
-    return campaign is not None and campaign.status is CampaignStatus.PENDING
+def _shown_part(campaign: Campaign) -> tuple[object, ...]:
+    """What the public can see of a campaign."""
+    return campaign.status, campaign.content, campaign.shown_as
 
 
 def weeks_of(booking: Booking) -> list[Week]:

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from actors.bookings.decision import Week
 from actors.bookings.prices import price
 from actors.bookings.records import Side, Slot
+from actors.bookings.reports import SlotReach
 from actors.bookings.slots import sells
-from actors.bookings.store import Overview, SlotReach, SoldPlacement, SponsorshipStore
-from actors.bookings.unit_of_work import Week
+from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, Clock, day_of
 from actors.events.messages import Window
 from actors.values import StorageUnavailable
@@ -284,8 +285,7 @@ class Placements(SnapshotFollower):
         self._log.debug("loaded %r", self.snapshot)
 
     async def _read_reach(self, *, new_week: bool) -> None:
-        """Read what past bookings reached: after a week's turn, when bookings end, and else at most once an hour, because
-        it is the longest read. If it fails, the rate card keeps the old sums."""
+        """Read what past bookings reached, after a week's turn else at most hourly. If that fails, the old sums stay."""
         now_ms = self._clock.now_ms()
         if not new_week and now_ms - self._reach_ms < HOUR_MS:
             return

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from actors.bookings.prices import price
 from actors.bookings.records import Slot
+from actors.bookings.reports import SlotReach
 from actors.bookings.slots import sells
-from actors.bookings.store import SlotReach
 from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
 from service.schemas.rate_card import FreeWeek, RateCard, RateCardSlot, Reach

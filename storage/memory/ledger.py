@@ -1,11 +1,15 @@
 """The booking ledger in memory."""
 
-from actors.bookings.records import OPEN, Booking, CampaignStatus
+from actors.bookings.decision import CampaignCounts, WaitingReviews
+from actors.bookings.digests import SHOWN
+from actors.bookings.records import OPEN, Booking, CampaignView, DayDelivered
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
-from actors.bookings.unit_of_work import CampaignCounts
 from actors.values import BatchId, Contended
+from storage.memory.announcements import tell
+from storage.memory.invoices import issue
 from storage.memory.tables import Memory, picked
+from storage.memory.webhooks import publish
 
 
 class MemoryLedger:
@@ -59,12 +63,26 @@ class MemoryLedger:
             audited={audit.id: audit.target_id for audit in tables.audits if audit.id in lock_set.audit_ids},
             reports={row.id: row for row in tables.payment_reports.values() if row.payment_id in lock_set.payment_ids},
             campaign_counts={tenant_id: self._campaigns(tenant_id) for tenant_id in lock_set.campaigns_of},
-            administrators=tuple(sorted(tables.administrators)) if lock_set.payment_ids else (),
+            days={each: days for each in lock_set.followed_ids if (days := self._days(each))},
+            reviews=self._reviews() if lock_set.digest else WaitingReviews(),
         )
 
     def _campaigns(self, tenant_id: str) -> CampaignCounts:
         rows = [row for row in self._memory.campaigns.values() if row.tenant_id == tenant_id]
-        return CampaignCounts(len(rows), sum(row.status is CampaignStatus.PENDING for row in rows))
+        return CampaignCounts(len(rows), sum(row.waits for row in rows))
+
+    def _days(self, booking_id: str) -> list[DayDelivered]:
+        days = sorted(self._memory.delivery_days.items())
+        return [DayDelivered(day, *counts) for (counted, day), counts in days if counted == booking_id]
+
+    def _reviews(self) -> WaitingReviews:
+        tables = self._memory
+        rows = [row for row in tables.campaigns.values() if row.waits and not row.demo]
+        newest_ms = max((row.submitted_ms or row.created_ms for row in rows), default=0)
+        first = sorted(rows, key=lambda row: (row.submitted_ms or 0, row.id))[:SHOWN]
+        names = {row.tenant_id: row.name for row in tables.sponsors.values()}
+        views = [CampaignView(row, names.get(row.tenant_id)) for row in first]
+        return WaitingReviews(tables.digest_mailed_ms, len(rows), newest_ms, views)
 
     def _weeks(self, slot_ids: set[str], from_week_ms: int | None, named: list[Booking]) -> dict[Week, str]:
         """All weeks of the bookings that hold any week of these slots from the earliest on."""
@@ -127,8 +145,12 @@ class MemoryLedger:
             (event_id, (booking_id, decision.decided_ms)) for event_id, booking_id in decision.events
         )
         tables.payment_reports.update(decision.reports)
-        tables.messages.update((message.id, message) for message in decision.outbox)
+        tell(tables, decision.mails)
+        if decision.digest_ms is not None:
+            tables.digest_mailed_ms = decision.digest_ms
         tables.audits.extend(decision.audits)
+        publish(tables, decision.happenings)
+        issue(tables, decision.invoices)
         if decision.visible:
             tables.sponsorship_revision += 1
             tables.announce([TOPIC])

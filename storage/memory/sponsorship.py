@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import gt, lt
 from typing import Protocol, TypeVar
 
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
     Booking,
@@ -13,20 +14,14 @@ from actors.bookings.records import (
     Campaign,
     CampaignStatus,
     CampaignView,
+    DayDelivered,
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, DayDelivered, Days
-from actors.bookings.store import (
-    MOST_ENDED,
-    Before,
-    Overview,
-    SlotReach,
-    SoldPlacement,
-    TakenWeek,
-    reach_of,
-)
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
+from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
+from storage.memory import invoices, reports
 from storage.memory.tables import MemoryStore
 
 
@@ -65,7 +60,7 @@ class MemorySponsorship(MemoryStore):
         self, status: CampaignStatus | None, place: Before | None, limit: int, *, oldest: bool = False
     ) -> Sequence[CampaignView]:
         await self._memory.before()
-        listed = [row for row in self._memory.campaigns.values() if status in (None, row.status)]
+        listed = [row for row in self._memory.campaigns.values() if _is_in(row, status)]
         return [self._campaign_view(row) for row in _page(listed, place, limit, oldest=oldest)]
 
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
@@ -83,24 +78,23 @@ class MemorySponsorship(MemoryStore):
         days = self._memory.delivery_days.items()
         return [DayDelivered(day, *sums) for (counted, day), sums in sorted(days) if counted == booking_id]
 
+    async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
+        await self._memory.before()
+        return invoices.of_tenant(self._memory, tenant_id, before, limit)
+
+    async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
+        await self._memory.before()
+        return invoices.of_booking(self._memory, tenant_id, booking_id, limit)
+
     async def deliveries(
         self, tenant_id: str, days: Days, after: Before | None, limit: int
     ) -> Sequence[BookingDelivered]:
         await self._memory.before()
-        mine = (
-            row
-            for row in self._memory.bookings.values()
-            if row.tenant_id == tenant_id and row.paid_ms is not None and days.touches(row)
-        )
-        counted = sorted(self._memory.delivery_days.items())
-        return [
-            BookingDelivered(
-                row,
-                self._memory.campaigns[row.campaign_id].name,
-                tuple(DayDelivered(day, *sums) for (of, day), sums in counted if of == row.id and day in days),
-            )
-            for row in _page(mine, after, limit, oldest=True)
-        ]
+        return reports.deliveries(self._memory, tenant_id, days, after, limit)
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        await self._memory.before()
+        return reports.reach(self._memory, ended_ms, mode)
 
     async def slots(self) -> Sequence[Slot]:
         await self._memory.before()
@@ -124,21 +118,6 @@ class MemorySponsorship(MemoryStore):
         await self._memory.after()
         return picture
 
-    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        await self._memory.before()
-        ended = [
-            row
-            for row in self._memory.bookings.values()
-            if row.status is BookingStatus.PAID
-            and not row.disputed
-            and not row.demo
-            and row.mode == mode
-            and row.week_end_ms <= ended_ms
-        ]
-        newest = sorted(ended, key=lambda row: (-row.week_end_ms, row.id))[:MOST_ENDED]
-        views = [self._booking_view(row) for row in newest]
-        return reach_of((view.booking.slot_id, view.booking.weeks, view.impressions, view.clicks) for view in views)
-
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
         await self._memory.before()
         due = [row for row in self._memory.bookings.values() if row.status in OPEN and row.hold_ms <= now_ms]
@@ -153,6 +132,21 @@ class MemorySponsorship(MemoryStore):
         ]
         return [self._memory.bookings[booking_id] for _, booking_id in sorted(due)[:limit]]
 
+    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
+        await self._memory.before()
+        due = [
+            (row.next_step_ms, row.id)
+            for row in self._memory.bookings.values()
+            if row.status is BookingStatus.PAID and not row.demo and row.next_step_ms is not None
+        ]
+        return [booking_id for step_ms, booking_id in sorted(due) if step_ms <= now_ms][:limit]
+
+    async def digest_is_due(self, before_ms: int) -> bool:
+        await self._memory.before()
+        mailed_ms = self._memory.digest_mailed_ms
+        waiting = (row for row in self._memory.campaigns.values() if row.waits and not row.demo)
+        return mailed_ms <= before_ms and any((row.submitted_ms or 0) > mailed_ms for row in waiting)
+
     async def waiting_refunds(self, limit: int) -> int:
         await self._memory.before()
         return min(limit, sum(row.refund_due_ms is not None for row in self._memory.bookings.values()))
@@ -164,12 +158,14 @@ class MemorySponsorship(MemoryStore):
     def _booking_view(self, booking: Booking) -> BookingView:
         sponsor = self._memory.sponsors.get(booking.tenant_id)
         days = [sums for (booking_id, _), sums in self._memory.delivery_days.items() if booking_id == booking.id]
+        campaign = self._memory.campaigns[booking.campaign_id]
         return BookingView(
             booking,
-            self._memory.campaigns[booking.campaign_id].name,
+            campaign.name,
             None if sponsor is None else sponsor.name,
             sum(impressions for impressions, _ in days),
             sum(clicks for _, clicks in days),
+            campaign.status,
         )
 
     def _slots(self) -> list[Slot]:
@@ -196,6 +192,7 @@ class MemorySponsorship(MemoryStore):
             ):
                 yield SoldPlacement(
                     booking_id=booking.id,
+                    slot_id=booking.slot_id,
                     side=self._memory.slots[booking.slot_id].side,
                     content=campaign.content,
                     sponsor_name=campaign.shown_as or sponsor.name,
@@ -203,6 +200,11 @@ class MemorySponsorship(MemoryStore):
                     week_end_ms=booking.week_end_ms,
                     demo=booking.demo,
                 )
+
+
+def _is_in(campaign: Campaign, status: CampaignStatus | None) -> bool:
+    """Whether a list of campaigns in a state has it. One whose edit waits for review counts as pending, too."""
+    return status in (None, campaign.status) or (status is CampaignStatus.PENDING and campaign.edit is not None)
 
 
 def _page(rows: Iterable[L], place: Before | None, limit: int, *, oldest: bool = False) -> list[L]:

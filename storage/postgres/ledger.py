@@ -2,32 +2,37 @@
 
 Nodes never deadlock. All take their locks in one order: names, sponsors, campaigns, slots, bookings, each kind in one
 sorted statement. Rows inserted without a lock (new sponsors and slots, payment events) come after all locks and in one order
-too, so a node that still takes locks never waits for them. The revision row, which all nodes update, comes last.
+too, so a node that still takes locks never waits for them. The rows of series of invoices come last but one, and the
+revision row, which all nodes update, comes last.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.bookings.records import Booking, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.decision import CampaignCounts, WaitingReviews
+from actors.bookings.digests import SHOWN
+from actors.bookings.records import Booking, DayDelivered, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
-from actors.bookings.unit_of_work import CampaignCounts
-from actors.values import BatchId, Contended, OutboxMessage
+from actors.values import BatchId, Contended
 from storage.journal import decide_once
 from storage.pool import Connection, Database, Row
+from storage.postgres.announcements import tell
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, new_and_known, record_of, write
+from storage.postgres.invoices import issue
 from storage.postgres.sponsorship_rows import (
     booking_of,
     campaign_columns,
     campaign_of,
+    campaign_view_of,
     slot_of,
 )
+from storage.postgres.webhooks import publish
 from storage.statements import statements
 
 SQL = statements("ledger")
-MAIL = statements("mail")
 
 _SPONSOR_CHANGES = ("tenant_id", "name", "website")
 _SLOT_CHANGES = (
@@ -111,7 +116,20 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     if places.booking_ids:
         for row in await connection.fetch(SQL.delivered, sorted(places.booking_ids)):
             snapshot.delivered[row["booking_id"]] = (row["impressions"], row["clicks"])
+    if lock_set.followed_ids:
+        for row in await connection.fetch(SQL.delivered_days, list(lock_set.followed_ids)):
+            counts = DayDelivered(row["day"], row["impressions"], row["clicks"])
+            snapshot.days.setdefault(row["booking_id"], []).append(counts)
+    if lock_set.digest:
+        snapshot.reviews = await _reviews(connection)
     return snapshot
+
+
+async def _reviews(connection: Connection) -> WaitingReviews:
+    mailed_ms = await connection.fetchval(SQL.digest)
+    waiting = await connection.fetchrow(SQL.waiting)
+    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, SHOWN)]
+    return WaitingReviews(mailed_ms, waiting["count"], waiting["newest_ms"] or 0, first)
 
 
 async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
@@ -123,7 +141,6 @@ async def _read_names(connection: Connection, lock_set: LockSet, snapshot: Snaps
     if payment_ids:
         for row in await connection.fetch(SQL.reports, payment_ids):
             snapshot.reports[row["id"]] = record_of(PaymentReport, row)
-        snapshot.administrators = tuple(row["email"] for row in await connection.fetch(SQL.administrators))
     if tenant_ids:
         for row in await connection.fetch(SQL.campaign_counts, tenant_ids):
             snapshot.campaign_counts[row["tenant_id"]] = CampaignCounts(row["total"], row["pending"])
@@ -183,8 +200,12 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.events:
         await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
     await write(connection, SQL.save_reports, columns(PaymentReport, decision.reports.values()))
-    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
+    await tell(connection, decision.mails)
+    if decision.digest_ms is not None:
+        await connection.execute(SQL.mailed, decision.digest_ms)
     await append_audits(connection, decision.audits)
+    await publish(connection, decision.happenings)
+    await issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)
 

@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 
-from actors.bookings.records import Booking, BookingView, CampaignStatus, CampaignView, Content, Slot, Sponsor
-from actors.bookings.reports import LATE_DAYS, BookingDelivered, DayDelivered, Days
-from actors.bookings.store import (
-    MOST_ENDED,
-    Before,
-    Overview,
-    SlotReach,
-    SoldPlacement,
-    TakenWeek,
-    reach_of,
+from actors.bookings.invoices import Invoice
+from actors.bookings.records import (
+    Booking,
+    BookingView,
+    CampaignStatus,
+    CampaignView,
+    Content,
+    DayDelivered,
+    Slot,
+    Sponsor,
 )
-from actors.times import DAY_MS
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
+from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.pool import Connection, Row, Store
+from storage.postgres import invoices, reports
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
@@ -73,17 +75,19 @@ class PostgresSponsorship(Store):
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
         return [DayDelivered(**row) for row in await self._database.fetch(SQL.delivered, booking_id)]
 
+    async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
+        return await invoices.of_tenant(self._database, tenant_id, before or NEWEST, limit)
+
+    async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
+        return await invoices.of_booking(self._database, tenant_id, booking_id, limit)
+
     async def deliveries(
         self, tenant_id: str, days: Days, after: Before | None, limit: int
     ) -> Sequence[BookingDelivered]:
-        starts_before_ms, ends_after_ms = (days.last + 1) * DAY_MS, (days.first - LATE_DAYS) * DAY_MS
-        bounds = (*(after or OLDEST), limit, tenant_id, starts_before_ms, ends_after_ms)
-        rows = await self._database.fetch(SQL.bookings_delivered, *bounds)
-        ids = [row["id"] for row in rows]
-        counted: dict[str, list[DayDelivered]] = {booking_id: [] for booking_id in ids}
-        for row in await self._database.fetch(SQL.days_delivered, ids, days.first, days.last):
-            counted[row["booking_id"]].append(DayDelivered(row["day"], row["impressions"], row["clicks"]))
-        return [BookingDelivered(booking_of(row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows]
+        return await reports.deliveries(self._database, tenant_id, days, after, limit)
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        return await reports.reach(self._database, ended_ms, mode)
 
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)
@@ -108,17 +112,17 @@ class PostgresSponsorship(Store):
 
         return await self._database.transact(work)
 
-    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        ended = await self._database.fetch(SQL.ended, ended_ms, mode, MOST_ENDED)
-        found = await self._database.fetch(LEDGER.delivered, [row["id"] for row in ended])
-        sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in found}
-        return reach_of((row["slot_id"], row["weeks"], *sums.get(row["id"], (0, 0))) for row in ended)
-
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
         return [row["id"] for row in await self._database.fetch(SQL.due_holds, now_ms, limit)]
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         return [booking_of(row) for row in await self._database.fetch(SQL.due_refunds, now_ms, limit)]
+
+    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
+        return [row["id"] for row in await self._database.fetch(SQL.due_steps, now_ms, limit)]
+
+    async def digest_is_due(self, before_ms: int) -> bool:
+        return bool(await self._database.fetchval(SQL.digest_is_due, before_ms))
 
     async def waiting_refunds(self, limit: int) -> int:
         [row] = await self._database.fetch(SQL.waiting_refunds, limit)

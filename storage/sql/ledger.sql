@@ -22,15 +22,31 @@ where payment_id = any ($1::text[]) and not payment_shared
 
 -- name: reports
 -- What the processor has reported about payments.
-select id, payment_id, state, reported_ms from payment_reports where payment_id = any ($1::text[])
+select id, payment_id, state, reported_ms, refunded_cents from payment_reports where payment_id = any ($1::text[])
 
--- name: administrators
--- The emails of all administrators.
-select email from administrators order by email
+-- name: digest
+-- Lock the row of the digest of reviews.
+select mailed_ms from review_digest for no key update
+
+-- name: waiting
+-- How many campaigns wait for review, and the newest submission.
+select count(*) as count, max(coalesce(submitted_ms, created_ms)) as newest_ms
+from campaigns where (status = 'pending' or (status in ('approved', 'paused') and pending is not null)) and not demo
+
+-- name: waiting_first
+-- The campaigns that wait longest for review.
+select campaigns.*, sponsors.name as sponsor_name from campaigns left join sponsors using (tenant_id)
+where (campaigns.status = 'pending' or (campaigns.status in ('approved', 'paused') and campaigns.pending is not null)) and not campaigns.demo
+order by campaigns.submitted_ms nulls first, campaigns.id limit $1
+
+-- name: mailed
+-- Record that the digest was mailed.
+update review_digest set mailed_ms = $1
 
 -- name: campaign_counts
--- The campaigns of accounts, and how many of them wait for review.
-select tenant_id, count(*) as total, count(*) filter (where status = 'pending') as pending
+-- The campaigns of accounts, and how many of them, or of their edits, wait for review.
+select tenant_id, count(*) as total,
+    count(*) filter (where status = 'pending' or (status in ('approved', 'paused') and pending is not null)) as pending
 from campaigns where tenant_id = any ($1::text[]) group by tenant_id
 
 -- name: campaign_owners
@@ -53,7 +69,7 @@ join bookings on bookings.id = known.booking_id
 -- name: lock_campaigns
 -- Lock campaigns by id.
 select id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note, shown_as,
-    demo
+    demo, pending, submitted_ms
 from campaigns where id = any ($1::text[]) order by id for no key update
 
 -- name: lock_slots
@@ -73,7 +89,8 @@ select slot_id, week_ms, booking_id from slot_weeks where booking_id in (
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
     created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
     paid_cents, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed
+    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed, refund_requested_ms,
+    refund_reason, refund_note, refund_requests, refund_cents, next_step_ms
 from bookings
 where id = any ($1::text[]) or (tenant_id = any ($2::text[]) and status in ('reserved', 'checkout'))
     or (tenant_id = any ($2::text[]) and created_ms >= $3)
@@ -91,6 +108,11 @@ select id from payment_events where id = any ($1::text[])
 -- Impressions and clicks of bookings so far.
 select booking_id, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
 from deliveries where booking_id = any ($1::text[]) group by booking_id
+
+-- name: delivered_days
+-- Impressions and clicks of bookings by day.
+select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
+from deliveries where booking_id = any ($1::text[]) group by booking_id, day order by booking_id, day
 
 -- name: insert_sponsors
 -- Insert sponsors. If another node inserted one first, the unique violation makes the batch run again.
@@ -128,35 +150,45 @@ where slots.id = changed.id
 -- name: save_campaigns
 -- Insert campaigns, or update the columns that can change.
 insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note,
-    shown_as, demo)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-    $9::text[], $10::bigint[], $11::text[], $12::text[], $13::boolean[]) as changed (id, tenant_id, name, headline, body,
-    cta, target_url, logo_text, status, created_ms, review_note, shown_as, demo)
+    shown_as, demo, submitted_ms, pending)
+select id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note, shown_as, demo,
+    submitted_ms, pending::json
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+    $9::text[], $10::bigint[], $11::text[], $12::text[], $13::boolean[], $14::bigint[], $15::text[]) as changed (id,
+    tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms, review_note, shown_as, demo,
+    submitted_ms, pending)
 order by id
 on conflict (id) do update set
     name = excluded.name, headline = excluded.headline, body = excluded.body, cta = excluded.cta,
     target_url = excluded.target_url, logo_text = excluded.logo_text, status = excluded.status,
-    review_note = excluded.review_note, shown_as = excluded.shown_as
+    review_note = excluded.review_note, shown_as = excluded.shown_as, submitted_ms = excluded.submitted_ms,
+    pending = excluded.pending
 
 -- name: save_bookings
 -- Insert bookings, or update the columns that can change.
 insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
     mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
-    paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed)
+    paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed,
+    refund_requested_ms, refund_reason, refund_note, refund_requests, refund_cents, next_step_ms)
 select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::int[], $8::bigint[],
     $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::text[], $15::text[], $16::text[],
     $17::text[], $18::text[], $19::bigint[], $20::bigint[], $21::text[], $22::bigint[], $23::bigint[], $24::text[],
-    $25::boolean[], $26::text[], $27::bigint[], $28::boolean[]) as changed (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents,
-    currency, status, mode, created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url,
-    youtube_notes, paid_ms, paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo, sessions,
-    cancelled_ms, disputed)
+    $25::boolean[], $26::text[], $27::bigint[], $28::boolean[], $29::bigint[], $30::text[], $31::text[], $32::int[],
+    $33::bigint[], $34::bigint[]) as changed (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks,
+    amount_cents, currency, status, mode, created_ms, hold_ms, package_kind, package_description, youtube_status,
+    youtube_url, youtube_notes, paid_ms, paid_cents, payment_id, refunded_cents, refund_due_ms, payment_issue, demo,
+    sessions, cancelled_ms, disputed, refund_requested_ms, refund_reason, refund_note, refund_requests, refund_cents,
+    next_step_ms)
 order by id
 on conflict (id) do update set
     status = excluded.status, hold_ms = excluded.hold_ms, youtube_status = excluded.youtube_status,
     youtube_url = excluded.youtube_url, youtube_notes = excluded.youtube_notes, paid_ms = excluded.paid_ms,
     paid_cents = excluded.paid_cents, payment_id = excluded.payment_id, refunded_cents = excluded.refunded_cents,
     refund_due_ms = excluded.refund_due_ms, payment_issue = excluded.payment_issue, sessions = excluded.sessions,
-    cancelled_ms = excluded.cancelled_ms, disputed = excluded.disputed
+    cancelled_ms = excluded.cancelled_ms, disputed = excluded.disputed,
+    refund_requested_ms = excluded.refund_requested_ms, refund_reason = excluded.refund_reason,
+    refund_note = excluded.refund_note, refund_requests = excluded.refund_requests,
+    refund_cents = excluded.refund_cents, next_step_ms = excluded.next_step_ms
 
 -- name: free_weeks
 -- Free weeks that the booking still holds.
@@ -184,11 +216,13 @@ select id, booking_id, $3 from unnest($1::text[], $2::text[]) as made (id, booki
 
 -- name: save_reports
 -- Insert reports about payments, or overwrite them.
-insert into payment_reports (id, payment_id, state, reported_ms)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as made (id, payment_id, state, reported_ms)
+insert into payment_reports (id, payment_id, state, reported_ms, refunded_cents)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
+    as made (id, payment_id, state, reported_ms, refunded_cents)
 order by id
 on conflict (id) do update set
-    payment_id = excluded.payment_id, state = excluded.state, reported_ms = excluded.reported_ms
+    payment_id = excluded.payment_id, state = excluded.state, reported_ms = excluded.reported_ms,
+    refunded_cents = excluded.refunded_cents
 
 -- name: advance
 -- Advance the revision, and notify all nodes on commit. Runs last, because all nodes update this row.

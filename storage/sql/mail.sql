@@ -7,6 +7,27 @@ select id, recipient, template, nonce, created_ms, expires_ms, facts::json, crea
 from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
     as made (id, recipient, template, nonce, created_ms, expires_ms, facts)
 
+-- name: enqueue_for_owners
+-- Insert mails to the owners of accounts, except of topics that they turned off.
+insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms)
+select made.id, accounts.email, template, '', made.created_ms, expires_ms, facts::json, made.created_ms
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
+    as made (id, tenant_id, template, topic, facts, created_ms, expires_ms)
+join accounts using (tenant_id)
+left join mail_choices using (email)
+where made.topic is null or coalesce(to_jsonb(mail_choices) -> made.topic, 'true')::boolean
+
+-- name: enqueue_for_administrators
+-- Insert mails to all administrators, except of topics that they turned off. The ids are numbered.
+insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms)
+select made.id || '_' || row_number() over (partition by made.id order by administrators.email), administrators.email,
+    template, '', made.created_ms, expires_ms, facts::json, made.created_ms
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[])
+    as made (id, template, topic, facts, created_ms, expires_ms)
+cross join administrators
+left join mail_choices using (email)
+where made.topic is null or coalesce(to_jsonb(mail_choices) -> made.topic, 'true')::boolean
+
 -- name: lease
 -- Lease due messages, longest due first. Messages that another node has locked are skipped.
 with due as (

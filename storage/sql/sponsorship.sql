@@ -25,17 +25,21 @@ where (campaigns.created_ms, campaigns.id) > ($1, $2)
 order by campaigns.created_ms, campaigns.id limit $3
 
 -- name: campaigns_in
--- A page of all campaigns in one state.
+-- A page of all campaigns in one state. Campaigns whose edit waits for review count as pending, too.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
-where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) < ($1, $2)
+where (campaigns.status = $4
+    or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
+    and (campaigns.created_ms, campaigns.id) < ($1, $2)
 order by campaigns.created_ms desc, campaigns.id desc limit $3
 
 -- name: campaigns_in_oldest
 -- A page of all campaigns in one state, oldest first: the review queue.
 select campaigns.*, sponsors.name as sponsor_name
 from campaigns left join sponsors using (tenant_id)
-where campaigns.status = $4 and (campaigns.created_ms, campaigns.id) > ($1, $2)
+where (campaigns.status = $4
+    or ($4 = 'pending' and campaigns.status in ('approved', 'paused') and campaigns.pending is not null))
+    and (campaigns.created_ms, campaigns.id) > ($1, $2)
 order by campaigns.created_ms, campaigns.id limit $3
 
 -- name: campaigns_of
@@ -56,7 +60,8 @@ where campaigns.id = $1 and ($2::text is null or campaigns.tenant_id = $2)
 with page as materialized (
     select * from bookings where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
 from page join campaigns on campaigns.id = page.campaign_id
 left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.created_ms desc, page.id desc
@@ -67,14 +72,16 @@ with page as materialized (
     select * from bookings where tenant_id = $4 and (created_ms, id) < ($1, $2)
     order by created_ms desc, id desc limit $3
 )
-select page.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
 from page join campaigns on campaigns.id = page.campaign_id
 left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.created_ms desc, page.id desc
 
 -- name: booking
 -- One booking, with the names of campaign and sponsor. With a null tenant, of any account.
-select bookings.*, campaigns.name as campaign_name, sponsors.name as sponsor_name
+select bookings.*, campaigns.name as campaign_name, campaigns.status as campaign_status,
+    sponsors.name as sponsor_name
 from bookings join campaigns on campaigns.id = bookings.campaign_id
 left join sponsors on sponsors.tenant_id = bookings.tenant_id
 where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
@@ -83,19 +90,6 @@ where bookings.id = $1 and ($2::text is null or bookings.tenant_id = $2)
 -- Impressions and clicks of a booking by day.
 select day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
 from deliveries where booking_id = $1 group by day order by day
-
--- name: bookings_delivered
--- A page of one account's bookings that were paid and whose weeks touch a time, oldest first, with the campaign's name.
-select bookings.*, campaigns.name as campaign_name
-from bookings join campaigns on campaigns.id = bookings.campaign_id
-where bookings.tenant_id = $4 and (bookings.created_ms, bookings.id) > ($1, $2) and paid_ms is not null
-    and week_start_ms < $5 and week_start_ms + weeks * 604800000::bigint > $6
-order by bookings.created_ms, bookings.id limit $3
-
--- name: days_delivered
--- Impressions and clicks of bookings by day, within days.
-select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks
-from deliveries where booking_id = any ($1::text[]) and day between $2 and $3 group by booking_id, day order by booking_id, day
 
 -- name: slots
 -- All slots, including retired ones.
@@ -117,7 +111,7 @@ order by slots.id, week_ms
 
 -- name: placements
 -- Paid, undisputed bookings of approved campaigns that still hold all their weeks and end after $1, on retired slots too.
-select bookings.id as booking_id, side, headline, body, cta, target_url, logo_text,
+select bookings.id as booking_id, slot_id, side, headline, body, cta, target_url, logo_text,
     coalesce(shown_as, sponsors.name) as sponsor_name, week_start_ms,
     week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
 from bookings join slots on slots.id = bookings.slot_id
@@ -128,13 +122,6 @@ where bookings.status = 'paid' and not disputed and campaigns.status = 'approved
     and bookings.weeks = (select count(*) from slot_weeks where booking_id = bookings.id)
 order by bookings.id collate "C"
 
--- name: ended
--- The newest paid bookings of a mode that have ended, without those of the demo.
-select id, slot_id, weeks from bookings
-where status = 'paid' and not disputed and not demo and mode = $2
-    and week_start_ms + weeks * 604800000::bigint <= $1
-order by week_start_ms + weeks * 604800000::bigint desc, id limit $3
-
 -- name: due_holds
 -- Open bookings whose hold has expired, oldest expiry first.
 select id from bookings where status in ('reserved', 'checkout') and hold_ms <= $1 order by hold_ms, id limit $2
@@ -144,8 +131,20 @@ select id from bookings where status in ('reserved', 'checkout') and hold_ms <= 
 select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
     created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
     paid_cents, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed
+    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed, refund_requested_ms,
+    refund_reason, refund_note, refund_requests, refund_cents, next_step_ms
 from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2
+
+-- name: due_steps
+-- Paid bookings whose schedule goes on by now, longest due first.
+select id from bookings
+where status = 'paid' and next_step_ms <= $1 and not demo order by next_step_ms, id limit $2
+
+-- name: digest_is_due
+-- Whether a campaign was submitted since the last digest, which was mailed by $1 at the latest.
+select mailed_ms <= $1 and exists (
+    select from campaigns where (status = 'pending' or (status in ('approved', 'paused') and pending is not null)) and not demo and submitted_ms > mailed_ms
+) from review_digest
 
 -- name: waiting_refunds
 -- How many bookings wait for a refund, due or postponed.

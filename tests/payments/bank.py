@@ -9,6 +9,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from actors.bookings.actor import BookingLedger
+from actors.bookings.decision import BookingRules, Decision, Snapshot
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -23,7 +24,6 @@ from actors.bookings.records import (
 )
 from actors.bookings.state import LockSet
 from actors.bookings.store import Decide
-from actors.bookings.unit_of_work import BookingRules, Decision, Snapshot
 from actors.clock import MINUTE_MS
 from actors.supervision import Intensity, running
 from actors.values import BatchId
@@ -71,7 +71,8 @@ class Books:
 
     tables: Snapshot = field(default_factory=Snapshot)
     actions: list[str] = field(default_factory=list)
-    mails: list[tuple[str, str]] = field(default_factory=list)
+    alerts: list[str] = field(default_factory=list)
+    """The templates of mails to administrators."""
     before: Callable[[], Awaitable[None]] = _nothing
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
@@ -84,7 +85,7 @@ class Books:
         self.tables.weeks.update(decision.weeks_taken)
         self.tables.events.update(event_id for event_id, _ in decision.events)
         self.actions += [audit.action for audit in decision.audits]
-        self.mails += [(message.recipient, message.template) for message in decision.outbox]
+        self.alerts += [mail.template for mail in decision.mails if mail.tenant_id is None]
         return decision
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:

@@ -335,7 +335,9 @@ class Office:
                 return await self.node.intent(
                     "settle refund",
                     Change(told.booking_id, None, told.declined or "", payment=told.payment_id),
-                    lambda: self.ledger.settle_refund(told.booking_id, told.declined, told.event_id, told.payment_id),
+                    lambda: self.ledger.settle_refund(
+                        told.booking_id, told.declined, told.event_id, told.payment_id, told.cents, told.total_cents
+                    ),
                 )
             case DisputeUpdated():
                 return await self.node.intent(

@@ -36,12 +36,14 @@ class PaymentSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
-    """The outcome of a refund."""
+    """The outcome of a refund: its amount, or what was refunded so far if that is a part, or neither if it is all."""
 
     event_id: str
     booking_id: str
     payment_id: str
     declined: str | None = None
+    cents: int | None = None
+    total_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,14 @@ class Payment:
     busy: bool = False
     """A refund, or an event about one, is in flight."""
     by_hand: bool = False
+    """All of it was refunded by hand."""
     failed: bool = False
     """The refund was sent back by the bank."""
     dispute: PaymentState | None = None
+
+    @property
+    def left_cents(self) -> int:
+        return self.told.amount_cents - sum(self.back)
 
     @property
     def frozen(self) -> bool:
@@ -119,8 +126,8 @@ class Processor:
         """A node sends someone to this session, which can be paid from now on."""
         self.pages[booking_id].shown.append(session_id)
 
-    def refund(self, key: str, payment_id: str) -> bool:
-        """Refund a payment in full, once per key. Returns True when done, False while undecided."""
+    def refund(self, key: str, payment_id: str, cents: int | None) -> bool:
+        """Refund a part of a payment, or the rest of it, once per key. Returns True when done, False while undecided."""
         payment = self.payments[payment_id]
         if payment.failed or payment.frozen:
             self._decline(payment)
@@ -135,37 +142,39 @@ class Processor:
         if self._faults.strikes("refund_pending"):
             payment.busy = True
             self._pending.add(key)
-            self._start(self._decide, key, payment)
+            self._start(self._decide, key, payment, cents)
             return False
-        self._pay_back(key, payment)
+        self._pay_back(key, payment, cents)
         return True
 
-    async def _decide(self, key: str, payment: Payment) -> None:
+    async def _decide(self, key: str, payment: Payment, cents: int | None) -> None:
         await trio.sleep(self._random.uniform(0.1, 2.0))
         if self._faults.strikes("refund_declined_later"):
             self._decline(payment)
             await self._tell(self._refunded(payment, "simulated: declined later"))
             payment.busy = False
         else:
-            self._pay_back(key, payment)
+            self._pay_back(key, payment, cents)
         self._pending.discard(key)
 
-    def _pay_back(self, key: str, payment: Payment) -> None:
+    def _pay_back(self, key: str, payment: Payment, cents: int | None) -> None:
         payment.busy = True
-        payment.back.append(payment.told.amount_cents)
+        payment.back.append(payment.left_cents if cents is None else cents)
         self._made.add(key)
-        self._start(self._told_as_paid_back, payment, self._faults.strikes("refund_failed"))
+        self._start(self._told_as_paid_back, payment, payment.back[-1], self._faults.strikes("refund_failed"))
 
-    async def _told_as_paid_back(self, payment: Payment, fails: bool) -> None:
-        """Refund by hand. If it `fails`, the bank sends the money back some time after the refund was reported."""
-        await self._tell(self._refunded(payment))
+    async def _told_as_paid_back(self, payment: Payment, cents: int, fails: bool) -> None:
+        """Report a refund, and what was refunded in all. If it `fails`, the bank sends the money back some time later."""
+        told = self._refunded(payment, cents=cents), self._refunded_so_far(payment)
+        for event in self._random.sample(told, 2):
+            await self._tell(event)
         if not fails:
             return
         await trio.sleep(self._random.uniform(0.1, 1.0))
-        payment.back.pop()
+        payment.back.remove(cents)
         payment.failed = True
         self._decline(payment)
-        await self._tell(self._refunded(payment, "simulated: account closed"))
+        await self._tell(self._refunded(payment, "simulated: account closed", cents))
 
     def _decline(self, payment: Payment) -> None:
         booking_id = payment.told.booking_id
@@ -203,12 +212,18 @@ class Processor:
         await trio.sleep(self._random.uniform(0.0, 3.0))
         if payment.busy or payment.back or payment.frozen:
             return
-        payment.by_hand = payment.busy = True
-        payment.back.append(payment.told.amount_cents)
-        await self._tell(self._refunded(payment))
+        payment.by_hand = not self._faults.strikes("refunded_in_part_by_hand")
+        payment.busy = payment.by_hand
+        payment.back.append(payment.told.amount_cents if payment.by_hand else payment.told.amount_cents // 4)
+        await self._tell(self._refunded_so_far(payment))
 
-    def _refunded(self, payment: Payment, declined: str | None = None) -> RefundUpdated:
-        return RefundUpdated(self._event("re"), payment.told.booking_id, payment.told.payment_id, declined)
+    def _refunded(self, payment: Payment, declined: str | None = None, cents: int | None = None) -> RefundUpdated:
+        told = payment.told
+        return RefundUpdated(self._event("re"), told.booking_id, told.payment_id, declined, cents)
+
+    def _refunded_so_far(self, payment: Payment) -> RefundUpdated:
+        total = sum(payment.back) if payment.left_cents else None
+        return RefundUpdated(self._event("re"), payment.told.booking_id, payment.told.payment_id, total_cents=total)
 
     async def _dispute(self, payment: Payment) -> None:
         """Dispute a payment that nobody has begun to refund, at times before it was reported; then decide. Both events
@@ -307,7 +322,7 @@ class LinkedPayments:
         self.processor = node.world.processor
         self._faults = node.world.faults
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         await self._travel()
         if self._faults.strikes("checkout_unavailable"):
             raise PaymentsUnavailable("simulated: no answer")
@@ -318,14 +333,18 @@ class LinkedPayments:
         if self._faults.strikes("refund_unavailable"):
             raise PaymentsUnavailable("simulated: no connection")
         assert booking.payment_id is not None, "only what was paid is paid back"
-        done = self.processor.refund(self.key_of(booking), booking.payment_id)
+        cents = None if booking.refund_cents is None else booking.refund_left_cents
+        done = self.processor.refund(self.key_of(booking), booking.payment_id, cents)
         if self._faults.strikes("refund_answer_lost"):
             raise PaymentsUnavailable("simulated: the answer was lost")
         await self._travel()
         return done
 
+    async def invoice_url(self, booking: Booking) -> None:
+        await self._travel()
+
     def key_of(self, booking: Booking) -> str:
-        return f"refund-{booking.id}"
+        return f"refund-{booking.id}-{booking.refund_cents and booking.refund_left_cents}"
 
     async def _travel(self) -> None:
         slow = self._faults.strikes("processor_slow")

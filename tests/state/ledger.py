@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from actors.announcements import AccountMail, Happening
+from actors.bookings.answers import Answer
+from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.messages import (
-    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,
@@ -37,6 +39,7 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     Content,
+    DayDelivered,
     IdempotencyRecord,
     PaymentReport,
     PaymentState,
@@ -46,8 +49,8 @@ from actors.bookings.records import (
 )
 from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
-from actors.bookings.unit_of_work import CampaignCounts, weeks_of
-from actors.values import Agent, AuditRecord, Code, OutboxMessage, Refused
+from actors.bookings.unit_of_work import weeks_of
+from actors.values import Agent, AuditRecord, Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.manners import well_kept, well_said
 
@@ -81,6 +84,12 @@ CHANGEABLE = (
     "sessions",
     "cancelled_ms",
     "disputed",
+    "refund_requested_ms",
+    "refund_reason",
+    "refund_note",
+    "refund_requests",
+    "refund_cents",
+    "next_step_ms",
 )
 
 
@@ -100,8 +109,10 @@ class Ledger:
     delivered: dict[str, tuple[int, int]] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
     reports: dict[str, PaymentReport] = field(default_factory=dict)
-    administrators: tuple[str, ...] = ()
-    mails: list[OutboxMessage] = field(default_factory=list)
+    days: dict[str, list[DayDelivered]] = field(default_factory=dict)
+    mails: list[AccountMail] = field(default_factory=list)
+    happenings: list[Happening] = field(default_factory=list)
+    digest_mailed_ms: int = 0
     last: Decision = field(default_factory=Decision)
     made: int = 0
 
@@ -128,8 +139,11 @@ class Ledger:
             self.events.add(event_id)
         self.audits += decision.audits
         self.reports |= decision.reports
-        self.mails += decision.outbox
+        self.mails += decision.mails
+        self.happenings += decision.happenings
+        self.digest_mailed_ms = decision.digest_ms or self.digest_mailed_ms
         assert len({mail.id for mail in self.mails}) == len(self.mails)
+        assert len({each.id for each in self.happenings}) == len(self.happenings)
         assert len({record.id for record in self.audits}) == len(self.audits)
         sponsors = {sponsor.id for sponsor in self.sponsors.values()}
         there = {"sponsor": sponsors, "campaign": self.campaigns, "slot": self.slots, "booking": self.bookings}
@@ -180,14 +194,33 @@ class Ledger:
             audited={record.id: record.target_id for record in self.audits if record.id in rows.audit_ids},
             reports={row.id: row for row in self.reports.values() if row.payment_id in rows.payment_ids},
             campaign_counts={each: self._counted(each) for each in rows.campaigns_of},
-            administrators=self.administrators if rows.payment_ids else (),
+            days={each: self.days[each] for each in rows.followed_ids if each in self.days},
+            reviews=self._reviews() if rows.digest else WaitingReviews(),
         )
 
     def _counted(self, tenant_id: str) -> CampaignCounts:
-        mine = [row.status for row in self.campaigns.values() if row.tenant_id == tenant_id]
-        return CampaignCounts(len(mine), mine.count(CampaignStatus.PENDING))
+        mine = [row for row in self.campaigns.values() if row.tenant_id == tenant_id]
+        return CampaignCounts(len(mine), sum(row.waits for row in mine))
+
+    def _reviews(self) -> WaitingReviews:
+        waiting = [row for row in self.campaigns.values() if row.waits]
+        newest_ms = max((row.submitted_ms or row.created_ms for row in waiting), default=0)
+        return WaitingReviews(self.digest_mailed_ms, len(waiting), newest_ms, [CampaignView(row) for row in waiting])
 
     # Reading.
+
+    @property
+    def alerts(self) -> list[AccountMail]:
+        """The mails to administrators."""
+        return [mail for mail in self.mails if mail.tenant_id is None]
+
+    def mailed(self) -> list[str]:
+        """The templates of the mails to owners."""
+        return [mail.template for mail in self.mails if mail.tenant_id is not None]
+
+    def published(self) -> list[str]:
+        """The types of all happenings."""
+        return [happening.type for happening in self.happenings]
 
     def status(self, booking_id: str) -> BookingStatus:
         return self.bookings[booking_id].status
@@ -281,9 +314,15 @@ class Ledger:
         return OrderRefund(booking_id, reason, self.origin())
 
     def settle(
-        self, booking_id: str, declined: str | None = None, event: str | None = None, payment: str | None = None
+        self,
+        booking_id: str,
+        declined: str | None = None,
+        event: str | None = None,
+        payment: str | None = None,
+        cents: int | None = None,
+        total_cents: int | None = None,
     ) -> SettleRefund:
-        return SettleRefund(booking_id, declined, self.origin(PAYMENTS), event, payment)
+        return SettleRefund(booking_id, declined, self.origin(PAYMENTS), event, payment, cents, total_cents)
 
     def dispute(
         self, payment: str, state: PaymentState = PaymentState.DISPUTED, dispute: str = "dp_1"
@@ -307,7 +346,8 @@ class Ledger:
         return RetireSlot(slot_id, self.origin())
 
     def campaign(self, campaign_id: str, owner: str) -> Campaign:
-        return Campaign(campaign_id, owner, f"Campaign {campaign_id}", CONTENT, CampaignStatus.PENDING, self.now_ms)
+        name, status = f"Campaign {campaign_id}", CampaignStatus.PENDING
+        return Campaign(campaign_id, owner, name, CONTENT, status, self.now_ms, submitted_ms=self.now_ms)
 
     # Common starting points.
 
@@ -329,6 +369,8 @@ def furnished(rules: BookingRules | None = None) -> Ledger:
         ledger.act(ledger.save_profile(owner, f"Brand of {owner}"), ledger.create_campaign(f"cmp_{owner}", owner))
         ledger.act(ledger.move(f"cmp_{owner}", CampaignMove.APPROVE))
     ledger.audits.clear()
+    ledger.mails.clear()
+    ledger.happenings.clear()
     return ledger
 
 

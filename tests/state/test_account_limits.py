@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from actors.bookings.decision import BookingRules
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.bookings.transitions import CampaignMove
-from actors.bookings.unit_of_work import BookingRules
 from actors.values import Code
 from tests.state.ledger import ANN, BOB, DAY, HOLD, MINUTE, MONDAY, PAIR, SECOND, Ledger, booked, furnished, refused
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from actors.bookings.changes import PAST
+from actors.bookings.decision import BookingRules, Snapshot
 from actors.bookings.messages import Message
 from actors.bookings.records import (
     BookingStatus,
@@ -17,7 +18,7 @@ from actors.bookings.records import (
 )
 from actors.bookings.state import LockSet, decide, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
-from actors.bookings.unit_of_work import BookingRules, Snapshot, UnitOfWork
+from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS
 from tests.state.ledger import (

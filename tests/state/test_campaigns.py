@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.campaigns import PAST
-from actors.bookings.messages import Answer, ProfileKept
+from actors.announcements import Topic
+from actors.bookings.answers import Answer, DigestSent, ProfileKept
+from actors.bookings.campaigns import OF_EDITS, PAST
+from actors.bookings.decision import BookingRules
+from actors.bookings.messages import SendDigest
 from actors.bookings.records import CampaignStatus, CampaignView, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.values import Code
-from tests.state.ledger import ANN, BOB, CONTENT, NOON, SECOND, Ledger, campaigned, furnished, refused
+from tests.state.ledger import ANN, BOB, CONTENT, HOUR, NOON, SECOND, Ledger, campaigned, furnished, refused
 
 MINE = f"cmp_{ANN}"
 DRAFT, PENDING, APPROVED, REJECTED, PAUSED = (
@@ -20,6 +23,13 @@ DRAFT, PENDING, APPROVED, REJECTED, PAUSED = (
     CampaignStatus.REJECTED,
     CampaignStatus.PAUSED,
 )
+
+OF_OTHERS = (CampaignMove.EDIT, *OF_EDITS.values())
+"""Moves that no request names."""
+
+
+def camel(name: str) -> str:
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def put(ledger: Ledger, status: CampaignStatus, note: str | None = None) -> Ledger:
@@ -132,7 +142,7 @@ def test_a_campaign_is_answered_with_its_sponsors_name() -> None:
 
 
 @pytest.mark.parametrize("status", CampaignStatus)
-@pytest.mark.parametrize("move", [move for move in CampaignMove if move is not CampaignMove.EDIT])
+@pytest.mark.parametrize("move", [move for move in CampaignMove if move not in OF_OTHERS])
 def test_a_campaign_moves_as_the_table_says_and_not_otherwise(status: CampaignStatus, move: CampaignMove) -> None:
     ledger = put(furnished(), status, "Before")
     before = ledger.campaigns[MINE]
@@ -162,8 +172,6 @@ def test_the_tables_hold_what_was_decided() -> None:
         (DRAFT, PENDING),
         (REJECTED, PENDING),
         (PENDING, DRAFT),
-        (APPROVED, PENDING),
-        (PAUSED, PENDING),
         (APPROVED, REJECTED),
         (PAUSED, REJECTED),
     }
@@ -244,28 +252,28 @@ def test_an_owner_does_not_review(move: CampaignMove) -> None:
 # Editing.
 
 
-@pytest.mark.parametrize("status", CampaignStatus)
-def test_other_content_has_to_be_reviewed_again(status: CampaignStatus) -> None:
+@pytest.mark.parametrize("status", [CampaignStatus.DRAFT, PENDING, REJECTED])
+def test_new_content_of_a_campaign_that_is_not_approved_replaces_the_old(status: CampaignStatus) -> None:
     ledger = put(furnished(), status, "A note")
     edited = campaigned(ledger.one(ledger.edit(MINE, headline="New", target_url="https://example.org/")))
-    assert edited.status is CAMPAIGN_MOVES[status][CampaignMove.EDIT]
+    assert (edited.status, edited.edit) == (status, None)
     assert edited.content == replace(CONTENT, headline="New", target_url="https://example.org/")
     assert (edited.review_note, ledger.campaigns[MINE]) == ("A note", edited)
-    [(action, changes)] = ledger.told()
-    assert action == "campaign.edited"
-    expected = {"headline": ["A headline", "New"], "targetUrl": [CONTENT.target_url, "https://example.org/"]}
-    if edited.status is not status:
-        expected["status"] = [status, edited.status]
-    assert changes == expected
-    assert ledger.last.visible == (status is APPROVED)
+    changes = {"headline": ["A headline", "New"], "targetUrl": [CONTENT.target_url, "https://example.org/"]}
+    assert ledger.told() == [("campaign.edited", changes)]
+    assert not ledger.last.visible
 
 
+@pytest.mark.parametrize("status", [APPROVED, PAUSED])
 @pytest.mark.parametrize("field", ["headline", "body", "cta", "target_url", "logo_text"])
-def test_each_field_that_visitors_see_is_content(field: str) -> None:
-    ledger = furnished()
+def test_each_field_that_visitors_see_waits_beside_the_approved_content(field: str, status: CampaignStatus) -> None:
+    ledger = put(furnished(), status)
     edited = campaigned(ledger.one(ledger.edit(MINE, **{field: "new"})))
-    assert edited.content == replace(CONTENT, **{field: "new"})
-    assert edited.status is PENDING
+    assert edited.edit == replace(CONTENT, **{field: "new"})
+    assert (edited.status, edited.content, edited.waits) == (status, CONTENT, True)
+    assert (edited.submitted_ms, ledger.last.visible) == (ledger.now_ms, False)
+    [(action, changes)] = ledger.told()
+    assert (action, list(changes)) == ("campaign.edited", ["pending" + camel(field)])
 
 
 @pytest.mark.parametrize("status", CampaignStatus)
@@ -284,12 +292,109 @@ def test_an_edit_that_changes_nothing_leaves_no_trace() -> None:
     assert (ledger.audits, ledger.last.campaigns, ledger.last.visible) == ([], {}, False)
 
 
-def test_an_edit_and_its_undoing_are_two_changes_and_end_in_review() -> None:
+def test_writing_the_approved_content_again_takes_the_edit_back() -> None:
     ledger = furnished()
     ledger.act(ledger.edit(MINE, headline="New"), ledger.edit(MINE, headline=CONTENT.headline))
-    assert (ledger.campaigns[MINE].status, ledger.campaigns[MINE].content) == (PENDING, CONTENT)
-    assert len(ledger.audits) == 2
+    campaign = ledger.campaigns[MINE]
+    assert (campaign.status, campaign.content, campaign.pending) == (APPROVED, CONTENT, None)
+    assert (campaign.submitted_ms, len(ledger.audits), ledger.last.visible) == (None, 2, False)
+
+
+def test_an_edit_of_an_edit_keeps_its_other_new_words_and_its_time() -> None:
+    ledger = furnished()
+    ledger.act(ledger.edit(MINE, headline="New"))
+    submitted_ms = ledger.now_ms
+    ledger.pass_ms(SECOND)
+    edited = campaigned(ledger.one(ledger.edit(MINE, body="Newer")))
+    assert edited.edit == replace(CONTENT, headline="New", body="Newer")
+    assert edited.submitted_ms == submitted_ms
+
+
+@pytest.mark.parametrize("status", [APPROVED, PAUSED])
+def test_an_approved_edit_replaces_the_content_and_keeps_the_state(status: CampaignStatus) -> None:
+    ledger = put(furnished(), status)
+    ledger.act(ledger.edit(MINE, headline="New"), ledger.save_profile(ANN, "Renamed"))
+    approved = campaigned(ledger.one(ledger.move(MINE, CampaignMove.APPROVE)))
+    assert (approved.status, approved.content) == (status, replace(CONTENT, headline="New"))
+    assert (approved.pending, approved.submitted_ms, approved.shown_as) == (None, None, "Renamed")
+    action, changes = ledger.told()[-1]
+    assert action == "campaign.edit_approved"
+    assert (changes["headline"], changes["pendingHeadline"]) == (["A headline", "New"], ["New", None])
+    assert ledger.last.visible == (status is APPROVED)
+    assert (ledger.mailed(), ledger.published()) == (["campaign_approved"], ["campaign.approved"])
+
+
+def test_a_rejected_edit_leaves_the_approved_words_on_the_air() -> None:
+    ledger = furnished()
+    ledger.act(ledger.edit(MINE, headline="New"))
+    rejected = campaigned(ledger.one(ledger.move(MINE, CampaignMove.REJECT, note="Too loud")))
+    assert (rejected.status, rejected.content, rejected.pending) == (APPROVED, CONTENT, None)
+    assert (rejected.review_note, ledger.last.visible) == ("Too loud", False)
+    facts = json.loads(ledger.mails[-1].facts)
+    assert (ledger.mails[-1].template, facts["note"], facts["edit"]) == ("campaign_rejected", "Too loud", "yes")
+    ledger.act(ledger.move(MINE, CampaignMove.REJECT, note="The whole ad"))
+    assert ledger.campaigns[MINE].status is REJECTED
+
+
+def test_a_withdrawn_edit_is_gone() -> None:
+    ledger = furnished()
+    refused(ledger.one(ledger.move(MINE, CampaignMove.WITHDRAW, ANN)), Code.INVALID_STATE)
+    ledger.act(ledger.edit(MINE, headline="New"), ledger.move(MINE, CampaignMove.WITHDRAW, ANN))
+    campaign = ledger.campaigns[MINE]
+    assert (campaign.status, campaign.content, campaign.pending) == (APPROVED, CONTENT, None)
+    assert ledger.told()[-1][0] == "campaign.edit_withdrawn"
+
+
+def test_pausing_takes_effect_while_an_edit_waits() -> None:
+    ledger = furnished()
+    ledger.act(ledger.edit(MINE, headline="New"))
+    paused = campaigned(ledger.one(ledger.move(MINE, CampaignMove.PAUSE, ANN)))
+    assert (paused.status, paused.edit) == (PAUSED, replace(CONTENT, headline="New"))
     assert ledger.last.visible
+
+
+def test_a_reviewer_who_has_read_the_approved_words_does_not_decide_on_the_edit() -> None:
+    ledger = furnished()
+    ledger.act(ledger.edit(MINE, headline="New"))
+    refused(ledger.one(replace(ledger.move(MINE, CampaignMove.APPROVE), seen=CONTENT)), Code.INVALID_STATE)
+    seen = replace(CONTENT, headline="New")
+    assert campaigned(ledger.one(replace(ledger.move(MINE, CampaignMove.APPROVE), seen=seen))).content == seen
+
+
+def test_an_edit_that_another_version_left_on_a_waiting_campaign_does_not_count() -> None:
+    ledger = furnished()
+    left = replace(ledger.campaigns[MINE], status=PENDING, pending=replace(CONTENT, headline="Old edit"))
+    ledger.campaigns[MINE] = left
+    approved = campaigned(ledger.one(ledger.move(MINE, CampaignMove.APPROVE)))
+    assert (approved.content, approved.pending) == (CONTENT, None)
+
+
+def test_edits_that_wait_count_among_the_campaigns_that_wait() -> None:
+    ledger = furnished(BookingRules(pending_campaigns=1))
+    ledger.act(ledger.create_campaign("cmp_new"))
+    refused(ledger.one(ledger.edit(MINE, headline="New")), Code.CAMPAIGN_LIMIT)
+    assert ledger.campaigns[MINE].pending is None
+
+
+# The digest of reviews.
+
+
+def test_administrators_get_one_digest_an_hour_about_new_submissions() -> None:
+    ledger = furnished()
+    ledger.act(ledger.create_campaign("cmp_1"), ledger.edit(MINE, headline="New"))
+    assert ledger.act(SendDigest(), SendDigest()) == [DigestSent(True), DigestSent(True)]
+    [digest] = ledger.alerts
+    facts = json.loads(digest.facts)
+    assert (digest.template, digest.topic, facts["count"]) == ("review_digest", Topic.REVIEWS, "2")
+    assert "New" in facts["ads"]
+    ledger.pass_ms(HOUR)
+    assert ledger.one(SendDigest()) == DigestSent(False), "nothing is new"
+    ledger.act(ledger.create_campaign("cmp_2"))
+    assert ledger.one(SendDigest()) == DigestSent(True)
+    ledger.pass_ms(HOUR - 1)
+    ledger.act(ledger.create_campaign("cmp_3"))
+    assert ledger.one(SendDigest()) == DigestSent(False), "the last one is too recent"
+    assert len(ledger.alerts) == 2
 
 
 # Ownership.

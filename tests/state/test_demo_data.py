@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.bookings.decision import Week
 from actors.bookings.demo import DemoData, holds
 from actors.bookings.records import (
     OPEN,
@@ -23,7 +24,7 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.slots import sells
-from actors.bookings.unit_of_work import Week, weeks_of
+from actors.bookings.unit_of_work import weeks_of
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.weeks import WEEK_MS, is_week_start, week_of
 from service.schemas.slots import SlotCreate

@@ -9,10 +9,19 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from actors.bookings import campaigns, changes
-from actors.bookings.messages import Answer, Message, PostponeRefund, Reserve
-from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus
+from actors.bookings.answers import Answer
+from actors.bookings.decision import BookingRules
+from actors.bookings.messages import (
+    DeclineRefundRequest,
+    FollowSchedule,
+    Message,
+    PostponeRefund,
+    RequestRefund,
+    Reserve,
+)
+from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, DayDelivered
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
-from actors.bookings.unit_of_work import BookingRules
+from actors.times import day_of
 from actors.values import Code, Refused
 from actors.weeks import WEEK_MS
 from tests.slow import shortened
@@ -37,6 +46,8 @@ UNPAID = (BookingStatus.RESERVED, BookingStatus.CHECKOUT, BookingStatus.EXPIRED,
 BOOKING_PAST = {f"booking.{word}": move for move, word in changes.PAST.items()}
 CAMPAIGN_PAST = {f"campaign.{word}": move for move, word in campaigns.PAST.items()}
 
+MOVES = [move for move in CampaignMove if move not in (CampaignMove.EDIT, *campaigns.OF_EDITS.values())]
+
 owners = st.sampled_from([ANN, BOB])
 slots = st.sampled_from([SLOT, PAIR, PAIR])
 weeks = st.integers(0, 3)
@@ -58,7 +69,11 @@ recipes = st.one_of(
     st.tuples(st.just("refund"), which),
     st.tuples(st.just("settle"), which, declined, st.sampled_from([None, "evt_r1", "evt_r2"])),
     st.tuples(st.just("postpone"), which),
-    st.tuples(st.just("move"), owners, st.sampled_from([move for move in CampaignMove if move != CampaignMove.EDIT])),
+    st.tuples(st.just("follow"), which),
+    st.tuples(st.just("follow"), which),
+    st.tuples(st.just("ask"), which),
+    st.tuples(st.just("decline"), which),
+    st.tuples(st.just("move"), owners, st.sampled_from(MOVES)),
     st.tuples(st.just("edit"), owners, st.integers(0, 1)),
     st.tuples(st.just("slot"), slots, st.booleans(), st.sampled_from([1, 2, 3])),
 )
@@ -86,6 +101,16 @@ class Bookings(RuleBasedStateMachine):
         """Another node's clock may be behind, so time goes back a little too."""
         self.ledger.pass_ms(span_ms)
 
+    @precondition(lambda self: self.ledger.bookings)
+    @rule(number=which)
+    def show(self, number: int) -> None:
+        """Somebody sees a paid booking in its weeks."""
+        ledger, newest = self.ledger, sorted(self.ledger.bookings, reverse=True)
+        booking = ledger.bookings[newest[number % len(newest)]]
+        if booking.status is BookingStatus.PAID and booking.week_start_ms <= ledger.now_ms < booking.week_end_ms:
+            counts = DayDelivered(day_of(ledger.now_ms), 1, 0)
+            ledger.days[booking.id] = [*ledger.days.get(booking.id, []), counts]
+
     @rule(recipe=st.lists(recipes, min_size=1, max_size=6))
     def batch(self, recipe: list[tuple]) -> None:  # type: ignore[type-arg]
         self.decide([self.message(*each) for each in recipe])
@@ -112,7 +137,7 @@ class Bookings(RuleBasedStateMachine):
         answer = ledger.one(message)
         told = {record.target_id for record in ledger.audits[records:] if record.target_type == "booking"}
         changed = {each for each, booking in ledger.bookings.items() if known.get(each) != booking}
-        assert changed <= told or isinstance(message, PostponeRefund)
+        assert changed <= told or isinstance(message, PostponeRefund | FollowSchedule)
         assert not (isinstance(answer, Refused) and ledger.last.weeks_taken)
         if isinstance(message, Reserve):
             self.note(ledger, message, answer, new=bool(changed - set(known)))
@@ -162,6 +187,12 @@ class Bookings(RuleBasedStateMachine):
                 return ledger.settle(booking_id, why, event and f"{event}_{booking_id}")
             case "postpone", str(booking_id):
                 return ledger.postpone(booking_id, ledger.now_ms + DAY)
+            case "follow", str(booking_id):
+                return FollowSchedule(booking_id, ledger.origin())
+            case "ask", str(booking_id):
+                return RequestRefund(self.owner(booking_id), booking_id, "A mistake", ledger.origin())
+            case "decline", str(booking_id):
+                return DeclineRefundRequest(booking_id, "It was shown", ledger.origin())
             case "move", str(owner), CampaignMove() as move:
                 return ledger.move(f"cmp_{owner}", move)
             case "edit", str(owner), int(number):
@@ -220,11 +251,24 @@ class Bookings(RuleBasedStateMachine):
     def money_is_either_kept_or_on_its_way_back(self) -> None:
         for booking in self.ledger.bookings.values():
             assert (booking.payment_id is None) == (booking.status in UNPAID)
-            assert booking.refunded_cents in (0, booking.paid_cents)
+            assert booking.refunded_cents in (0, booking.paid_cents, booking.refund_cents)
             assert booking.refunded_cents == 0 or booking.status is BookingStatus.REFUNDED
             assert booking.refund_due_ms is None or booking.status is BookingStatus.REFUNDING
             if booking.status is BookingStatus.REFUNDING and booking.refund_due_ms is None:
                 assert booking.payment_issue is not None, "somebody has to know"
+
+    @invariant()
+    def nobody_pays_for_weeks_that_nobody_saw(self) -> None:
+        """Once the schedule of a booking is over, the money for unseen weeks is back, on its way, or an open issue."""
+        for booking in self.ledger.bookings.values():
+            if booking.payment_id is None or booking.next_step_ms is not None:
+                continue
+            seen = {(each.day - MONDAY // DAY) // 7 for each in self.ledger.days.get(booking.id, [])}
+            first = (booking.week_start_ms - MONDAY) // WEEK_MS
+            unseen = [week for week in range(first, first + booking.weeks) if week not in seen]
+            owed = booking.status is BookingStatus.PAID and booking.payment_issue != "refund_declined"
+            assert not (unseen and owed), booking
+            assert not (booking.refund_cents or 0) > booking.amount_cents
 
     @invariant()
     def each_key_has_one_outcome(self) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from actors.bookings.messages import Answer, Message, Origin, Reserve
+from actors.bookings.answers import Answer
+from actors.bookings.messages import Message, Origin, Reserve
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -23,7 +24,7 @@ from actors.bookings.state import BookingRules, Decision, LockSet, Snapshot, dec
 from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
-from actors.values import Agent, AuditRecord, BatchId, Tenant, Tier
+from actors.values import Account, Agent, AuditRecord, BatchId, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
 from storage.memory.tables import Memory
 from storage.pool import Connection
@@ -108,6 +109,12 @@ FULL_BOOKING = booking(
     refund_due_ms=NOW + 2,
     payment_issue="paid_after_expiry",
     demo=True,
+    refund_requested_ms=NOW + 3,
+    refund_reason="A «mistake»",
+    refund_note="It was shown",
+    refund_requests=2,
+    refund_cents=2_500,
+    next_step_ms=None,
 )
 
 
@@ -160,6 +167,12 @@ class Books:
     async def tenants(self, *numbers: int) -> None:
         made = {f"ten_{number}": Tenant(f"ten_{number}", Tier.CLAIMED) for number in numbers}
         changed = KeysDecision(changed=KeysSnapshot(tenants=made))
+        await self.stores.keys.transact(self.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
+
+    async def accounts(self, *numbers: int) -> None:
+        """Accounts of tenants: `owner1@example.com` and so on."""
+        made = {f"owner{each}@example.com": Account(f"owner{each}@example.com", f"ten_{each}", NOW) for each in numbers}
+        changed = KeysDecision(changed=KeysSnapshot(accounts=made))
         await self.stores.keys.transact(self.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
 
     async def administrators(self, *emails: str) -> None:

@@ -72,13 +72,14 @@ async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books) -> No
 async def test_every_field_of_every_row_comes_back_set_or_not(books: Books) -> None:
     await books.tenants(1, 2)
     rejected = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No «cats»", demo=True)
+    edited = campaign(1, pending=Content("An", "«edit»", "Go", "https://example.org/", "E"), submitted_ms=NOW + 4)
     on_the_right = replace(FULL_BOOKING, slot_id="right-9")
     await books.lay_out(
         sponsor(1),
         sponsor(2, demo=True),
         slot(),
         FULL_SLOT,
-        campaign(1),
+        edited,
         rejected,
         booking(1),
         on_the_right,
@@ -87,7 +88,7 @@ async def test_every_field_of_every_row_comes_back_set_or_not(books: Books) -> N
     seen = await books.see(ALL)
     assert seen.sponsors == {"ten_1": sponsor(1), "ten_2": sponsor(2, demo=True)}
     assert seen.slots == {"left-1": slot(), "right-9": FULL_SLOT}
-    assert seen.campaigns == {"cmp_1": campaign(1), "cmp_2": rejected}
+    assert seen.campaigns == {"cmp_1": edited, "cmp_2": rejected}
     assert seen.bookings == {"bok_1": booking(1), "bok_9": on_the_right}
     assert type(seen.slots["right-9"].side) is Side
     assert type(seen.campaigns["cmp_1"].status) is CampaignStatus
@@ -103,7 +104,16 @@ async def test_every_field_that_may_change_is_changed_and_changed_back(books: Bo
     changed = Decision(
         sponsors={"ten_1": sponsor(name="Other", website="https://other.example.com/")},
         slots={"left-1": replace(FULL_SLOT, id="left-1", created_ms=NOW, demo=False)},
-        campaigns={"cmp_1": campaign(name="Other", content=content, status=CampaignStatus.PAUSED, review_note="Hm")},
+        campaigns={
+            "cmp_1": campaign(
+                name="Other",
+                content=content,
+                status=CampaignStatus.PAUSED,
+                review_note="Hm",
+                pending=replace(content, headline="Newer"),
+                submitted_ms=NOW,
+            )
+        },
         bookings={"bok_1": replace(FULL_BOOKING, id="bok_1", package_kind=None, package_description=None)},
     )
     changed.bookings["bok_1"] = replace(changed.bookings["bok_1"], mode=Mode.TEST, demo=False, hold_ms=NOW + 7)

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.messages import Answer, CreateCampaign, SettleDispute, TakePayment
+from actors.bookings.answers import Answer
+from actors.bookings.messages import CreateCampaign, SettleDispute, TakePayment
 from actors.bookings.records import OPEN, BookingStatus, BookingView, CampaignStatus, CampaignView, PaymentState
 from actors.bookings.state import BookingRules, Decision, LockSet
 from actors.bookings.unit_of_work import weeks_of

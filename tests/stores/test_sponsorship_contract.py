@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, Mode, Side
-from actors.bookings.reports import BookingDelivered, DayDelivered, Days
+from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, DayDelivered, Mode, Side
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.state import Decision, LockSet
-from actors.bookings.store import Before, Overview, SlotReach, SoldPlacement, SponsorshipStore, TakenWeek
+from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, TakenWeek
 from tests.stores.books import (
     DAY,
     FULL_BOOKING,
@@ -174,9 +174,10 @@ async def test_bookings_carry_names_and_what_was_delivered_on_all_days(books: Bo
     await books.deliver("bok_1", DAY, 10, 1)
     await books.deliver("bok_1", DAY + 1, 5_000_000_000, 2)
     await books.deliver("bok_2", DAY, 1, 0)
-    first = BookingView(booking(1), "Campaign 1", "Brand 1", 5_000_000_010, 3)
-    full = BookingView(replace(FULL_BOOKING, week_start_ms=week(2)), "Campaign 1", "Brand 1")
-    second = BookingView(booking(2, 2, week_start_ms=week(3)), "Campaign 2", "Brand 2", 1, 0)
+    approved = CampaignStatus.APPROVED
+    first = BookingView(booking(1), "Campaign 1", "Brand 1", 5_000_000_010, 3, approved)
+    full = BookingView(replace(FULL_BOOKING, week_start_ms=week(2)), "Campaign 1", "Brand 1", 0, 0, approved)
+    second = BookingView(booking(2, 2, week_start_ms=week(3)), "Campaign 2", "Brand 2", 1, 0, approved)
     assert list(await reads.bookings(None, None, 10)) == [full, second, first]
     assert list(await reads.bookings("ten_1", None, 10)) == [full, first]
     assert await reads.booking("ten_1", "bok_1") == await reads.booking(None, "bok_1") == first
@@ -324,8 +325,8 @@ async def test_a_placement_tells_its_side_content_brand_and_weeks(books: Books, 
     await books.lay_out(booking(2, 2, demo=True, **paid), booking(1, week_start_ms=week(3), **paid))
     content = campaign().content
     assert list((await reads.overview(week(1))).placements) == [
-        SoldPlacement("bok_1", Side.RIGHT, content, "Brand 1", week(3), week(5), False),
-        SoldPlacement("bok_2", Side.RIGHT, content, "Brand 2", week(1), week(3), True),
+        SoldPlacement("bok_1", "right-1", Side.RIGHT, content, "Brand 1", week(3), week(5), False),
+        SoldPlacement("bok_2", "right-1", Side.RIGHT, content, "Brand 2", week(1), week(3), True),
     ]
 
 

@@ -4,15 +4,18 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from actors.bookings.answers import Answer
+from actors.bookings.campaigns import OF_EDITS
 from actors.bookings.messages import (
-    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,
+    DeclineRefundRequest,
     DescribeVideo,
     EditCampaign,
     EditSlot,
     ExpireHold,
+    FollowSchedule,
     KeepSession,
     Message,
     MoveCampaign,
@@ -20,9 +23,11 @@ from actors.bookings.messages import (
     OrderRefund,
     Origin,
     PostponeRefund,
+    RequestRefund,
     Reserve,
     RetireSlot,
     SaveProfile,
+    SendDigest,
     SettleDispute,
     SettleRefund,
     TakePayment,
@@ -34,6 +39,8 @@ from tests.stores.books import NOW, booking, campaign, origin, reserve, slot, sp
 TENANTS = (1, 2, 3)
 SLOTS = ("left-1", "right-1", "left-2", "video")
 STEPS_MS = (0, 0, 0, 0, 1_000, 60_000, 300_000, 2_400_000)
+LONG_STEP_MS = 30 * 3_600_000
+MOVES = [move for move in CampaignMove if move not in OF_EDITS.values()]
 
 
 class Traffic:
@@ -62,6 +69,10 @@ class Traffic:
             (6, self._dispute),
             (1, self._postpone),
             (3, self._expire),
+            (3, self._request_refund),
+            (1, self._decline_request),
+            (6, self._follow),
+            (1, self._digest),
             (1, self._new_slot),
             (3, self._edit_slot),
             (1, self._retire),
@@ -69,7 +80,7 @@ class Traffic:
         ]
 
     def batch(self) -> list[Message]:
-        self.now_ms += self._random.choice(STEPS_MS)
+        self.now_ms += self._random.choice(STEPS_MS) if self._random.random() < 0.95 else LONG_STEP_MS
         return [self._message() for _ in range(self._random.randint(1, 8))]
 
     def learn(self, answers: Sequence[Answer]) -> None:
@@ -118,7 +129,7 @@ class Traffic:
         return EditCampaign(owner, campaign_id, origin(number), name=name, headline=headline)
 
     def _move(self, number: int) -> Message:
-        move = self._random.choice((*CampaignMove, CampaignMove.APPROVE, CampaignMove.APPROVE, CampaignMove.SUBMIT))
+        move = self._random.choice((*MOVES, CampaignMove.APPROVE, CampaignMove.APPROVE, CampaignMove.SUBMIT))
         owner = self._random.choice((None, f"ten_{self._tenant()}"))
         note = self._random.choice((None, "Fine"))
         return MoveCampaign(self._random.choice(self._campaigns), move, origin(number), owner, note)
@@ -181,6 +192,19 @@ class Traffic:
 
     def _expire(self, number: int) -> Message:
         return ExpireHold(self._booking().id, Origin(origin(number).agent, "", f"aud_{number}"))
+
+    def _request_refund(self, number: int) -> Message:
+        known = self._booking()
+        return RequestRefund(self._owner(known), known.id, "A mistake", origin(number))
+
+    def _decline_request(self, number: int) -> Message:
+        return DeclineRefundRequest(self._booking().id, "It was shown", origin(number))
+
+    def _follow(self, number: int) -> Message:
+        return FollowSchedule(self._booking().id, origin(number))
+
+    def _digest(self, number: int) -> Message:
+        return SendDigest()
 
     def _new_slot(self, number: int) -> Message:
         slot_id = self._slot()

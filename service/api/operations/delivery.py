@@ -13,6 +13,7 @@ from service.api.policy import Access
 from service.api.spreadsheets import csv_answer
 from service.schemas.bookings import Delivery, DeliveryDay
 from service.schemas.reports import DeliveryQuery, rate
+from service.schemas.sites import SiteCounts
 
 HEADER = ("date", "impressions", "clicks", "ctr")
 
@@ -31,7 +32,10 @@ async def read_delivery(services: Services, call: Call, booking_id: str) -> Answ
             for day in days_of(delivered, now_ms)
         ]
         return csv_answer(f"delivery-{booking_id}.csv", HEADER, rows)
-    return Answer.of(delivery_of(delivered, now_ms))
+    delivery = delivery_of(delivered, now_ms)
+    if services.config.events.count_sites:
+        delivery.sites = [SiteCounts.of(each) for each in await services.sites.store.of_booking(booking_id)]
+    return Answer.of(delivery)
 
 
 def delivery_of(delivered: BookingDelivered, now_ms: int) -> Delivery:

@@ -175,6 +175,12 @@ async def _checkout_of(request: PageRequest, booking_id: str) -> SeeOther | Form
     return Template("sponsor_checkout.html", values)
 
 
+async def request_refund(request: PageRequest) -> SeeOther | FormError:
+    body = {"reason": request.form.get("reason", "").strip()}
+    result = await request.ask("requestRefund", path=request.path_values, body=body)
+    return result.see_other(request.path, "refund_requested")
+
+
 async def cancel(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("cancelBooking", path=request.path_values)
     return result.see_other(request.path, "booking_cancelled")
@@ -190,5 +196,10 @@ BOOKING_ACTIONS = {
 PAGES = (
     Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
     Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT),
-    Page("/sponsor/bookings/{id}", booking, {"checkout": check_out, "cancel": cancel}, Audience.ACCOUNT),
+    Page(
+        "/sponsor/bookings/{id}",
+        booking,
+        {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
+        Audience.ACCOUNT,
+    ),
 )

@@ -37,9 +37,15 @@ def mails_say_what_letters_say(case: Case) -> Iterator[str]:
             yield f"{handed.node} handed in {mail} at {handed.start:.3f}, after its code had expired"
 
 
+VERBATIM = ("booking", "slot", "campaign", "name", "day")
+"""The facts that mails quote. Others are amounts and times, which they put into words, or ids that few of them need."""
+
+
 def _tells(text: str, facts: dict[str, str]) -> bool:
-    """Return whether a notice's link ends its target, and any other mail has all its facts."""
-    return _target(text) == facts["target"] if "target" in facts else all(fact in text for fact in facts.values())
+    """Return whether a notice's link ends its target, and any other mail quotes its facts."""
+    told = " ".join(text.split())
+    quoted = (facts[name] for name in VERBATIM if name in facts)
+    return _target(text) == facts["target"] if "target" in facts else all(fact in told for fact in quoted)
 
 
 def _target(text: str) -> str | None:

@@ -1,0 +1,20 @@
+"""What the transactions of other stores tell people, as rows of the outbox."""
+
+from collections.abc import Sequence
+
+from actors.announcements import AccountMail
+from storage.pool import Connection
+from storage.postgres.columns import columns, columns_of, write
+from storage.statements import statements
+
+MAIL = statements("mail")
+
+_TO_ADMINISTRATORS = ("id", "template", "topic", "facts", "created_ms", "expires_ms")
+
+
+async def tell(connection: Connection, mails: Sequence[AccountMail]) -> None:
+    """Insert mails to the owners of accounts and to administrators who have not turned their topic off."""
+    owners = [mail for mail in mails if mail.tenant_id is not None]
+    administrators = [mail for mail in mails if mail.tenant_id is None]
+    await write(connection, MAIL.enqueue_for_owners, columns(AccountMail, owners))
+    await write(connection, MAIL.enqueue_for_administrators, columns_of(_TO_ADMINISTRATORS, administrators))
