@@ -162,6 +162,14 @@ def test_documents_of_an_earlier_transaction_are_found(ledger: Ledger) -> None:
         assert [each.belongs_to for each in later] == [each.belongs_to for each in whole[cut:]]
 
 
+def test_an_invoice_cancels_the_credit_note_of_its_amount_or_one_that_contains_it(ledger: Ledger) -> None:
+    invoice, note, cancel, _ = documents_of(ledger)
+    for amounts, named in (((30, 9), 1), ((30, 30), 2), ((9, 39), 2), ((39, 9), 1), ((9, 8), 2)):
+        made = [invoice, *(replace(note, amount_cents=cents) for cents in amounts), replace(cancel, amount_cents=30)]
+        last = {"test invoice": 2, "test credit_note": 2}
+        assert numbered(made, last, [], {})[-1].belongs_to == f"TEST-EM-CN-{named:06}"
+
+
 def test_a_payment_that_is_older_than_invoices_has_no_credit_note(ledger: Ledger) -> None:
     made = documents_of(ledger)
     assert issuable(made, []) == made
