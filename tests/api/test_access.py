@@ -200,6 +200,8 @@ PLACES = {
     "getDelivery": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
     ),
+    "listDeliveries": Place("GET", "/api/v1/sponsors/delivery", account("sponsor:read")),
+    "getRateCard": Place("GET", "/api/v1/sponsors/rate-card", OPTIONAL),
     "listInvoices": Place("GET", "/api/v1/sponsors/invoices", account("sponsor:read")),
     "getInvoices": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/invoice", account("sponsor:read"), passed=UNKNOWN
