@@ -43,8 +43,11 @@ class Spreadsheet(Generic[Row, Position]):
     """The CSV of a list, as pieces of bytes.
 
     `fetch(after, limit)` returns at most `limit` rows after the position of the last row, `position` tells a row's
-    position, and `cells` its cells. Each read after the first has `seconds`; beyond them `trio.TooSlowError` is raised.
+    position, and `cells` its cells (a subclass may override `lines` and `page_rows`). Each read after the first has
+    `seconds`; beyond them `trio.TooSlowError` is raised.
     """
+
+    page_rows = PAGE_ROWS
 
     def __init__(
         self,
@@ -77,11 +80,15 @@ class Spreadsheet(Generic[Row, Position]):
 
     async def _read_page(self) -> None:
         """Read the next page and add its rows."""
-        rows = await self._fetch(self._after, PAGE_ROWS)
-        self._more = len(rows) == PAGE_ROWS
+        rows = await self._fetch(self._after, self.page_rows)
+        self._more = len(rows) == self.page_rows
         if rows:
             self._after = self._position(rows[-1])
-            self._made += csv_of(map(self._cells, rows))
+            self._made += csv_of(self.lines(rows))
+
+    def lines(self, rows: Sequence[Row]) -> Iterable[Sequence[Cell]]:
+        """The lines of a page of rows; by default, one for each."""
+        return map(self._cells, rows)
 
     async def answer(self, filename: str) -> Answer:
         """The response that a browser saves as `filename`. The first page is read now, so that its failure is a refusal."""

@@ -13,6 +13,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.http.asgi import Scope
+from service.terminal.durations import duration
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
@@ -24,7 +25,14 @@ from service.web.streams import StreamedResponse
 def prepare_templates(app: QuartTrio) -> None:
     """Set the options and filters that the templates use."""
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.filters.update(money=words.money, day=words.day, short_day=words.short_day, moment=words.moment)
+    app.jinja_env.filters.update(
+        duration=duration,
+        money=words.money,
+        price=words.price,
+        day=words.day,
+        short_day=words.short_day,
+        moment=words.moment,
+    )
 
 
 def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Response]]:

@@ -200,6 +200,8 @@ PLACES = {
     "getDelivery": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
     ),
+    "listDeliveries": Place("GET", "/api/v1/sponsors/delivery", account("sponsor:read")),
+    "getRateCard": Place("GET", "/api/v1/sponsors/rate-card", OPTIONAL),
     "listInvoices": Place("GET", "/api/v1/sponsors/invoices", account("sponsor:read")),
     "getInvoices": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/invoice", account("sponsor:read"), passed=UNKNOWN
@@ -214,7 +216,6 @@ PLACES = {
     "listWebhooks": Place("GET", "/api/v1/sponsors/webhooks", account("sponsor:read")),
     "createWebhook": Place("POST", "/api/v1/sponsors/webhooks", account("sponsor:write"), WEBHOOK),
     "getWebhook": Place("GET", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:read"), passed=UNKNOWN),
-    "deleteWebhook": Place("DELETE", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:write"), passed=UNKNOWN),
     "enableWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/enable", account("sponsor:write"), passed=UNKNOWN),
     "testWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/test", account("sponsor:write"), passed=UNKNOWN),
     "listWebhookDeliveries": Place(
@@ -223,6 +224,7 @@ PLACES = {
     "resendWebhookDelivery": Place(
         "POST", "/api/v1/sponsors/webhooks/whk_1/deliveries/dlv_1/resend", account("sponsor:write"), passed=UNKNOWN
     ),
+    "deleteWebhook": Place("DELETE", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:write"), passed=UNKNOWN),
     "listAllCampaigns": Place("GET", f"{ADMINISTRATION}/campaigns", admin("admin:read")),
     "reviewCampaign": Place(
         "POST",
