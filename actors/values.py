@@ -160,11 +160,13 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """An email with its tenant."""
+    """An email with its tenant. Since `suspended_ms`, an administrator has suspended it for `suspension_reason`."""
 
     email: str
     tenant_id: str
     created_ms: int
+    suspended_ms: int | None = None
+    suspension_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ from actors.webhooks.actor import WebhookKeeper
 from actors.webhooks.sender import WebhookSender
 from actors.webhooks.store import Receivers
 from service.api.context import Services
+from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.limits import Limits
@@ -185,6 +186,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
         ledger=ledger,
         sponsorship=stores.sponsorship,
+        counts=CachedCounts(stores.sponsorship, clock),
         sweeper=classes.sweeper(stores.sponsorship, ledger, gateway.payments, clock, limits.sweeper),
         accounts=accounts,
         eraser=AccountEraser(accounts),

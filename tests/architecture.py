@@ -134,6 +134,7 @@ VALUES = (
     "actors.times",
     "actors.weeks",
     "actors.catalog.store",
+    "actors.bookings.oversight",
     "actors.bookings.records",
     "actors.bookings.invoices",
     "actors.bookings.payments",

@@ -3,6 +3,7 @@ transaction per batch."""
 
 from collections.abc import Mapping, Sequence
 
+from actors.accounts.listing import AccountDetails, AccountFilter, AccountList, Spot
 from actors.accounts.messages import (
     Answer,
     BeginErasure,
@@ -132,6 +133,18 @@ class AccountKeeper(Actor[Message, Answer]):
                 return found, (number, rows[room - 1].place if room else after if number == index else "")
             room -= len(rows)
         return found, None
+
+    async def page_of(self, wanted: AccountFilter, after: Spot | None, limit: int) -> AccountList:
+        """A page of accounts for administrators. Raises `StorageUnavailable`."""
+        return await self._store.accounts(wanted, after, limit)
+
+    async def count(self, *, suspended: bool | None = None) -> int:
+        """How many accounts there are, or are suspended or not; at most `COUNTED`. Raises `StorageUnavailable`."""
+        return await self._store.count_accounts(suspended=suspended)
+
+    async def details(self, tenant_id: str) -> AccountDetails | None:
+        """One account for administrators, by its tenant. Raises `StorageUnavailable`."""
+        return await self._store.details(tenant_id, self._clock.now_ms())
 
     # The batch.
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from actors.accounts.listing import AccountLists
 from actors.accounts.messages import Deletion, Exported, MailChoices
 from actors.accounts.state import Decision, LockSet, Snapshot
 from actors.values import Account, BatchId
@@ -52,8 +53,8 @@ SECRET = frozenset(
 a migration sets."""
 
 
-class AccountStore(Protocol):
-    """Deletions of accounts, their choices of mails, and all rows of one account."""
+class AccountStore(AccountLists, Protocol):
+    """Lists and deletions of accounts, their choices of mails, and all rows of one account."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.

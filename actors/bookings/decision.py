@@ -72,8 +72,8 @@ class WaitingReviews:
 class Snapshot:
     """The locked rows of a batch. Sponsors are by tenant; `weeks` maps a week to the booking that holds it. `delivered`
     has the impressions and clicks of bookings, `events` the named events that were already handled, `audited` the targets
-    of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant. `days` has the counts
-    of followed bookings by day."""
+    of the named audit records. `reports` are about named payments; `campaign_counts` are by tenant, and `suspended` are
+    the tenants of suspended accounts. `days` has the counts of followed bookings by day."""
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
     campaigns: dict[str, Campaign] = field(default_factory=dict)
@@ -86,6 +86,7 @@ class Snapshot:
     audited: dict[str, str] = field(default_factory=dict)
     reports: dict[str, PaymentReport] = field(default_factory=dict)
     campaign_counts: dict[str, CampaignCounts] = field(default_factory=dict)
+    suspended: frozenset[str] = frozenset()
     days: dict[str, list[DayDelivered]] = field(default_factory=dict)
     reviews: WaitingReviews = WaitingReviews()
 

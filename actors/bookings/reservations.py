@@ -61,6 +61,8 @@ def _not_bookable_week(unit: UnitOfWork, week_ms: int) -> Refused | None:
 
 def _not_now(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) -> Refused | None:
     """Why this slot cannot be held for this campaign now."""
+    if message.tenant_id in unit.suspended:
+        return _suspended()
     if message.sponsor is None and unit.sponsor(message.tenant_id) is None:
         return Refused(Code.PROFILE_REQUIRED, "Save your sponsor profile first: PATCH /api/v1/sponsors/profile.")
     if not is_bookable(campaign):
@@ -75,6 +77,10 @@ def _not_now(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign)
             Code.HOLD_LIMIT, f"This account has {most} unpaid bookings, the maximum. Pay or cancel one first."
         )
     return _held_too_often(unit, message, slot) or too_many_campaigns(unit, message.tenant_id, new=message.campaign)
+
+
+def _suspended() -> Refused:
+    return Refused(Code.FORBIDDEN, "This account is suspended, so it cannot book or pay.")
 
 
 def _held_too_often(unit: UnitOfWork, message: Reserve, slot: Slot) -> Refused | None:
@@ -146,6 +152,8 @@ def open_checkout(unit: UnitOfWork, message: OpenCheckout) -> Answer:
     booking = changes.current(unit, message.booking_id, message.tenant_id, message.origin)
     if booking is None:
         return changes.unknown_booking()
+    if booking.tenant_id in unit.suspended:
+        return _suspended()
     campaign = unit.campaign(booking.campaign_id, None)
     if campaign is not None and not is_bookable(campaign):
         return Refused(Code.CAMPAIGN_NOT_BOOKABLE, "This campaign has been rejected. Edit and submit it first.")

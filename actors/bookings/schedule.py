@@ -70,6 +70,8 @@ def _shown(unit: UnitOfWork, booking: Booking) -> str:
     assert campaign is not None, "the campaign of a named booking is read"
     if booking.disputed:
         return "disputed"
+    if booking.tenant_id in unit.suspended:
+        return "suspended"
     return "yes" if campaign.status is CampaignStatus.APPROVED else campaign.status.value
 
 

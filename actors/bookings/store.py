@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from actors.bookings.demo import DemoCounts, DemoData
 from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Origin
+from actors.bookings.oversight import Before as Before
+from actors.bookings.oversight import OversightStore
 from actors.bookings.records import (
     Booking,
     BookingView,
@@ -28,13 +30,6 @@ __all__ = ["TOPIC", "Before", "DayDelivered", "Overview", "SoldPlacement", "Take
 
 TOPIC = "sponsorship"
 """The topic announced to all nodes when a change commits that the public can see."""
-
-
-class Before(NamedTuple):
-    """A position in a list, newest first."""
-
-    created_ms: int
-    id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +90,7 @@ class LedgerStore(Protocol):
         ...
 
 
-class SponsorshipStore(Protocol):
+class SponsorshipStore(OversightStore, Protocol):
     """Reads the rows of the ledger. All methods raise `StorageUnavailable`. Lists are newest first (`created_ms`, then
     `id`, both descending), strictly after `before`, at most `limit` long. `tenant_id` None means all tenants."""
 

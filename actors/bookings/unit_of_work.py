@@ -30,6 +30,7 @@ class UnitOfWork:
     def __init__(self, snapshot: Snapshot, now_ms: int, rules: BookingRules) -> None:
         self.now_ms = now_ms
         self.rules = rules
+        self.suspended = snapshot.suspended
         self.decision = Decision(decided_ms=now_ms)
         self._snapshot = snapshot
         # An open booking holds all its weeks, also those before the first week that was read.

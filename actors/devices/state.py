@@ -187,6 +187,8 @@ class _Batch(UnitOfWork):
         if device.status is not Status.PENDING:
             return self._decided_before(decide, device)
         account = self._snapshot.accounts[decide.email]
+        if decide.approve and account.suspended_ms is not None:
+            return Refused(Code.FORBIDDEN, "This account is suspended, so it approves no devices.")
         if decide.approve:
             most = self._rules.full_keys_per_account
             live = self._live_keys.get(account.tenant_id, 0)

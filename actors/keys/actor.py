@@ -35,10 +35,13 @@ from actors.keys.messages import (
     Message,
     Mint,
     Resolved,
+    Restore,
     Revoke,
     RevokeAdmin,
     SetTier,
     StartClaim,
+    Suspend,
+    SuspensionSet,
     TierSet,
 )
 from actors.keys.standing import ADMIN_SCOPES
@@ -47,7 +50,7 @@ from actors.keys.store import KeyStore
 from actors.letters import Draft, Origin, count_id
 from actors.mailbox import request_id
 from actors.notices import NoticeLimiter, notice
-from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
+from actors.values import Account, Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
 
 TEMPLATE = "claim_code"
 
@@ -186,6 +189,19 @@ class KeyKeeper(Actor[Message, Answer]):
         return await self.ask_for(
             SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")), TierSet, Refused
         )
+
+    async def suspend(self, account: Account, reason: str, agent: Agent) -> SuspensionSet | Refused:
+        """Suspend an account: nothing of it is shown, and its keys and sessions are refused. The owner gets a mail."""
+        audit = self._audit(agent, "account.suspended", "account", account.tenant_id)
+        told = self._notice("account_suspended", account.email)
+        message = Suspend(account.email, account.tenant_id, reason, audit, told)
+        return await self.ask_for(message, SuspensionSet, Refused)
+
+    async def restore(self, account: Account, agent: Agent) -> SuspensionSet | Refused:
+        """End the suspension of an account. The owner gets a mail."""
+        audit = self._audit(agent, "account.restored", "account", account.tenant_id)
+        told = self._notice("account_restored", account.email)
+        return await self.ask_for(Restore(account.email, account.tenant_id, audit, told), SuspensionSet, Refused)
 
     async def grant_admin(self, email: str, agent: Agent) -> Membership:
         """Make the account of `email` (normalised) an administrator, now or once it exists."""

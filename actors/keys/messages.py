@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from actors.codes import EmailedCode, Sendings
 from actors.credentials import Kind
 from actors.letters import Draft
-from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
+from actors.values import Account, AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,14 @@ class Claim(Sendings, EmailedCode):
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A key with its tenant's tier and account, as the cache keeps it. `admin`: the account is an administrator."""
+    """A key with its tenant's tier and account, as the cache keeps it. `admin`: the account is an administrator.
+    `suspended`: the account is suspended."""
 
     key: Key
     tier: Tier
     email: str | None
     admin: bool = False
+    suspended: bool = False
 
 
 # Messages.
@@ -154,6 +156,27 @@ class SetTier:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspend:
+    """Suspend an account for a reason. `notice` tells its owner."""
+
+    email: str
+    tenant_id: str
+    reason: str
+    audit: AuditRecord
+    notice: OutboxMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """End the suspension of an account. `notice` tells its owner."""
+
+    email: str
+    tenant_id: str
+    audit: AuditRecord
+    notice: OutboxMessage
+
+
+@dataclass(frozen=True, slots=True)
 class GrantAdmin:
     """Make an email an administrator, whether or not its account exists yet."""
 
@@ -182,7 +205,18 @@ class BootstrapAdmins:
 
 
 Message = (
-    Mint | StartClaim | CompleteClaim | Issue | Revoke | EndKeys | SetTier | GrantAdmin | RevokeAdmin | BootstrapAdmins
+    Mint
+    | StartClaim
+    | CompleteClaim
+    | Issue
+    | Revoke
+    | EndKeys
+    | SetTier
+    | Suspend
+    | Restore
+    | GrantAdmin
+    | RevokeAdmin
+    | BootstrapAdmins
 )
 
 
@@ -227,6 +261,14 @@ class TierSet:
 
 
 @dataclass(frozen=True, slots=True)
+class SuspensionSet:
+    """Committed: the account as it is now. `changed` is false if it was suspended, or was not, before."""
+
+    account: Account
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Membership:
     """Committed: the emails that changed, and the number of administrators now."""
 
@@ -234,4 +276,4 @@ class Membership:
     administrators: int
 
 
-Answer = Kept | KeysEnded | CodeSent | Claimed | TierSet | Membership | Refused
+Answer = Kept | KeysEnded | CodeSent | Claimed | TierSet | SuspensionSet | Membership | Refused

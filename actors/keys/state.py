@@ -26,12 +26,15 @@ from actors.keys.messages import (
     Key,
     Message,
     Mint,
+    Restore,
     Revoke,
     RevokeAdmin,
     SetTier,
     StartClaim,
+    Suspend,
     TierSet,
 )
+from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.notices import Ending, telling
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
@@ -99,6 +102,9 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
             case EndKeys(email=email):
                 emails.add(email)
                 owners.add(email)
+            case Suspend(email=email) | Restore(email=email):
+                emails.add(email)
+                admin_emails.add(email)
             case GrantAdmin(email=email) | RevokeAdmin(email=email):
                 emails.add(email)
                 admin_emails.add(email)
@@ -150,6 +156,11 @@ class _Batch(KeyIssuing):
                 return self._end_keys(message)
             case SetTier():
                 return self._set_tier(message)
+            case Suspend(email=email):
+                account, admin = self._account(email), email in self._admins
+                return suspend(self.decision, account, message, self._now_ms, admin=admin)
+            case Restore(email=email):
+                return restore(self.decision, self._account(email), message)
             case GrantAdmin():
                 return self._admins.grant(message)
             case RevokeAdmin():
@@ -208,6 +219,9 @@ class _Batch(KeyIssuing):
                 "This account has a passkey, so it takes no keys by email. Sign in, and create a key on the dashboard."
             )
             return Refused(Code.FORBIDDEN, words, hint="/dashboard")
+        account = self._account(complete.email)
+        if account is not None and account.suspended_ms is not None:
+            return suspended()
         if claim.completed_ms is not None:
             self._keep_claim(replace(claim, attempts=0))
             return Claimed(key, self._live_tenant(key.tenant_id), complete.email)

@@ -49,12 +49,13 @@ class Snapshot:
 class Decision:
     """The changes to commit, and one answer for each message in order.
 
-    `touched_keys` and `touched_tenants` are announced. `dismissed` administrators are deleted before those of `changed`
-    are inserted: an email may be in both.
+    `suspensions` are accounts that are suspended or restored. `touched_keys` and `touched_tenants` are announced.
+    `dismissed` administrators are deleted before those of `changed` are inserted: an email may be in both.
     """
 
     changed: Snapshot = field(default_factory=Snapshot)
     dismissed: set[str] = field(default_factory=set)
+    suspensions: dict[str, Account] = field(default_factory=dict)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     touched_keys: list[bytes] = field(default_factory=list)
@@ -80,7 +81,8 @@ class UnitOfWork:
         return self.decision.changed.keys.get(key_id) or self._snapshot.keys.get(key_id)
 
     def _account(self, email: str) -> Account | None:
-        return self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
+        suspended = self.decision.suspensions.get(email)
+        return suspended or self.decision.changed.accounts.get(email) or self._snapshot.accounts.get(email)
 
     def _live_tenant(self, tenant_id: str) -> Tenant:
         tenant = self.decision.changed.tenants.get(tenant_id) or self._snapshot.tenants.get(tenant_id)

@@ -55,12 +55,14 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """A session with its account's tenant. `admin`: the account is an administrator."""
+    """A session with its account's tenant. `admin`: the account is an administrator. `suspension`: why the account is
+    suspended, if it is."""
 
     session: Session
     tenant_id: str
     tier: Tier
     admin: bool = False
+    suspension: str | None = None
 
 
 # Messages.

@@ -97,6 +97,13 @@ class Caller:
         return self.require_passkey and found is not None and found.admin and found.session.passkey_ms is None
 
     @property
+    def suspended(self) -> bool:
+        """Whether the caller's account is suspended."""
+        if self.signed_in is not None:
+            return self.signed_in.suspension is not None
+        return self.resolved is not None and self.resolved.suspended
+
+    @property
     def scopes(self) -> tuple[Scope, ...]:
         """The scopes in effect now. A session has those of a full key, and administrator scopes need an administrator."""
         if self.signed_in is not None:

@@ -28,6 +28,7 @@ from actors.sessions.reader import SessionReader
 from actors.statistics import ActorStatistics
 from actors.webhooks.actor import WebhookKeeper
 from actors.webhooks.sender import WebhookSender
+from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.observability.health import Health
@@ -62,6 +63,7 @@ class Services:
     placements: Placements
     ledger: BookingLedger
     sponsorship: SponsorshipStore
+    counts: CachedCounts
     sweeper: HoldAndRefundSweeper
     accounts: AccountKeeper
     eraser: AccountEraser

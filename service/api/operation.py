@@ -71,6 +71,7 @@ class Operation:
     cacheable: bool = False
     hot: bool = False  # the fast path may serve this
     keyed: bool = False  # reads the header `Idempotency-Key`
+    while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
 
     @property
@@ -97,8 +98,10 @@ class Operation:
             codes.add(Code.RATE_LIMITED)
         if self.access is Access.SESSION:
             codes.add(Code.UNAUTHORIZED)
+            if not self.while_suspended:
+                codes.add(Code.FORBIDDEN)
         elif self.access is not Access.PUBLIC:
-            codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED}
+            codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED, Code.FORBIDDEN}
         if self.keyed:
             codes.add(Code.IDEMPOTENCY_CONFLICT)
         if self.scopes:

@@ -6,12 +6,13 @@ from functools import partial
 from typing import NoReturn, TypeVar
 
 from service.catalogctl import buying, catalog, invoices, logins, notifications, reporting, sponsoring, webhooks
+from service.catalogctl.admin_parser import add_admin_commands
 from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
 from service.version import VERSION
 
-DESCRIPTION = "Read the catalog, and book and watch sponsorships, from the command line."
+DESCRIPTION = "Read the catalog, and book, watch and administer sponsorships, from the command line."
 EPILOG = f"""\
 The service is taken from --url, {URL_VARIABLE}, the last login, or http://127.0.0.1:8080, in this order.
 The key is taken from --key, {KEY_VARIABLE}, or the login that was saved for this service, in this order.
@@ -69,6 +70,9 @@ def made_parser() -> Parser:
     completion.set_defaults(command=partial(_show_completion, parser))
     sponsor = add("sponsor", "Book sponsorships, pay for them and watch them.", None)
     _add_sponsor(partial(_add, sponsor.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
+    admin = add("admin", "Look after accounts, bookings and the review queue.", None)
+    subparsers = admin.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    add_admin_commands(partial(_add, subparsers, shared), _paged)
     hooks = add("webhooks", "Have what happens to bookings and campaigns posted to your own systems.", None)
     _add_webhooks(partial(_add, hooks.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
     return parser
@@ -100,7 +104,7 @@ def _add(
     return made
 
 
-def _paged(parser: Parser) -> Parser:
+def _paged(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser.add_argument("--limit", type=_count, metavar="N", help="entries per page")
     parser.add_argument("--cursor", help="the cursor that the previous page has printed")
     parser.add_argument("--all", action="store_true", help="read all pages")

@@ -140,10 +140,10 @@ def list_campaigns(session: Session) -> None:
 def list_bookings(session: Session) -> None:
     session.needs_key()
     entries = walk(session, f"{ROOT}/bookings", SPONSORSHIP, {})
-    tabulate(session, BOOKINGS, [_booking(each) for each in entries], "No bookings yet.")
+    tabulate(session, BOOKINGS, [booking_row(each) for each in entries], "No bookings yet.")
 
 
-def _booking(booking: Entry) -> list[str]:
+def booking_row(booking: Entry) -> list[str]:
     start, end = day(booking.get("weekStart")), day(booking.get("weekEnd"))
     named = [shown(booking.get(name)) for name in ("id", "campaignName", "slotName")]
     return [

@@ -17,6 +17,7 @@ from service.config.model import Config
 from service.main import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
 from service.schemas.keys import Email
 from service.schemas.texts import visible
+from storage.opening import Opened
 
 LINK_PATH = "/sign-in/link"
 NAME_CHARACTERS = 64
@@ -66,14 +67,14 @@ async def issue_key(
         raise CommandError("--admin is for full keys; give a scoped key the scopes admin:read and admin:write")
     if name is not None:
         _check_name(name)
-    async with _open_keys(config, data_dir) as keys:
+    async with open_keys(config, data_dir) as (keys, _):
         issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name, admin=admin))
         print(issued.api_key)
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
 
 
 async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
-    async with _open_keys(config, data_dir) as keys:
+    async with open_keys(config, data_dir) as (keys, _):
         key_id = key if key.startswith("key_") else await _only(keys, key)
         outcome = accepted(await keys.revoke(key_id, AGENT))
         print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
@@ -96,21 +97,21 @@ async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
 
 async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
     address = email_of(email)
-    async with _open_keys(config, data_dir) as keys:
+    async with open_keys(config, data_dir) as (keys, _):
         tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
         print(f"{address} is {tenant.tier}")
 
 
 async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
-    async with _open_keys(config, data_dir) as keys:
+    async with open_keys(config, data_dir) as (keys, _):
         outcome = await keys.grant_admin(address, AGENT)
         print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
 
 
 async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
-    async with _open_keys(config, data_dir) as keys:
+    async with open_keys(config, data_dir) as (keys, _):
         outcome = await keys.revoke_admin(address, AGENT)
         if not outcome.changed:
             raise CommandError(f"{address} is not an administrator")
@@ -133,12 +134,12 @@ async def remove_passkeys(config: Config, data_dir: Path, *, email: str) -> None
 
 
 @asynccontextmanager
-async def _open_keys(config: Config, data_dir: Path) -> AsyncIterator[KeyKeeper]:
+async def open_keys(config: Config, data_dir: Path) -> AsyncIterator[tuple[KeyKeeper, Opened]]:
     """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_beside(config, data_dir) as opened:
         keys = await lone_key_keeper(config, data_dir, opened, _node_id())
         async with running([keys]):
-            yield keys
+            yield keys, opened
 
 
 def _node_id() -> str:

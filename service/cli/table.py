@@ -36,6 +36,12 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands", "Print a link that signs in one browser, without a mail; it works once."
         ),
         "set-tier": Command("accounts:add_account_commands", "Set an account's tier."),
+        "list-accounts": Command("suspending:add_suspension_commands", "List or search accounts, newest first."),
+        "suspend-account": Command(
+            "suspending:add_suspension_commands",
+            "Suspend an account: nothing of it is shown, and its keys and sessions are refused within a second.",
+        ),
+        "unsuspend-account": Command("suspending:add_suspension_commands", "Restore a suspended account."),
         "grant-admin": Command("accounts:add_account_commands", "Make an account an administrator."),
         "revoke-admin": Command(
             "accounts:add_account_commands",

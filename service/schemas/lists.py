@@ -19,18 +19,19 @@ def _limit(value: Any) -> Any:
     return DEFAULT_LIMIT if value is None or value in ("", "null") else whole_number(value)
 
 
-def _absent_when_empty(value: Any) -> Any:
+def absent_when_empty(value: Any) -> Any:
+    """Absent and empty mean None."""
     return None if isinstance(value, str) and not value.strip() else value
 
 
-def _or_empty(schema: dict[str, Any]) -> None:
+def or_empty(schema: dict[str, Any]) -> None:
     """Let the document say that an empty value is accepted, too."""
     schema["anyOf"].append({"type": "string", "maxLength": 0})
 
 
 def _absent_when_null(value: Any) -> Any:
     """Some clients send back the `null` of the last page; it means no cursor."""
-    return None if value == "null" else _absent_when_empty(value)
+    return None if value == "null" else absent_when_empty(value)
 
 
 Cursor = Annotated[
@@ -54,14 +55,14 @@ class CatalogQuery(BaseModel):
 
     q: Annotated[
         Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(_absent_when_empty),
+        BeforeValidator(absent_when_empty),
         Field(description="Full-text search, ranked; no cursor is returned and `cursor` is ignored"),
     ] = None
     cursor: Cursor = None
     limit: Annotated[
         Annotated[int, Field(ge=1, le=100)] | None,
         BeforeValidator(_limit),
-        Field(description="Page size", json_schema_extra=_or_empty),
+        Field(description="Page size", json_schema_extra=or_empty),
     ] = DEFAULT_LIMIT
 
 
@@ -72,7 +73,7 @@ class SponsorshipQuery(BaseModel):
     limit: Annotated[
         Annotated[int, Field(ge=1, le=50)] | None,
         BeforeValidator(_limit),
-        Field(description="Page size", json_schema_extra=_or_empty),
+        Field(description="Page size", json_schema_extra=or_empty),
     ] = DEFAULT_LIMIT
 
 
@@ -83,26 +84,38 @@ class Page(BaseModel):
     hasMore: bool
 
 
-class CampaignsQuery(SponsorshipQuery):
+class ListQuery(SponsorshipQuery):
+    """Query of a list that is also a spreadsheet, which has all pages."""
+
+    format: FileFormat = "json"
+
+
+class SlotsQuery(BaseModel):
+    """Query of the list of slots."""
+
+    format: FileFormat = "json"
+
+
+class CampaignsQuery(ListQuery):
     """Query of the administrators' list of campaigns."""
 
     status: Annotated[
         Literal["draft", "pending", "approved", "rejected", "paused"] | None,
-        BeforeValidator(_absent_when_empty),
-        Field(description="Only campaigns with this status", json_schema_extra=_or_empty),
+        BeforeValidator(absent_when_empty),
+        Field(description="Only campaigns with this status", json_schema_extra=or_empty),
     ] = None
     order: Annotated[
         Literal["newest", "oldest"] | None,
-        BeforeValidator(_absent_when_empty),
-        Field(description="Sort order; newest first by default", json_schema_extra=_or_empty),
+        BeforeValidator(absent_when_empty),
+        Field(description="Sort order; newest first by default", json_schema_extra=or_empty),
     ] = None
 
 
-class AuditQuery(SponsorshipQuery):
+class AuditQuery(ListQuery):
     """Query of the audit."""
 
     targetId: Annotated[
         Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(_absent_when_empty),
+        BeforeValidator(absent_when_empty),
         Field(description="Only changes to the target with this id"),
     ] = None

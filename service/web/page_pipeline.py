@@ -91,11 +91,13 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         here = visit.request.path if posted else _with_query(visit.request)
         asked = SeeOther(with_next("/sign-in", here), "sign_in_again" if posted else "")
         return _dressed(visit, asked)
+    if page.who is not Audience.ANYBODY and visit.caller.suspended and not page.while_suspended:
+        return _dressed(visit, SeeOther("/account/suspended"))
     if page.who is Audience.ADMIN and visit.caller.needs_passkey:
         return _dressed(visit, SeeOther("/dashboard#passkeys", "passkey_needed"))
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
-    return await _act(page, visit) if posted else _dressed(visit, await page.show(visit))
+    return await _act(page, visit) if posted else _dressed(visit, await _shown(page, visit))
 
 
 async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
@@ -108,10 +110,22 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
         return _dressed(visit, done)
     note(refusal=str(done.refused.code))
     visit = replace(visit, problem=done.refused)
-    shown = _dressed(visit, await page.show(visit))
+    shown = _dressed(visit, await _shown(page, visit))
     if isinstance(shown, SeeOther):
         return shown
     return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
+
+
+async def _shown(page: Page, visit: PageRequest) -> Template | SeeOther:
+    """What a page shows. Pages of administrators also say in their navigation how much work waits."""
+    shown = await page.show(visit)
+    if page.who is not Audience.ADMIN or isinstance(shown, SeeOther):
+        return shown
+    counts = await visit.ask("countLists")
+    if counts.refused is not None:
+        return shown
+    waiting = {"/admin": counts.json["campaigns"]["pending"], "/admin/bookings": counts.json["bookingsInTrouble"]}
+    return replace(shown, values={"counts": counts.json, "waiting": waiting} | dict(shown.values))
 
 
 def _with_cookie(visit: PageRequest, ended: Template | SeeOther, *, used: bool) -> Template | SeeOther:

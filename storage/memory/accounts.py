@@ -10,15 +10,16 @@ from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
 from actors.values import Account, AuditRecord, BatchId, Tier
+from storage.memory.account_lists import MemoryAccountLists
 from storage.memory.export import export
 from storage.memory.retention import GIVEN_UP, drop_bookings, drop_keys
-from storage.memory.tables import MemoryStore, picked
+from storage.memory.tables import picked
 from storage.memory.webhooks import drop_webhooks
 
 DELETED = Content("Deleted", "", "", "", "")
 
 
-class MemoryAccounts(MemoryStore):
+class MemoryAccounts(MemoryAccountLists):
     """Deletions, choices of mails, and the rows of one account in all tables."""
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:

@@ -56,4 +56,6 @@ class MemoryEvents(MemoryStore):
         approved = self._memory.campaigns[booking.campaign_id].status is CampaignStatus.APPROVED
         if booking.status is not BookingStatus.PAID or booking.disputed or not approved or held != booking.weeks:
             return NEVER
+        if self._memory.is_suspended(booking.tenant_id):
+            return NEVER
         return Window(booking.week_start_ms, booking.week_start_ms + booking.weeks * WEEK_MS)

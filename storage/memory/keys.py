@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
 from actors.keys.standing import count_live
@@ -47,9 +48,12 @@ class MemoryKeys(MemoryStore):
         return len(self._memory.administrators)
 
     def _resolved(self, key: Key) -> Resolved:
-        email = next((a.email for a in self._memory.accounts.values() if a.tenant_id == key.tenant_id), None)
-        admin = email is not None and email in self._memory.administrators
-        return Resolved(key, self._memory.tenants[key.tenant_id].tier, email, admin)
+        account = next((a for a in self._memory.accounts.values() if a.tenant_id == key.tenant_id), None)
+        tier = self._memory.tenants[key.tenant_id].tier
+        if account is None:
+            return Resolved(key, tier, None)
+        admin = account.email in self._memory.administrators
+        return Resolved(key, tier, account.email, admin, account.suspended_ms is not None)
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
@@ -85,6 +89,7 @@ class MemoryKeys(MemoryStore):
             if tenant.merged_into is not None:
                 self._merge_days(tenant.id, tenant.merged_into)
         tables.accounts.update(changed.accounts)
+        tables.accounts.update(decision.suspensions)
         for email in decision.dismissed:
             del tables.administrators[email]
         tables.administrators.update(changed.administrators)
@@ -95,6 +100,9 @@ class MemoryKeys(MemoryStore):
         tables.audits.extend(decision.audits)
         tables.announce([f"key:{key_hash.hex()}" for key_hash in decision.touched_keys])
         tables.announce([f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants])
+        if decision.suspensions:
+            tables.sponsorship_revision += 1
+            tables.announce([TOPIC])
 
     def _merge_days(self, source: str, target: str) -> None:
         days = self._memory.usage_days

@@ -63,6 +63,7 @@ class MemoryLedger:
             audited={audit.id: audit.target_id for audit in tables.audits if audit.id in lock_set.audit_ids},
             reports={row.id: row for row in tables.payment_reports.values() if row.payment_id in lock_set.payment_ids},
             campaign_counts={tenant_id: self._campaigns(tenant_id) for tenant_id in lock_set.campaigns_of},
+            suspended=frozenset(filter(tables.is_suspended, tenant_ids)),
             days={each: days for each in lock_set.followed_ids if (days := self._days(each))},
             reviews=self._reviews() if lock_set.digest else WaitingReviews(),
         )

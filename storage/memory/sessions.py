@@ -27,9 +27,10 @@ class MemorySessions:
         locks, found = set(token_hashes), {}
         for session in self._memory.sessions.values():
             if session.token_hash in locks:
-                tenant = self._memory.tenants[self._memory.accounts[session.email].tenant_id]
+                account = self._memory.accounts[session.email]
+                tenant = self._memory.tenants[account.tenant_id]
                 admin = session.email in self._memory.administrators
-                found[session.token_hash] = SignedIn(session, tenant.id, tenant.tier, admin)
+                found[session.token_hash] = SignedIn(session, tenant.id, tenant.tier, admin, account.suspension_reason)
         return found
 
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:

@@ -22,7 +22,7 @@ from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.memory import invoices, reports
-from storage.memory.tables import MemoryStore
+from storage.memory.oversight import MemoryOversight, booking_view
 
 
 class _Listed(Protocol):
@@ -35,7 +35,7 @@ class _Listed(Protocol):
 L = TypeVar("L", bound=_Listed)
 
 
-class MemorySponsorship(MemoryStore):
+class MemorySponsorship(MemoryOversight):
     """The tables of the booking ledger, and the audit."""
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
@@ -66,12 +66,12 @@ class MemorySponsorship(MemoryStore):
     async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
         await self._memory.before()
         listed = (row for row in self._memory.bookings.values() if tenant_id in (None, row.tenant_id))
-        return [self._booking_view(row) for row in _page(listed, before, limit)]
+        return [booking_view(self._memory, row) for row in _page(listed, before, limit)]
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         await self._memory.before()
         row = self._memory.bookings.get(booking_id)
-        return self._booking_view(row) if row is not None and tenant_id in (None, row.tenant_id) else None
+        return booking_view(self._memory, row) if row is not None and tenant_id in (None, row.tenant_id) else None
 
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
         await self._memory.before()
@@ -155,19 +155,6 @@ class MemorySponsorship(MemoryStore):
         sponsor = self._memory.sponsors.get(campaign.tenant_id)
         return CampaignView(campaign, None if sponsor is None else sponsor.name)
 
-    def _booking_view(self, booking: Booking) -> BookingView:
-        sponsor = self._memory.sponsors.get(booking.tenant_id)
-        days = [sums for (booking_id, _), sums in self._memory.delivery_days.items() if booking_id == booking.id]
-        campaign = self._memory.campaigns[booking.campaign_id]
-        return BookingView(
-            booking,
-            campaign.name,
-            None if sponsor is None else sponsor.name,
-            sum(impressions for impressions, _ in days),
-            sum(clicks for _, clicks in days),
-            campaign.status,
-        )
-
     def _slots(self) -> list[Slot]:
         return sorted(self._memory.slots.values(), key=lambda slot: slot.id)
 
@@ -189,6 +176,7 @@ class MemorySponsorship(MemoryStore):
                 and booking.week_end_ms > from_week_ms
                 and held[booking.id] == booking.weeks
                 and sponsor is not None
+                and not self._memory.is_suspended(booking.tenant_id)
             ):
                 yield SoldPlacement(
                     booking_id=booking.id,

@@ -125,6 +125,9 @@ class Memory:
 
         return await self.transact(batch_id, work)
 
+    def is_suspended(self, tenant_id: str) -> bool:
+        return any(row.tenant_id == tenant_id and row.suspended_ms is not None for row in self.accounts.values())
+
     def announce(self, topics: Sequence[str]) -> None:
         for topic in topics:
             for listener in self.listeners:

@@ -7,7 +7,8 @@ from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.values import Account, BatchId, OutboxMessage
 from storage.journal import decide_once
-from storage.pool import Connection, Store
+from storage.pool import Connection
+from storage.postgres.account_lists import PostgresAccountLists
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, record_of, write
 from storage.postgres.export import export
@@ -36,7 +37,7 @@ ERASING = (
 """In this order: the audit's targets are found by the account's rows, and foreign keys lead to later tables."""
 
 
-class PostgresAccounts(Store):
+class PostgresAccounts(PostgresAccountLists):
     """Deletions in the `account_deletions` table, choices in `mail_choices`, and the rows of one account in all tables."""
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:

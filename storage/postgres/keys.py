@@ -11,6 +11,7 @@ from storage.journal import decide_once
 from storage.pool import Connection, Row, Store
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, record_of, write
+from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.letters import lock_letters, write_letters
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
@@ -109,6 +110,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     changed = decision.changed
     await _write_tenants(connection, sorted(changed.tenants.values(), key=lambda tenant: tenant.id))
     await write(connection, SQL.insert_accounts, columns(Account, changed.accounts.values()))
+    changes = ("email", "suspended_ms", "suspension_reason")
+    await write(connection, SQL.save_suspensions, columns_of(changes, decision.suspensions.values()))
     if decision.dismissed:
         await connection.execute(SQL.delete_administrators, sorted(decision.dismissed))
     admins = changed.administrators
@@ -123,6 +126,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
     if topics:
         await connection.execute(SQL.announce, topics)
+    if decision.suspensions:
+        await connection.execute(LEDGER.advance)
 
 
 async def _write_tenants(connection: Connection, tenants: Sequence[Tenant]) -> None:
@@ -145,4 +150,4 @@ def _key(row: Row) -> Key:
 
 
 def _resolved(row: Row) -> Resolved:
-    return Resolved(_key(row), Tier(row["tier"]), row["email"], row["administers"])
+    return Resolved(_key(row), Tier(row["tier"]), row["email"], row["administers"], row["suspended"])

@@ -92,6 +92,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     if places.tenant_ids:
         for row in await connection.fetch(SQL.lock_sponsors, sorted(places.tenant_ids)):
             snapshot.sponsors[row["tenant_id"]] = record_of(Sponsor, row)
+        suspended = await connection.fetch(SQL.suspended, sorted(places.tenant_ids))
+        snapshot.suspended = frozenset(row["tenant_id"] for row in suspended)
     await _recall(connection, lock_set, places, snapshot)
     if places.campaign_ids:
         for row in await connection.fetch(SQL.lock_campaigns, sorted(places.campaign_ids)):

@@ -8,7 +8,7 @@ from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
 from storage.journal import decide_once
-from storage.pool import Connection, Database
+from storage.pool import Connection, Database, Row
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, new_and_known, record_of, write
 from storage.postgres.keys import SQL as KEYS
@@ -34,10 +34,7 @@ class PostgresSessions:
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
         rows = await self._database.fetch(SQL.resolve, list(token_hashes))
-        return {
-            row["token_hash"]: SignedIn(record_of(Session, row), row["tenant_id"], Tier(row["tier"]), row["admin"])
-            for row in rows
-        }
+        return {row["token_hash"]: _signed_in(row) for row in rows}
 
     async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
         return [Session(**row) for row in await self._database.fetch(SQL.of_email, email, now_ms)]
@@ -66,6 +63,11 @@ class PostgresSessions:
 
     async def prune_challenges(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_challenges, before_ms, limit)
+
+
+def _signed_in(row: Row) -> SignedIn:
+    session = record_of(Session, row)
+    return SignedIn(session, row["tenant_id"], Tier(row["tier"]), row["admin"], row["suspension_reason"])
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:

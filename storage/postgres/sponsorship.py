@@ -16,13 +16,13 @@ from actors.bookings.records import (
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
-from storage.pool import Connection, Row, Store
+from storage.pool import Connection, Row
 from storage.postgres import invoices, reports
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
-from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.sponsorship_rows import booking_of, booking_view_of, campaign_view_of, slot_of
+from storage.postgres.oversight import PostgresOversight
+from storage.postgres.sponsorship_rows import booking_of, campaign_view_of, slot_of
 from storage.statements import statements
 
 SQL = statements("sponsorship")
@@ -34,7 +34,7 @@ OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
 
 
-class PostgresSponsorship(Store):
+class PostgresSponsorship(PostgresOversight):
     """The tables of the booking ledger, and the audit."""
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
@@ -127,11 +127,6 @@ class PostgresSponsorship(Store):
     async def waiting_refunds(self, limit: int) -> int:
         [row] = await self._database.fetch(SQL.waiting_refunds, limit)
         return int(row["waiting"])
-
-    async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
-        found = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
-        sums = {row["booking_id"]: row for row in found}
-        return [booking_view_of(row, sums.get(row["id"])) for row in rows]
 
     async def _page(
         self, of_all: str, of_one: str, tenant_id: str | None, before: Before | None, limit: int

@@ -2,7 +2,7 @@
 
 -- name: account
 -- The account of an email.
-select email, tenant_id, created_ms from accounts where email = $1
+select email, tenant_id, created_ms, suspended_ms, suspension_reason from accounts where email = $1
 
 -- name: deletion
 -- The deletion of an account.

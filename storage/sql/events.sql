@@ -58,9 +58,11 @@ with batch as (
 select exists (select from batch) as recorded, (select string_agg(key, '') from added) as added
 
 -- name: windows
--- When the placements of bookings are shown. Null if a booking is unpaid, disputed, not approved, or has lost its weeks.
+-- When the placements of bookings are shown. Null if a booking is unpaid, disputed, not approved, has lost its weeks, or its
+-- account is suspended.
 select bookings.id, weeks,
     case when bookings.status = 'paid' and not disputed and campaigns.status = 'approved'
+        and not exists (select from accounts where accounts.tenant_id = bookings.tenant_id and suspended_ms is not null)
         and weeks = (select count(*) from slot_weeks where booking_id = bookings.id) then week_start_ms end as start_ms
 from bookings join campaigns on campaigns.id = bookings.campaign_id
 where bookings.id = any ($1::text[])

@@ -7,7 +7,8 @@ from claims where token_hash = any ($1::bytea[]) order by token_hash for update
 
 -- name: lock_accounts
 -- Lock accounts by email.
-select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for update
+select email, tenant_id, created_ms, suspended_ms, suspension_reason from accounts
+where email = any ($1::text[]) order by email for update
 
 -- name: lock_sessions
 -- Those of some sessions that have not ended. They cannot end before the transaction does.
@@ -87,8 +88,15 @@ on conflict (tenant_id, day) do update set used = usage_days.used + excluded.use
 
 -- name: insert_accounts
 -- Insert accounts. If another node inserted one first, the unique violation makes the batch run again.
-insert into accounts (email, tenant_id, created_ms)
-select * from unnest($1::text[], $2::text[], $3::bigint[]) as made (email, tenant_id, created_ms) order by email
+insert into accounts (email, tenant_id, created_ms, suspended_ms, suspension_reason)
+select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
+    as made (email, tenant_id, created_ms, suspended_ms, suspension_reason) order by email
+
+-- name: save_suspensions
+-- Suspend locked accounts, or restore them.
+update accounts set suspended_ms = changed.suspended_ms, suspension_reason = changed.suspension_reason
+from unnest($1::text[], $2::bigint[], $3::text[]) as changed (email, suspended_ms, suspension_reason)
+where accounts.email = changed.email
 
 -- name: save_keys
 -- Insert keys, or update the columns that can change.
@@ -120,9 +128,10 @@ on conflict (token_hash) do update set
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 
 -- name: resolve
--- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator.
+-- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator or suspended.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, tier, accounts.email, administrators.email is not null as administers
+    granter_id, keys.admin, tier, accounts.email, administrators.email is not null as administers,
+    suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
 where hash = any ($1::bytea[])
@@ -130,7 +139,8 @@ where hash = any ($1::bytea[])
 -- name: resolve_prefix
 -- Keys by displayed prefix, with the same columns as `resolve`.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, tier, accounts.email, administrators.email is not null as administers
+    granter_id, keys.admin, tier, accounts.email, administrators.email is not null as administers,
+    suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
 where prefix = $1 order by keys.id limit 10

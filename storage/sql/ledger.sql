@@ -58,6 +58,10 @@ select id, tenant_id from campaigns where id = any ($1::text[])
 select tenant_id, id, name, website, created_ms, demo
 from sponsors where tenant_id = any ($1::text[]) order by tenant_id for no key update
 
+-- name: suspended
+-- Those of some tenants whose account is suspended.
+select tenant_id from accounts where tenant_id = any ($1::text[]) and suspended_ms is not null
+
 -- name: recall
 -- The bookings made under idempotency keys, with their references. Runs after the locks on their sponsors.
 select known.tenant_id, known.operation, known.key, known.fingerprint, known.booking_id, known.created_ms,

@@ -1,9 +1,10 @@
 -- Sign-ins and sessions.
 
 -- name: resolve
--- Sessions by the hash of their token, with the tenant and tier of their account and whether it is an administrator.
+-- Sessions by the hash of their token, with the tenant and tier of their account, whether it is an administrator, and why it
+-- is suspended.
 select sessions.id, token_hash, sessions.email, agent, sessions.created_ms, seen_ms, expires_ms, revoked_ms, passkey_ms,
-    accounts.tenant_id, tier, administrators.email is not null as admin
+    accounts.tenant_id, tier, administrators.email is not null as admin, suspension_reason
 from sessions join accounts on accounts.email = sessions.email join tenants on tenants.id = accounts.tenant_id
 left join administrators on administrators.email = sessions.email
 where token_hash = any ($1::bytea[])
@@ -27,7 +28,8 @@ where token_hash = any ($1::bytea[]) order by token_hash for update
 
 -- name: lock_accounts
 -- Lock the accounts that new sessions refer to, in order, as the foreign key would lock them.
-select email, tenant_id, created_ms from accounts where email = any ($1::text[]) order by email for key share
+select email, tenant_id, created_ms, suspended_ms, suspension_reason from accounts
+where email = any ($1::text[]) order by email for key share
 
 -- name: lock_sessions
 -- Lock sessions by id, and the live ones of accounts. A foreign key to a locked session does not wait.

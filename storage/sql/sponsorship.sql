@@ -111,6 +111,7 @@ order by slots.id, week_ms
 
 -- name: placements
 -- Paid, undisputed bookings of approved campaigns that still hold all their weeks and end after $1, on retired slots too.
+-- Nothing of a suspended account.
 select bookings.id as booking_id, slot_id, side, headline, body, cta, target_url, logo_text,
     coalesce(shown_as, sponsors.name) as sponsor_name, week_start_ms,
     week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
@@ -119,6 +120,7 @@ join campaigns on campaigns.id = bookings.campaign_id
 join sponsors on sponsors.tenant_id = bookings.tenant_id
 where bookings.status = 'paid' and not disputed and campaigns.status = 'approved'
     and week_start_ms + bookings.weeks * 604800000::bigint > $1
+    and not exists (select from accounts where accounts.tenant_id = bookings.tenant_id and suspended_ms is not null)
     and bookings.weeks = (select count(*) from slot_weeks where booking_id = bookings.id)
 order by bookings.id collate "C"
 

@@ -45,6 +45,9 @@ COMMANDS = {
     "create-slot": "prints its id",
     "edit-slot": "not given stay",
     "retire-slot": "bookings stay",
+    "list-accounts": "newest first",
+    "suspend-account": "within a second",
+    "unsuspend-account": "suspended account",
     "grant-admin": "an administrator",
     "revoke-admin": "administrator rights",
     "remove-passkeys": "has lost them",
@@ -204,6 +207,25 @@ def test_a_revoked_key_is_refused_by_the_running_server_within_a_second(shop: Sh
     assert service.get("/api/v1/bots", key).json()["error"] == "invalid_api_key"
 
 
+def test_a_suspended_account_is_refused_by_the_running_server_within_a_second(shop: Shop) -> None:
+    service, email = shop.service, "suspended@example.com"
+    key = shop.command("issue-key", "--email", email).strip()
+    assert service.status("/api/v1/bots", key) == 200, "the server remembers it as a good one"
+    suspend = ("suspend-account", email, "--reason", "Malware.")
+    assert shop.command(*suspend) == f"{email} is suspended\n"
+    until(lambda: service.status("/api/v1/bots", key) == 403, SEEN_SECONDS)
+    again, administrator = run_all(
+        (*suspend, "--data-dir", service.data_dir),
+        ("suspend-account", FIRST, "--reason", "x", "--data-dir", service.data_dir),
+    )
+    assert again.stdout == f"{email} is already suspended\n"
+    assert complaint(administrator)
+    [line] = shop.command("list-accounts", "--suspended").splitlines()
+    assert line.split()[1:] == [email, "claimed", "suspended"]
+    assert shop.command("unsuspend-account", email) == f"{email} is no longer suspended\n"
+    until(lambda: service.status("/api/v1/bots", key) == 200, SEEN_SECONDS)
+
+
 def test_a_tier_that_was_set_holds_on_the_running_server_within_a_second(shop: Shop) -> None:
     service, key = shop.service, shop.early_key
     assert '"minute";q=300;w=60, "day";q=10000;' in service.get("/api/v1/bots", key).headers["ratelimit-policy"]
@@ -289,6 +311,14 @@ def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
         ("remove-passkeys", "nobody@example.com"): "the account nobody@example.com has no passkey",
         ("export-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("delete-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
+        (
+            "suspend-account",
+            "nobody@example.com",
+            "--reason",
+            "x",
+        ): "there is no account with the email nobody@example.com",
+        ("suspend-account", "nobody@example.com", "--reason", " "): "--reason must have at least 1 character",
+        ("unsuspend-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("issue-key", "--email", "no address"): "'no address' is not an email address",
         ("sign-in-link", "no address"): "'no address' is not an email address",
     }

@@ -87,12 +87,15 @@ LOOKS = (
     Look("sponsor-reports", "/sponsor/reports", coloured=True),
     Look("sponsor-report", "/sponsor/bookings/{id}/report", "/sponsor/bookings/PAID/report", ("account",)),
     Look("admin", "/admin", coloured=True),
+    Look("admin-reviews", "/admin/reviews"),
     Look("admin-bookings", "/admin/bookings", coloured=True),
     Look("admin-slots", "/admin/slots"),
     Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
     Look("admin-sponsors", "/admin/sponsors"),
     Look("admin-sites", "/admin/sites"),
     Look("admin-accounts", "/admin/accounts"),
+    Look("admin-account", "/admin/accounts/{id}", "/admin/accounts/ACCOUNT", coloured=True),
+    Look("admin-revenue", "/admin/revenue"),
     Look("admin-audit", "/admin/audit", coloured=True),
     Look("ops", "/ops", coloured=True),
     Look(
@@ -110,8 +113,9 @@ AT_NIGHT = {look.name for look in LOOKS if look.coloured} if SLOW else {"home", 
 NO_PAGES = {"/docs", "/nothing"}
 """Paths of looks that are not in the table of pages."""
 
-LOOKED_AT_ELSEWHERE = {"/sign-in/passkey", "/dev/outbox/{id}"}
-"""Pages that need an authenticator, and the HTML of mails: `test_passkeys` and `test_mails` look at them."""
+LOOKED_AT_ELSEWHERE = {"/sign-in/passkey", "/dev/outbox/{id}", "/account/suspended"}
+"""Pages that need an authenticator, the HTML of mails, and a page of a suspended account: `test_passkeys`, `test_mails` and
+`test_administering` look at them."""
 
 
 def lookers(look: Look) -> tuple[str, ...]:
@@ -160,6 +164,7 @@ def found(node: Service) -> dict[str, str]:
     return {
         "WEBHOOK": hooked.json()["webhook"]["id"],
         "USECASE": get("usecases?limit=1")["data"][0]["slug"],
+        "ACCOUNT": get("usage")["tenantId"],
         "BOT": get("bots?limit=1")["data"][0]["slug"],
         "PAID": paid["id"],
         "HELD": held["id"],

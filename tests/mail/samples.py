@@ -35,6 +35,8 @@ FACTS: Mapping[str, dict[str, str]] = {
     "deletion_scheduled": {"day": "1 May 2027, 12:00 UTC"},
     "deletion_undone": {},
     "account_deleted": {},
+    "account_suspended": {"reason": "The ads lead to a page that installs software."},
+    "account_restored": {},
     "dispute_opened": DISPUTE,
     "dispute_won": DISPUTE,
     "dispute_lost": DISPUTE,

@@ -279,6 +279,7 @@ def test_a_year_is_named_where_it_is_not_the_year_of_the_mail() -> None:
         ("rejected", "was not approved"),
         ("paused", "is paused"),
         ("disputed", "while the payment is disputed"),
+        ("suspended", "your account is suspended"),
         ("draft", "Submit it for review"),
     ],
 )
@@ -316,3 +317,8 @@ def test_a_note_that_is_not_there_leaves_no_trace() -> None:
         text = of_booking(template, note="")
         assert "wrote:" not in text
         assert "> " not in text
+
+
+def test_a_suspension_tells_its_reason_as_it_was_written() -> None:
+    mail = WRITER.write(message("account_suspended", {"reason": "The {{ link }} leads\nto malware."}))
+    assert "> The {{ link }} leads\n> to malware." in mail.text

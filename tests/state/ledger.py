@@ -110,6 +110,7 @@ class Ledger:
     audits: list[AuditRecord] = field(default_factory=list)
     reports: dict[str, PaymentReport] = field(default_factory=dict)
     days: dict[str, list[DayDelivered]] = field(default_factory=dict)
+    suspended: set[str] = field(default_factory=set)
     mails: list[AccountMail] = field(default_factory=list)
     happenings: list[Happening] = field(default_factory=list)
     digest_mailed_ms: int = 0
@@ -183,6 +184,7 @@ class Ledger:
             and (row.status in OPEN or (rows.recent_ms is not None and row.created_ms >= rows.recent_ms))
         }
         return Snapshot(
+            suspended=frozenset(self.suspended),
             sponsors={each: self.sponsors[each] for each in tenants if each in self.sponsors},
             campaigns=campaigns,
             slots={each: self.slots[each] for each in slot_ids if each in self.slots},

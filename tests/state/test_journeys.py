@@ -100,6 +100,13 @@ def test_the_begin_of_a_week_is_told_once_with_whether_the_ad_is_shown(status: C
     assert ledger.bookings["b1"].next_step_ms == NEXT_MONDAY + DAY + SETTLE
 
 
+def test_the_begin_of_a_week_says_that_the_account_is_suspended() -> None:
+    ledger = sold()
+    ledger.suspended.add(ledger.bookings["b1"].tenant_id)
+    follow(ledger, NEXT_MONDAY)
+    assert [json.loads(mail.facts)["shown"] for mail in ledger.mails] == ["suspended"]
+
+
 def test_each_day_is_published_once_its_counts_are_final() -> None:
     ledger = sold()
     show(ledger, 1, 10, 2)

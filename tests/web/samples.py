@@ -42,6 +42,11 @@ async def _bookings_paid(world: World) -> str:
     return "/admin/bookings"
 
 
+async def _account(world: World) -> str:
+    booking = world.memory.bookings[await _sold(world)]
+    return f"/admin/accounts/{booking.tenant_id}"
+
+
 async def _campaign(world: World) -> str:
     return f"/sponsor/campaigns/{world.memory.bookings[await _sold(world)].campaign_id}"
 
@@ -117,6 +122,7 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
     "/admin/bookings": _bookings_paid,
+    "/admin/accounts/{id}": _account,
     "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
 """Functions by path that create the content of a page and return its address."""

@@ -1,5 +1,6 @@
 """The administrators' pages: who sees them, the queue, slots, bookings, the audit, tiers."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,14 +17,23 @@ from tests.api.world import NOON_MS, World, away
 from tests.web.visitors import Seen, Visitor
 
 BOSS = "boss@example.com"
-ADMINISTRATORS = {page.path.replace("{id}", "left-top"): page for page in PAGES if page.who is Audience.ADMIN}
+IDS = {"/admin/slots/{id}": "left-top", "/admin/accounts/{id}": "ten_boss"}
+"""The id of a page that has one in its path."""
+
+ADMINISTRATORS = {
+    page.path.replace("{id}", IDS.get(page.path, "")): page for page in PAGES if page.who is Audience.ADMIN
+}
 OURS = list(ADMINISTRATORS)
 WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.actions]
 HOSTILE = "</p><script>alert(1)</script><b>&amp;"
 
 
 def boss(world: World) -> Visitor:
-    return Visitor(world, world.session(BOSS, admin=True))
+    token = world.session(BOSS, admin=True)
+    rows, account = world.memory.tenants, world.memory.accounts[BOSS]
+    rows["ten_boss"] = replace(rows[account.tenant_id], id="ten_boss")
+    world.memory.accounts[BOSS] = replace(account, tenant_id="ten_boss")
+    return Visitor(world, token)
 
 
 # Who sees them.
@@ -33,8 +43,11 @@ def test_these_are_the_pages_of_administrators() -> None:
     assert sorted(OURS) == [
         "/admin",
         "/admin/accounts",
+        "/admin/accounts/ten_boss",
         "/admin/audit",
         "/admin/bookings",
+        "/admin/revenue",
+        "/admin/reviews",
         "/admin/sites",
         "/admin/slots",
         "/admin/slots/left-top",

@@ -14,6 +14,7 @@ from service.api.operations.health import ROWS as HEALTH
 from service.api.operations.invoices import ROWS as INVOICES
 from service.api.operations.keys import ROWS as KEYS
 from service.api.operations.notifications import ROWS as NOTIFICATIONS
+from service.api.operations.oversight import ROWS as OVERSIGHT
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
 from service.api.operations.rate_card import ROWS as RATE_CARD
@@ -52,6 +53,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *ADMIN,
     *SITES,
     *ACCOUNTS,
+    *OVERSIGHT,
     *WATCHING,
     *WEBHOOKS,
     *HEALTH,

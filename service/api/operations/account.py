@@ -143,6 +143,7 @@ ROWS = (
     ),
     _deciding(
         name="endAll",
+        while_suspended=True,
         method="POST",
         path="/api/v1/account/end-all",
         summary="End all sessions and keys",

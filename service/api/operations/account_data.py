@@ -71,7 +71,7 @@ async def undo_deletion(services: Services, call: Call) -> Answer | Refused:
 
 
 _account = partial(Operation, tag="Account", family=Family.SPONSORSHIP)
-_deciding = partial(_account, access=Access.SESSION)
+_deciding = partial(_account, access=Access.SESSION, while_suspended=True)
 """Only a person in a browser, so that a stolen key cannot delete the account."""
 
 ROWS = (
@@ -90,6 +90,7 @@ ROWS = (
         scopes=tuple(scope for scope in Scope if scope not in ADMIN_SCOPES),
         budget=Budget.EXPORT,
         metered=True,
+        while_suspended=True,
     ),
     _deciding(
         name="deleteAccount",

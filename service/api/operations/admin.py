@@ -1,10 +1,12 @@
 """Operations of administrators (specification, 23 to 26): review, slots, bookings, refunds and the audit log."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from actors.bookings.campaigns import unknown_campaign
 from actors.bookings.changes import unknown_booking
-from actors.bookings.records import CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
+from actors.bookings.oversight import BookingFilter
+from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
@@ -13,6 +15,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
+from service.api.operations import admin_files as files
 from service.api.operations.bookings import admin_booking_answer, admin_booking_of, booking_position
 from service.api.operations.responses import list_page, with_id
 from service.api.operations.sponsors import campaign_position
@@ -21,7 +24,8 @@ from service.schemas.audit import Audit, AuditPage
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
-from service.schemas.lists import AuditQuery, CampaignsQuery, SponsorshipQuery
+from service.schemas.lists import AuditQuery, CampaignsQuery, ListQuery, SlotsQuery
+from service.schemas.oversight import BookingsQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import Sponsor as ShownSponsor
 from service.schemas.sponsors import SponsorPage
@@ -32,6 +36,8 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
     status = None if query.status is None else CampaignStatus(query.status)
     order = query.order or "newest"
     fetch = partial(services.sponsorship.everybodys_campaigns, status, oldest=order == "oldest")
+    if query.format == "csv":
+        return await files.campaigns_file(services, fetch)
     # A cursor is valid only for the same filter and order.
     name = f"all campaigns {query.status} {order}"
     return await list_page(services, call, name, fetch, campaign_position, Campaign.for_review, CampaignPage)
@@ -46,11 +52,14 @@ async def review(services: Services, call: Call, campaign_id: str) -> Answer | R
         seen_as = reviewed.sponsorName
     move = CampaignMove(body.decision)
     view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen, seen_as)
+    services.counts.forget()
     return respond(view, lambda view: CampaignAnswer(campaign=Campaign.for_review(view)))
 
 
 async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
     fetch = services.sponsorship.sponsors
+    if call.query.format == "csv":
+        return await files.sponsors_file(services, fetch)
     return await list_page(services, call, "all sponsors", fetch, _position, ShownSponsor.of, SponsorPage)
 
 
@@ -59,9 +68,23 @@ def _position(record: Sponsor | AuditRecord) -> Before:
 
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
-    fetch = partial(services.sponsorship.bookings, None)
+    query: BookingsQuery = call.query
+    wanted = query.wanted()
+    if wanted == BookingFilter():
+        name, fetch = "all bookings", partial(services.sponsorship.bookings, None)
+    else:
+        # A cursor is valid only for the same filter.
+        name, fetch = f"bookings {wanted!r}", partial(_filtered, services, wanted)
+    if query.format == "csv":
+        return await files.bookings_file(services, fetch)
     render = partial(admin_booking_of, services)
-    return await list_page(services, call, "all bookings", fetch, booking_position, render, BookingPage)
+    return await list_page(services, call, name, fetch, booking_position, render, BookingPage)
+
+
+async def _filtered(
+    services: Services, wanted: BookingFilter, before: Before | None, limit: int
+) -> Sequence[BookingView]:
+    return await services.sponsorship.filtered_bookings(wanted, services.clock.now_ms(), before, limit)
 
 
 @with_id(unknown_booking)
@@ -71,6 +94,7 @@ async def refund(services: Services, call: Call, booking_id: str) -> Answer | Re
     view = await services.ledger.order_refund(booking_id, reason, call.caller.agent)
     if not isinstance(view, Refused):
         services.sweeper.wake()
+        services.counts.forget()
     return admin_booking_answer(services, view)
 
 
@@ -97,11 +121,15 @@ async def describe_video(services: Services, call: Call, booking_id: str) -> Ans
 async def list_audit(services: Services, call: Call) -> Answer | Refused:
     query: AuditQuery = call.query
     fetch = partial(services.sponsorship.audit, target_id=query.targetId)
+    if query.format == "csv":
+        return await files.audit_file(services, fetch)
     return await list_page(services, call, f"audit {query.targetId}", fetch, _position, Audit.of, AuditPage)
 
 
 async def list_slots(services: Services, call: Call) -> Answer | Refused:
     slots = await services.sponsorship.slots()
+    if call.query.format == "csv":
+        return files.slots_file(slots)
     return Answer.of(SlotList(items=[admin_slot_of(slot) for slot in slots]))
 
 
@@ -145,6 +173,7 @@ ROWS = (
         handler=list_campaigns,
         result=CampaignPage,
         query=CampaignsQuery,
+        spreadsheet=True,
     ),
     _writing(
         name="reviewCampaign",
@@ -167,7 +196,8 @@ ROWS = (
         description="Returns the accounts that have a sponsor profile, newest first.",
         handler=list_sponsors,
         result=SponsorPage,
-        query=SponsorshipQuery,
+        query=ListQuery,
+        spreadsheet=True,
     ),
     _reading(
         name="listSlots",
@@ -176,6 +206,8 @@ ROWS = (
         description="Returns all slots ordered by id, including retired ones.",
         handler=list_slots,
         result=SlotList,
+        query=SlotsQuery,
+        spreadsheet=True,
     ),
     _writing(
         name="createSlot",
@@ -217,10 +249,12 @@ ROWS = (
         name="listAllBookings",
         path="/api/v1/admin/sponsorships/bookings",
         summary="List all bookings",
-        description="Returns the bookings of every sponsor, newest first.",
+        description="Returns the bookings of every sponsor, newest first. For those whose payment needs attention, use "
+        "`trouble=true`.",
         handler=list_bookings,
         result=BookingPage,
-        query=SponsorshipQuery,
+        query=BookingsQuery,
+        spreadsheet=True,
     ),
     _writing(
         name="describeVideo",
@@ -256,5 +290,6 @@ ROWS = (
         handler=list_audit,
         result=AuditPage,
         query=AuditQuery,
+        spreadsheet=True,
     ),
 )

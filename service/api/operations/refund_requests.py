@@ -26,6 +26,7 @@ async def request_refund(services: Services, call: Call, booking_id: str) -> Ans
 async def decline_refund(services: Services, call: Call, booking_id: str) -> Answer | Refused:
     body: RefundDecline = call.body
     view = await services.ledger.decline_refund_request(booking_id, body.note, call.caller.agent)
+    services.counts.forget()
     services.mail.wake()
     return admin_booking_answer(services, view)
 

@@ -132,6 +132,7 @@ ROWS = (
     ),
     _signed_in(
         name="listSessions",
+        while_suspended=True,
         method="GET",
         path="/api/v1/auth/sessions",
         summary="List browser sessions",
@@ -141,6 +142,7 @@ ROWS = (
     ),
     _signed_in(
         name="endSession",
+        while_suspended=True,
         method="DELETE",
         path="/api/v1/auth/sessions/{id}",
         summary="End a browser session",

@@ -1,4 +1,4 @@
-"""The page that deletes an account: asks for a code by mail, confirms with it, and undoes the deletion until it begins."""
+"""The pages that delete an account by an emailed code, undo that until it begins, and say why one is suspended."""
 
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.typed import code_of
@@ -37,4 +37,20 @@ async def _at(request: PageRequest, *, code_sent: bool) -> Template:
     return Template("account_delete.html", values)
 
 
-PAGES = (Page(HERE, delete_account, {"start": start, "confirm": confirm, "keep": keep}, who=Audience.ACCOUNT),)
+async def suspended(request: PageRequest) -> Template | SeeOther:
+    found = request.caller.signed_in
+    if found is None or found.suspension is None:
+        return SeeOther("/dashboard")
+    return Template("account_suspended.html", {"reason": found.suspension})
+
+
+PAGES = (
+    Page(
+        HERE,
+        delete_account,
+        {"start": start, "confirm": confirm, "keep": keep},
+        who=Audience.ACCOUNT,
+        while_suspended=True,
+    ),
+    Page("/account/suspended", suspended, who=Audience.ACCOUNT, while_suspended=True),
+)

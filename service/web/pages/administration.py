@@ -1,36 +1,47 @@
-"""Pages of administrators: sponsors, the audit, and the tiers of accounts."""
+"""Pages of administrators: sponsors, revenue and the audit."""
 
 from service.web.pages.history import changes_of
-from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.paging import following
-from service.web.pages.typed import text_of
+from service.web.pages.page import Audience, Page, PageRequest, Template
+from service.web.pages.paging import following, page_at, this_page
 
 
 async def sponsors(request: PageRequest) -> Template:
-    page = (await request.ask("listSponsors", query={"cursor": request.query.get("cursor")})).or_refused()
-    return Template("admin_sponsors.html", {"sponsors": page["items"], "older": following(request, page)})
+    cursor = request.query.get("cursor")
+    page = (await request.ask("listSponsors", query={"cursor": cursor})).or_refused()
+    counts = (await request.ask("countLists")).or_refused()
+    values = {
+        "sponsors": page["items"],
+        "total": counts["sponsors"],
+        "older": following(request, page),
+        "first": this_page(request) if cursor else None,
+    }
+    return Template("admin_sponsors.html", values)
 
 
 async def audit(request: PageRequest) -> Template:
     target = request.query.get("target") or None
-    query = {"targetId": target, "cursor": request.query.get("cursor")}
+    cursor = request.query.get("cursor")
+    query = {"targetId": target, "cursor": cursor}
     page = (await request.ask("listAudit", query=query)).or_refused()
     records = [{"record": record, "changes": changes_of(record["changes"])} for record in page["items"]]
-    values = {"records": records, "target": target, "older": following(request, page, "target")}
+    values = {
+        "records": records,
+        "target": target,
+        "older": following(request, page, "target"),
+        "first": this_page(request, "target") if cursor else None,
+    }
     return Template("admin_audit.html", values)
 
 
-async def accounts(request: PageRequest) -> Template:
-    return Template("admin_accounts.html")
-
-
-async def set_tier(request: PageRequest) -> SeeOther | FormError:
-    body = {"email": text_of(request.form, "email") or "", "tier": request.form.get("tier", "")}
-    return (await request.ask("setAccountTier", body=body)).see_other("/admin/accounts", "tier_set")
+async def revenue(request: PageRequest) -> Template:
+    query = {name: request.query.get(name) or None for name in ("from", "to")}
+    table = (await request.ask("getRevenue", query=query)).or_refused()
+    csv = page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query)
+    return Template("admin_revenue.html", {"months": table["items"], "filters": query, "csv": csv})
 
 
 PAGES = (
     Page("/admin/sponsors", sponsors, who=Audience.ADMIN),
+    Page("/admin/revenue", revenue, who=Audience.ADMIN),
     Page("/admin/audit", audit, who=Audience.ADMIN),
-    Page("/admin/accounts", accounts, {"set_tier": set_tier}, Audience.ADMIN),
 )

@@ -1,23 +1,77 @@
-"""The bookings of all sponsors, for administrators: refunds, and the progress of videos."""
+"""The bookings of all sponsors, for administrators: filters, what needs attention first, refunds, and videos."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from actors.values import Code, Refused
-from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.paging import following, this_page
-from service.web.pages.typed import text_of
+from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
+from service.web.pages.paging import following, page_at, this_page
+from service.web.pages.typed import day_ms_of, text_of
 
 FAILED_REFUNDS = ("refund_declined", "refund_failed")
 """Payment issues after which an administrator may order the refund again."""
 
+LIST = "/admin/bookings"
+FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
+"""Parameters of the page. Those of the API have the same names; only the week is a date here."""
+
+MOST_TROUBLE = 50
+"""Bookings that need attention on one page. The rest is behind the filter for them."""
+
 
 async def bookings(request: PageRequest) -> Template:
-    page = (await request.ask("listAllBookings", query={"cursor": request.query.get("cursor")})).or_refused()
+    typed = {name: request.query.get(name) or None for name in FILTERS}
+    query = typed | {"week": _week(typed["week"])}
+    cursor = request.query.get("cursor")
+    trouble: list[Any] = []
+    if typed["trouble"] is None:
+        # What needs attention stands first, so it is left out of the rest.
+        query["trouble"] = "false"
+        if cursor is None:
+            first = query | {"trouble": "true", "limit": MOST_TROUBLE}
+            trouble = (await request.ask("listAllBookings", query=first)).or_refused()["items"]
+    page = (await request.ask("listAllBookings", query=query | {"cursor": cursor})).or_refused()
+    slots = (await request.ask("listSlots")).or_refused()["items"]
+    counts = (await request.ask("countLists")).or_refused()
     values = {
+        "trouble": trouble,
         "bookings": page["items"],
+        "filters": typed,
+        "filtered": any(typed.values()),
+        "slots": slots,
+        "chips": _chips(typed, counts),
+        "total": None if any(typed.values()) else sum(counts["bookings"].values()),
         "failed_refunds": FAILED_REFUNDS,
-        "action": this_page(request, "cursor"),
-        "older": following(request, page),
+        "action": this_page(request, *FILTERS, "cursor"),
+        "older": following(request, page, *FILTERS),
+        "first": this_page(request, *FILTERS) if cursor else None,
+        "csv": page_at("/api/v1/admin/sponsorships/bookings", format="csv", **typed | {"week": query["week"]}),
     }
     return Template("admin_bookings.html", values)
+
+
+def _week(text: str | None) -> str | None:
+    """The week of a typed date, as the API takes it. Raises `PageRefused` for other text."""
+    if text is None:
+        return None
+    day_ms = day_ms_of(text)
+    if day_ms is None:
+        raise PageRefused(Refused(Code.INVALID_REQUEST, "Write the week as a date such as 2026-11-30."))
+    return str(day_ms)
+
+
+def _chips(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    """A link for each state, with its number in all bookings."""
+    kept = {name: typed[name] for name in FILTERS if name not in ("status", "trouble")}
+    attention = f"Needs attention {counts['bookingsInTrouble']}"
+    chips = [
+        ("All", page_at(LIST, **kept), not (typed["status"] or typed["trouble"])),
+        (attention, page_at(LIST, trouble="true", **kept), typed["trouble"] == "true"),
+    ]
+    for status, number in counts["bookings"].items():
+        words = f"{status.capitalize()} {number:,}"
+        chips.append((words, page_at(LIST, status=status, **kept), typed["status"] == status))
+    return chips
 
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
@@ -26,7 +80,7 @@ async def refund(request: PageRequest) -> SeeOther | FormError:
     reason = text_of(request.form, "reason")
     body = None if reason is None else {"reason": reason}
     result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")}, body=body)
-    return result.see_other(this_page(request, "cursor"), "refund_ordered")
+    return result.see_other(this_page(request, *FILTERS, "cursor"), "refund_ordered")
 
 
 async def describe(request: PageRequest) -> SeeOther | FormError:
@@ -36,7 +90,7 @@ async def describe(request: PageRequest) -> SeeOther | FormError:
         "youtubeNotes": text_of(request.form, "youtubeNotes"),
     }
     result = await request.ask("describeVideo", path={"id": request.form.get("booking", "")}, body=body)
-    return result.see_other(this_page(request, "cursor"), "video_saved")
+    return result.see_other(this_page(request, *FILTERS, "cursor"), "video_saved")
 
 
-PAGES = (Page("/admin/bookings", bookings, {"refund": refund, "describe": describe}, Audience.ADMIN),)
+PAGES = (Page(LIST, bookings, {"refund": refund, "describe": describe}, Audience.ADMIN),)

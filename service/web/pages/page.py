@@ -197,3 +197,5 @@ class Page:
     actions: Mapping[str, Act] = field(default_factory=dict)
     who: Audience = Audience.ANYBODY
     capability: bool = False
+    while_suspended: bool = False
+    """Whether people whose account is suspended may see it, too."""

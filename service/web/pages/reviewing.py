@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.values import Code, Refused
+from service.web.pages.differences import words_between
 from service.web.pages.history import LABELS, News, news_of
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import following, this_page
@@ -14,6 +15,9 @@ SHOWN = 10
 
 HISTORY = 50
 """Records of a campaign's history in which the page looks for the last approval."""
+
+MOST_REQUESTS = 50
+"""Requests for refunds on the page. The rest is in the list of bookings."""
 
 STATES = ("pending", "approved", "paused", "rejected", "draft")
 MOVES: Mapping[str, tuple[str, ...]] = {
@@ -29,28 +33,49 @@ SEEN = ("headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
 
 async def queue(request: PageRequest) -> Template:
     state = request.query.get("status") or STATES[0]
-    order = "oldest" if state == STATES[0] else "newest"
-    query = {"status": state, "order": order, "limit": SHOWN, "cursor": request.query.get("cursor")}
-    page = (await request.ask("listAllCampaigns", query=query)).or_refused()
-    entries = [
-        {
-            "campaign": campaign | campaign.get("pendingRevision", {}),
-            "on_the_air": bool(campaign.get("pendingRevision")),
-            "news": await _news(request, campaign),
-        }
-        for campaign in page["items"]
-    ]
+    cursor = request.query.get("cursor")
+    if state == STATES[0]:
+        page = (await request.ask("listReviews", query={"limit": SHOWN, "cursor": cursor})).or_refused()
+        entries = [await _waiting(request, item) for item in page["items"]]
+    else:
+        query = {"status": state, "order": "newest", "limit": SHOWN, "cursor": cursor}
+        page = (await request.ask("listAllCampaigns", query=query)).or_refused()
+        entries = [_entry(campaign) for campaign in page["items"]]
+    counts = (await request.ask("countLists")).or_refused()["campaigns"]
+    requests: list[Any] = []
+    if state == STATES[0] and cursor is None:
+        query = {"trouble": "requested", "limit": MOST_REQUESTS}
+        requests = (await request.ask("listAllBookings", query=query)).or_refused()["items"]
     values = {
         "entries": entries,
+        "requests": requests,
         "state": state,
         "states": STATES,
+        "numbers": counts,
         "moves": MOVES.get(state, ()),
         "labels": LABELS,
         "seen": SEEN,
         "action": this_page(request, "status", "cursor"),
         "older": following(request, page, "status"),
+        "first": this_page(request, "status") if cursor else None,
     }
     return Template("admin_reviews.html", values)
+
+
+async def _waiting(request: PageRequest, item: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry of the queue, with what is new and the words that differ."""
+    campaign = item["campaign"]
+    news = await _news(request, campaign)
+    changes = [] if news is None else news.changes
+    words = {change.name: words_between(change.before or "", change.now) for change in changes}
+    return _entry(campaign) | {"item": item, "news": news, "words": words}
+
+
+def _entry(campaign: dict[str, Any]) -> dict[str, Any]:
+    """A campaign with the content that is decided on, which the form sends back: its edit, if there is one beside the
+    approved content."""
+    revision = campaign.get("pendingRevision")
+    return {"campaign": campaign | (revision or {}), "approved": campaign if revision else None}
 
 
 async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | None:
@@ -77,6 +102,23 @@ def _deciding(decision: str) -> Act:
     return act
 
 
+async def refund(request: PageRequest) -> SeeOther | FormError:
+    if request.form.get("sure") != "yes":
+        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm the full refund."))
+    result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")})
+    return result.see_other(this_page(request, "status"), "refund_ordered")
+
+
+async def decline(request: PageRequest) -> SeeOther | FormError:
+    note = text_of(request.form, "note")
+    if note is None:
+        return FormError(Refused(Code.INVALID_REQUEST, "Say why you decline the refund. The sponsor reads it."))
+    result = await request.ask("declineRefund", path={"id": request.form.get("booking", "")}, body={"note": note})
+    return result.see_other(this_page(request, "status"), "refund_request_declined")
+
+
 DECISIONS = ("approve", "reject", "pause", "resume")
 
-PAGES = (Page("/admin", queue, {decision: _deciding(decision) for decision in DECISIONS}, Audience.ADMIN),)
+ACTIONS = {decision: _deciding(decision) for decision in DECISIONS} | {"refund": refund, "decline": decline}
+
+PAGES = (Page("/admin", queue, ACTIONS, Audience.ADMIN), Page("/admin/reviews", queue, ACTIONS, Audience.ADMIN))

@@ -1,6 +1,7 @@
 """The table of pages. Every page in it is routed, guarded and tested."""
 
 from service.web.pages.account_data import PAGES as ACCOUNT_DATA
+from service.web.pages.admin_accounts import PAGES as ADMIN_ACCOUNTS
 from service.web.pages.administration import PAGES as ADMINISTRATION
 from service.web.pages.advertise import PAGES as ADVERTISE
 from service.web.pages.bookings import PAGES as BOOKINGS
@@ -52,6 +53,7 @@ PAGES: tuple[Page, ...] = (
     *SLOTS,
     *DELIVERIES,
     *ADMINISTRATION,
+    *ADMIN_ACCOUNTS,
     *SITES,
     *OPS,
     *OUTBOX,

@@ -34,6 +34,11 @@ def moment_of(text: str) -> int | None:
         return None
 
 
+def day_ms_of(text: str) -> int | None:
+    """Epoch milliseconds of the start of a date (`2026-11-30`), UTC."""
+    return moment_of(f"{text}T00:00")
+
+
 def moment_text(moment_ms: int) -> str:
     """Epoch milliseconds as text. Seconds appear only if they are not zero."""
     when = datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)

@@ -1,0 +1,33 @@
+"""The counts of the administrators' lists, read at most once in some seconds: every page of theirs shows some of them."""
+
+from actors.bookings.oversight import ListCounts
+from actors.bookings.store import SponsorshipStore
+from actors.clock import Clock
+from actors.times import SECOND_MS
+
+
+class CachedCounts:
+    """Remembers the counts for `seconds`. Changes on this node drop them at once, those on others are seen after that."""
+
+    def __init__(self, store: SponsorshipStore, clock: Clock, *, seconds: int = 5) -> None:
+        self._store = store
+        self._clock = clock
+        self._life_ms = seconds * SECOND_MS
+        self._known: tuple[ListCounts, int] | None = None
+        self._dropped = 0
+
+    async def read(self) -> ListCounts:
+        """The counts. Raises `StorageUnavailable`."""
+        now_ms = self._clock.now_ms()
+        if self._known is not None and 0 <= now_ms - self._known[1] < self._life_ms:
+            return self._known[0]
+        dropped = self._dropped
+        counts = await self._store.list_counts(now_ms)
+        if dropped == self._dropped:
+            self._known = counts, now_ms
+        return counts
+
+    def forget(self) -> None:
+        """Read them again at the next request, because they have changed."""
+        self._known = None
+        self._dropped += 1

@@ -1,0 +1,43 @@
+"""The commands of administrators and their arguments."""
+
+import argparse
+from collections.abc import Callable
+
+from service.catalogctl import administering
+
+STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
+
+Adder = Callable[..., argparse.ArgumentParser]
+"""Adds a command by its name, summary and function."""
+
+Paged = Callable[[argparse.ArgumentParser], argparse.ArgumentParser]
+
+
+def add_admin_commands(add: Adder, paged: Paged) -> None:
+    accounts = paged(add("accounts", "List or search accounts, newest first.", administering.list_accounts))
+    accounts.add_argument("query", nargs="?", metavar="QUERY", help="a part of the email or sponsor's name, or an id")
+    accounts.add_argument("--tier", choices=("claimed", "upgraded"), help="only accounts of this tier")
+    accounts.add_argument("--suspended", action="store_true", help="only suspended accounts")
+    account = add("account", "Show one account and what it has.", administering.show_account)
+    suspend = add("suspend", "Suspend an account: nothing of it is shown or works.", administering.suspend_account)
+    suspend.add_argument("--reason", required=True, help="the owner reads it")
+    restore = add("unsuspend", "Restore a suspended account.", administering.restore_account)
+    refund = add(
+        "refund-account", "Refund all paid weeks of an account that are not over.", administering.refund_account
+    )
+    refund.add_argument("--reason", help="stored in the audit")
+    for one in (account, suspend, restore, refund):
+        one.add_argument("account", metavar="ACCOUNT", help="its id")
+    bookings = paged(add("bookings", "List and filter the bookings of all sponsors.", administering.list_bookings))
+    bookings.add_argument(
+        "query", nargs="?", metavar="QUERY", help="a booking, a payment, or a part of a sponsor's name"
+    )
+    bookings.add_argument("--status", choices=STATES, help="only bookings in this state")
+    bookings.add_argument("--week", metavar="MONDAY", help="only bookings of this week, such as 2026-12-28")
+    bookings.add_argument("--sponsor", metavar="ID", help="only bookings of this sponsor or account")
+    bookings.add_argument("--slot", metavar="ID", help="only bookings of this slot")
+    bookings.add_argument("--trouble", action="store_true", help="only bookings whose payment needs attention")
+    paged(add("reviews", "List what waits for review, most urgent first.", administering.list_reviews))
+    revenue = add("revenue", "Show what was paid and refunded, by month.", administering.show_revenue)
+    revenue.add_argument("--from", dest="first", metavar="MONTH", help="the first month, such as 2026-01")
+    revenue.add_argument("--to", dest="last", metavar="MONTH", help="the last month; default: this one")

@@ -1,0 +1,91 @@
+"""Pages of administrators on accounts: the list with its search, and one account with its tier, suspension and refunds."""
+
+from urllib.parse import quote
+
+from actors.values import Code, Refused
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.paging import following, page_at, this_page
+from service.web.pages.typed import text_of
+
+LIST = "/admin/accounts"
+FILTERS = ("query", "tier", "suspended")
+
+
+async def accounts(request: PageRequest) -> Template:
+    query = {name: request.query.get(name) for name in (*FILTERS, "cursor")}
+    page = (await request.ask("listAccounts", query=query)).or_refused()
+    text = request.query.get("query")
+    chips = [
+        ("All", page_at(LIST, query=text), not (query["tier"] or query["suspended"])),
+        ("Suspended", page_at(LIST, query=text, suspended="true"), query["suspended"] == "true"),
+        ("Upgraded", page_at(LIST, query=text, tier="upgraded"), query["tier"] == "upgraded"),
+    ]
+    values = {
+        "accounts": page["items"],
+        "total": page.get("total"),
+        "filters": query,
+        "chips": chips,
+        "older": following(request, page, *FILTERS),
+        "first": this_page(request, *FILTERS) if query["cursor"] else None,
+        "csv": page_at("/api/v1/admin/accounts", format="csv", **{name: query[name] for name in FILTERS}),
+    }
+    return Template("admin_accounts.html", values)
+
+
+async def set_tier(request: PageRequest) -> SeeOther | FormError:
+    body = {"email": text_of(request.form, "email") or "", "tier": request.form.get("tier", "")}
+    return (await request.ask("setAccountTier", body=body)).see_other(request.path, "tier_set")
+
+
+async def account(request: PageRequest) -> Template:
+    found = (await request.ask("getAccount", path=request.path_values)).or_refused()
+    shown = found["account"]
+    return Template("admin_account.html", {"account": shown, "bookings": _bookings(shown["bookings"])})
+
+
+def _bookings(numbers: dict[str, int]) -> list[tuple[str, int]]:
+    """The states that an account has bookings in."""
+    return [(state, number) for state, number in numbers.items() if number]
+
+
+async def suspend(request: PageRequest) -> SeeOther | FormError:
+    reason = text_of(request.form, "reason")
+    if reason is None:
+        return FormError(
+            Refused(Code.INVALID_REQUEST, "A suspension needs a reason. The owner of the account reads it.")
+        )
+    result = await request.ask("suspendAccount", path=request.path_values, body={"reason": reason})
+    return result.see_other(_here(request), "account_suspended")
+
+
+async def restore(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("unsuspendAccount", path=request.path_values)
+    return result.see_other(_here(request), "account_restored")
+
+
+async def refund(request: PageRequest) -> SeeOther | FormError:
+    if request.form.get("sure") != "yes":
+        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm the refunds."))
+    reason = text_of(request.form, "refund_reason")
+    body = None if reason is None else {"reason": reason}
+    result = await request.ask("refundAccount", path=request.path_values, body=body)
+    if result.refused is not None:
+        return FormError(result.refused)
+    if result.json["hasMore"]:
+        return SeeOther(_here(request), "refunds_continue")
+    return SeeOther(_here(request), "refunds_ordered" if result.json["ordered"] else "nothing_to_refund")
+
+
+def _here(request: PageRequest) -> str:
+    return f"{LIST}/{quote(request.path_values['id'], safe='')}"
+
+
+PAGES = (
+    Page(LIST, accounts, {"set_tier": set_tier}, Audience.ADMIN),
+    Page(
+        f"{LIST}/{{id}}",
+        account,
+        {"suspend": suspend, "restore": restore, "refund": refund, "set_tier": set_tier},
+        Audience.ADMIN,
+    ),
+)

@@ -1,0 +1,93 @@
+-- What administrators read about the sponsorship area. `true` is where conditions of a filter follow.
+
+-- name: bookings
+-- A page of the bookings that match, with the names of campaign and sponsor.
+with page as materialized (
+    select * from bookings where (created_ms, id) < ($1, $2) /* conditions */
+    order by created_ms desc, id desc limit $3
+)
+select page.*, campaigns.name as campaign_name, campaigns.status as campaign_status, sponsors.name as sponsor_name
+from page join campaigns on campaigns.id = page.campaign_id
+left join sponsors on sponsors.tenant_id = page.tenant_id
+order by page.created_ms desc, page.id desc
+
+-- name: tenants_of
+-- The tenant with this id, or of the sponsor with this id.
+select tenant_id from sponsors where id = $1 union select $1
+
+-- name: booking_of_payment
+-- The booking that was paid with a payment.
+select id from bookings where payment_id = $1 and not payment_shared
+
+-- name: review_queue
+-- The campaigns that wait for review, or whose edit does: paid ones by their first week, then held ones, then the others by age. $5 and $6 are
+-- added to the time of those that are not paid.
+with waiting as materialized (
+    select id, coalesce(submitted_ms, created_ms) as since_ms,
+        (select min(week_start_ms) from bookings where campaign_id = campaigns.id and status = 'paid'
+            and week_start_ms + weeks * 604800000::bigint > $1) as paid_ms,
+        (select min(week_start_ms) from bookings where campaign_id = campaigns.id and status in ('reserved', 'checkout')
+            and hold_ms > $1) as held_ms
+    from campaigns
+    where (status = 'pending' or pending is not null) and (status = 'pending' or status in ('approved', 'paused'))
+), page as materialized (
+    select id, coalesce(paid_ms, held_ms) as begins_ms, paid_ms is not null as paid,
+        coalesce(paid_ms, held_ms + $5, since_ms + $6) as urgency
+    from waiting where (coalesce(paid_ms, held_ms + $5, since_ms + $6), id) > ($2, $3) order by urgency, id limit $4
+)
+select campaigns.*, begins_ms, paid, sponsors.name as sponsor_name, accounts.email,
+    (select count(*) from campaigns as own join audit on audit.target_id = own.id and audit.action = any ($7::text[])
+        where own.tenant_id = campaigns.tenant_id) as approved,
+    (select count(*) from campaigns as own join audit on audit.target_id = own.id and audit.action = any ($8::text[])
+        where own.tenant_id = campaigns.tenant_id) as rejected
+from page join campaigns on campaigns.id = page.id
+left join sponsors on sponsors.tenant_id = campaigns.tenant_id
+left join accounts on accounts.tenant_id = campaigns.tenant_id
+order by urgency, campaigns.id
+
+-- name: revenue
+-- The payments of real bookings by month (UTC), with what of them was refunded.
+select to_char(to_timestamp(paid_ms / 1000) at time zone 'UTC', 'YYYY-MM') as month, currency, mode,
+    count(*) as payments, sum(coalesce(paid_cents, amount_cents))::bigint as paid_cents,
+    sum(refunded_cents)::bigint as refunded_cents
+from bookings where paid_ms >= $1 and paid_ms < $2 and not demo
+group by 1, 2, 3 order by 1 desc, 2, 3
+
+-- name: booking_counts
+-- The bookings in each state at $1, each counted no further than $2. Holds that have expired count in no state. The states are
+-- constants, so that the planner knows which are rare.
+select 'reserved' as status, (select count(*) from (select from bookings where status = 'reserved' and hold_ms > $1 limit $2) as read) as number
+union all select 'checkout' as status, (select count(*) from (select from bookings where status = 'checkout' and hold_ms > $1 limit $2) as read) as number
+union all select 'paid' as status, (select count(*) from (select from bookings where status = 'paid' limit $2) as read) as number
+union all select 'expired' as status, (select count(*) from (select from bookings where status = 'expired' limit $2) as read) as number
+union all select 'cancelled' as status, (select count(*) from (select from bookings where status = 'cancelled' limit $2) as read) as number
+union all select 'refunding' as status, (select count(*) from (select from bookings where status = 'refunding' limit $2) as read) as number
+union all select 'refunded' as status, (select count(*) from (select from bookings where status = 'refunded' limit $2) as read) as number
+
+-- name: campaign_counts
+-- The campaigns in each state, each counted no further than $1.
+select 'draft' as status, (select count(*) from (select from campaigns where status = 'draft' limit $1) as read) as number
+union all select 'pending' as status, (select count(*) from (select from campaigns where (status = 'pending' or pending is not null)
+    and (status = 'pending' or status in ('approved', 'paused')) limit $1) as read) as number
+union all select 'approved' as status, (select count(*) from (select from campaigns where status = 'approved' limit $1) as read) as number
+union all select 'rejected' as status, (select count(*) from (select from campaigns where status = 'rejected' limit $1) as read) as number
+union all select 'paused' as status, (select count(*) from (select from campaigns where status = 'paused' limit $1) as read) as number
+
+-- name: other_counts
+-- The bookings in trouble, the requests for refunds and the sponsors, each counted no further than $1.
+select (
+    select count(*) from (
+        select from bookings where disputed or (payment_issue is not null and status in ('paid', 'refunding'))
+            or (refund_requested_ms is not null and status = 'paid') limit $1
+    ) as counted
+) as trouble, (
+    select count(*) from (
+        select from bookings where refund_requested_ms is not null and status = 'paid' limit $1
+    ) as counted
+) as requested, (select count(*) from (select from sponsors limit $1) as counted) as sponsors
+
+-- name: refundable
+-- The paid bookings of an account that are not disputed and whose weeks are not over.
+select * from bookings
+where tenant_id = $1 and status = 'paid' and not disputed and week_start_ms + weeks * 604800000::bigint > $2
+order by week_start_ms, id limit $3

@@ -1,0 +1,275 @@
+"""Suspending, restoring and refunding accounts over HTTP (ADR 0077)."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from actors.credentials import Kind
+from actors.values import Scope, Tier
+from service.api.operations import OPERATIONS
+from service.api.policy import Access
+from tests.api.asgi import Response
+from tests.api.callers import OUR_PAGE, cookie
+from tests.api.devices import decided, polled, started
+from tests.api.sponsors import API, THIS_WEEK, Person, add_slot, administrator, changes, sponsor
+from tests.api.test_access import PLACES, Place
+from tests.api.world import World, open_world
+from tests.web.visitors import Seen, Visitor
+
+ACCOUNTS = "/api/v1/admin/accounts"
+EMAIL, BOSS = "sponsor@example.com", "admin@example.com"
+REASON = "The ads lead to a page that installs software."
+ALLOWED = {
+    "exportAccount",
+    "deleteAccount",
+    "getAccountDeletion",
+    "confirmAccountDeletion",
+    "undoAccountDeletion",
+    "listSessions",
+    "endSession",
+    "endAll",
+}
+"""What a suspended person may still do, in a session."""
+
+
+def id_of(world: World, email: str = EMAIL) -> str:
+    return world.memory.accounts[email].tenant_id
+
+
+async def suspend(world: World, admin: Person, email: str = EMAIL) -> Response:
+    return await admin.post(f"{ACCOUNTS}/{id_of(world, email)}/suspend", {"reason": REASON})
+
+
+async def restore(world: World, admin: Person, email: str = EMAIL) -> Response:
+    return await admin.post(f"{ACCOUNTS}/{id_of(world, email)}/unsuspend")
+
+
+async def _call(world: World, place: Place, key: str | None, headers: dict[str, str] | None = None) -> Response:
+    return await world.client.request(place.method, place.target, key, headers=headers or {}, json=place.body)
+
+
+def test_these_are_open_to_the_session_of_a_suspended_account() -> None:
+    assert {operation.name for operation in OPERATIONS if operation.while_suspended} == ALLOWED
+
+
+async def test_every_key_of_a_suspended_account_is_refused_on_every_operation(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    keys = [person.key, *(world.key_of(EMAIL, scopes) for scopes in (None, (Scope.SPONSOR_READ,), tuple(Scope)))]
+    assert (await suspend(world, admin)).words == "200"
+    for operation in OPERATIONS:
+        if operation.access not in (Access.PUBLIC, Access.SESSION):
+            for key in keys:
+                answer = await _call(world, PLACES[operation.name], key)
+                assert answer.words == "403 forbidden", operation.name
+                assert answer.json["message"].startswith("This account is suspended.")
+                assert REASON not in answer.json["message"], "a key tells no reason"
+    assert world.tenant_of(person.key).month_used == 0, "refused requests do not count"
+    assert (await restore(world, admin)).words == "200"
+    assert [(await world.client.get(f"{API}/me", key)).status for key in keys] == [200, 200, 200, 200]
+
+
+async def test_a_session_of_a_suspended_account_exports_deletes_and_ends_and_does_nothing_else(world: World) -> None:
+    admin = administrator(world)
+    session = cookie(world.session(EMAIL)) | OUR_PAGE
+    await suspend(world, admin)
+    for operation in OPERATIONS:
+        if operation.access in (Access.REQUIRED, Access.SESSION):
+            answer = await _call(world, PLACES[operation.name], None, session)
+            refused = answer.status == 403 and answer.json["message"].startswith("This account is suspended.")
+            assert refused == (operation.name not in ALLOWED), (operation.name, answer.words)
+            assert not refused or REASON in answer.json["message"]
+        elif operation.access is Access.OPTIONAL:
+            answer = await _call(world, PLACES[operation.name], None, session)
+            assert answer.status != 403, "a visitor's request, whoever's cookie comes with it"
+
+
+async def test_another_node_refuses_a_key_that_it_knows_from_the_next_request_on() -> None:
+    async with open_world() as here, open_world(here.memory, 2, here.clock) as there:
+        admin, person = administrator(here), sponsor(here)
+        assert (await there.client.get(f"{API}/me", person.key)).status == 200
+        await suspend(here, admin)
+        assert (await there.client.get(f"{API}/me", person.key)).words == "403 forbidden"
+        await restore(here, admin)
+        assert (await there.client.get(f"{API}/me", person.key)).status == 200
+
+
+async def test_a_lost_notification_is_made_up_for_by_the_life_of_the_key_cache(world: World) -> None:
+    person = sponsor(world)
+    assert (await person.get(f"{API}/me")).status == 200
+    row = world.memory.accounts[EMAIL]
+    world.memory.accounts[EMAIL] = replace(row, suspended_ms=world.now_ms, suspension_reason=REASON)
+    assert (await person.get(f"{API}/me")).status == 200
+    await world.pass_seconds(10)
+    assert (await person.get(f"{API}/me")).words == "403 forbidden"
+
+
+async def _shown(world: World) -> tuple[Person, str]:
+    """A sponsor with a placement that is on the air."""
+    admin, person = administrator(world), sponsor(world)
+    add_slot(world)
+    await person.profile()
+    campaign = await person.campaign()
+    booking = (await person.booking(campaign, week=THIS_WEEK))["id"]
+    await person.pay(booking)
+    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
+    await world.settled()
+    return person, booking
+
+
+async def test_placements_stop_and_their_events_are_inactive_until_the_account_is_restored(world: World) -> None:
+    _, booking = await _shown(world)
+    admin = Person(world, world.key_of(BOSS))
+
+    async def placements() -> list[str]:
+        listed = (await world.client.get(f"{API}/placements")).json["placements"]
+        return [each["bookingId"] for each in listed]
+
+    async def event(number: int) -> Response:
+        body = {"bookingId": booking, "kind": "click", "visitorId": f"00000000-0000-4000-8000-{number:012d}"}
+        return await world.client.post(f"{API}/events", json=body)
+
+    assert await placements() == [booking]
+    assert (await event(1)).json == {"recorded": True}
+    await suspend(world, admin)
+    await world.settled()
+    assert await placements() == []
+    dropped = await event(2)
+    assert (dropped.json, dropped.header("x-event-dropped")) == ({"recorded": False}, "inactive")
+    await restore(world, admin)
+    await world.settled()
+    assert await placements() == [booking]
+    assert (await event(2)).json == {"recorded": True}
+
+
+async def test_a_payment_under_way_is_kept_and_can_be_refunded(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    add_slot(world)
+    await person.profile()
+    booking = (await person.booking(await person.campaign()))["id"]
+    page = (await person.checkout(booking)).removeprefix(world.services.base_url)
+    await suspend(world, admin)
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    paid = await world.client.post(page, headers=form, body=b"do=pay")
+    assert paid.status == 200
+    assert world.memory.bookings[booking].status == "paid"
+    refunds = await admin.post(f"{ACCOUNTS}/{id_of(world)}/refund", {"reason": "Suspended."})
+    sums = [{"currency": "usd", "mode": "test", "bookings": 1, "amountCents": 12_000}]
+    assert refunds.json == {"ordered": 1, "sums": sums, "hasMore": False}
+    await world.settled()
+    assert world.memory.bookings[booking].status == "refunded"
+
+
+async def test_the_ledger_refuses_a_checkout_that_a_cached_key_lets_through(world: World) -> None:
+    person = sponsor(world)
+    add_slot(world)
+    await person.profile()
+    campaign = await person.campaign()
+    booking = (await person.booking(campaign))["id"]
+    row = world.memory.accounts[EMAIL]
+    world.memory.accounts[EMAIL] = replace(row, suspended_ms=world.now_ms, suspension_reason=REASON)
+    assert (await person.post(f"{API}/bookings/{booking}/checkout")).words == "403 forbidden"
+    refused = await person.post(f"{API}/bookings", person.booking_body(campaign, week=THIS_WEEK))
+    assert refused.words == "403 forbidden"
+    assert list(world.memory.bookings) == [booking]
+
+
+async def test_suspending_and_restoring_are_audited_mailed_and_done_once(world: World) -> None:
+    admin = administrator(world)
+    sponsor(world)
+    answers = [await suspend(world, admin) for _ in range(2)]
+    assert answers[0].json == answers[1].json
+    account = answers[0].json["account"]
+    assert (account["suspensionReason"], account["email"]) == (REASON, EMAIL)
+    assert account["suspendedAt"] == world.now_ms
+    again = [await restore(world, admin) for _ in range(2)]
+    assert [set(each.json["account"]) & {"suspendedAt", "suspensionReason"} for each in again] == [set(), set()]
+    assert changes(world) == [("key", "account.suspended"), ("key", "account.restored")]
+    [suspended, restored] = world.memory.audits
+    assert suspended.target_id == restored.target_id == id_of(world)
+    assert (suspended.actor_email, json.loads(suspended.changes)) == (BOSS, {"reason": REASON})
+    world.services.mail.wake()
+    await world.settled()
+    mails = [mail for mail in world.postbox.mails if mail.recipient == EMAIL]
+    assert [mail.subject for mail in mails] == ["Your account is suspended", "Your account is no longer suspended"]
+    assert REASON in mails[0].text
+
+
+async def test_nobody_suspends_an_administrator_or_themselves(world: World) -> None:
+    admin = administrator(world)
+    administrator(world, "other@example.com")
+    for email, words in ((BOSS, "your own account"), ("other@example.com", "Remove that right first")):
+        refused = await suspend(world, admin, email)
+        assert refused.words == "409 invalid_state"
+        assert words in refused.json["message"]
+    assert [row.suspended_ms for row in world.memory.accounts.values()] == [None, None]
+    del world.memory.administrators["other@example.com"]
+    assert (await suspend(world, admin, "other@example.com")).words == "200"
+
+
+@pytest.mark.parametrize(
+    "body", [None, {}, {"reason": ""}, {"reason": " "}, {"reason": "x" * 501}, {"reason": "a", "b": 1}]
+)
+async def test_a_suspension_needs_a_reason(world: World, body: object) -> None:
+    admin = administrator(world)
+    sponsor(world)
+    assert (await admin.post(f"{ACCOUNTS}/{id_of(world)}/suspend", body)).words == "400 invalid_request"
+    assert world.memory.accounts[EMAIL].suspended_ms is None
+
+
+async def test_a_suspended_account_claims_no_key_and_approves_no_device(world: World) -> None:
+    admin = administrator(world)
+    browser = world.session(EMAIL)
+    minted = (await world.client.post("/api/v1/auth/agent")).json
+    claim = {"claimToken": minted["claimToken"], "email": EMAIL}
+    await world.client.post("/api/v1/auth/claim", json=claim)
+    code = await world.emailed_code(EMAIL)
+    await suspend(world, admin)
+    completed = await world.client.post("/api/v1/auth/claim/complete", json=claim | {"code": code})
+    assert completed.words == "403 forbidden"
+    device = await started(world)
+    assert (await decided(world, browser, device["user_code"])).words == "403 forbidden"
+    assert (await polled(world, device["device_code"])).words == "400 authorization_pending"
+
+
+async def test_a_suspended_person_signs_in_reads_why_and_is_led_nowhere_else(world: World) -> None:
+    admin = administrator(world)
+    world.key(kind=Kind.USER, tier=Tier.CLAIMED, email=EMAIL)
+    await suspend(world, admin)
+    visitor = Visitor(world, world.session(EMAIL))
+    for path in ("/dashboard", "/sponsor", "/sponsor/campaigns", "/device", "/admin"):
+        sent = await visitor.get(path)
+        assert (sent.status, sent.header("location")) == (303, "/account/suspended"), path
+    assert REASON in (await visitor.look("/account/suspended")).text
+    assert (await visitor.get("/account/delete")).status == 200
+    assert (await visitor.get("/usecases")).status == 200
+    posted = await visitor.send("/dashboard", do="create-full", full_name="x")
+    assert (posted.status, posted.header("location")) == (303, "/account/suspended")
+    await restore(world, admin)
+    assert (await visitor.get("/account/suspended")).header("location") == "/dashboard"
+    assert "Keys" in Seen.of(await visitor.get("/dashboard")).text
+
+
+async def test_all_weeks_of_an_account_are_refunded_in_bounded_steps_and_once(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.profile()
+    campaign = await person.campaign()
+    bookings = []
+    for number in range(27):
+        add_slot(world, f"left-{number}")
+        world.clock.at_ms += 24 * 3_600_000 if number in (15,) else 0
+        booking = (await person.booking(campaign, f"left-{number}"))["id"]
+        await person.pay(booking)
+        bookings.append(booking)
+    ordered = []
+    for _ in range(3):
+        answer = await admin.post(f"{ACCOUNTS}/{id_of(world)}/refund")
+        ordered.append(
+            (answer.json["ordered"], answer.json["hasMore"], [s["amountCents"] for s in answer.json["sums"]])
+        )
+    assert ordered == [(25, True, [25 * 12_000]), (2, False, [2 * 12_000]), (0, False, [])]
+    await world.settled()
+    assert {world.memory.bookings[booking].status for booking in bookings} == {"refunded"}
+    assert changes(world).count(("key", "booking.refund_ordered")) == 27
+    unknown = await admin.post(f"{ACCOUNTS}/ten_unknown/refund")
+    assert unknown.words == "404 not_found"

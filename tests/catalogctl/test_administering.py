@@ -1,0 +1,85 @@
+"""`catalogctl admin` against the real application."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.api.sponsors import add_slot, sponsor
+from tests.api.world import open_world
+from tests.catalogctl.stage import Stage
+from tests.catalogctl.test_commands import EMAIL as BOSS
+from tests.catalogctl.test_commands import Desk, cells
+
+EMAIL = "person@example.com"
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """An administrator's terminal."""
+    async with open_world() as world:
+        opened = Desk(Stage(tmp_path / "config"), world)
+        world.memory.administrators[BOSS] = world.now_ms
+        yield opened
+
+
+async def _paid(desk: Desk) -> str:
+    person = sponsor(desk.world, EMAIL)
+    add_slot(desk.world)
+    await person.profile()
+    booking = (await person.booking(await person.campaign()))["id"]
+    await person.pay(booking)
+    return str(booking)
+
+
+def id_of(desk: Desk) -> str:
+    return desk.world.memory.accounts[EMAIL].tenant_id
+
+
+async def test_accounts_are_listed_searched_and_shown(desk: Desk) -> None:
+    await _paid(desk)
+    listed = (await desk.out("admin", "accounts")).splitlines()
+    assert {cells(line)[1]: cells(line)[3] for line in listed[1:]} == {BOSS: "administrator", EMAIL: "active"}
+    [found] = (await desk.out("admin", "accounts", "PERSON@")).splitlines()[1:]
+    assert cells(found)[:5] == [id_of(desk), EMAIL, "claimed", "active", "Example Tools"]
+    assert await desk.out("admin", "accounts", "--suspended") == "No account matches.\n"
+    shown = await desk.out("admin", "account", id_of(desk))
+    assert "Bookings       1 paid" in shown
+    assert "Keys           1" in shown
+    assert (await desk.json("admin", "account", id_of(desk)))["account"]["email"] == EMAIL
+
+
+async def test_an_account_is_suspended_refunded_and_restored(desk: Desk) -> None:
+    booking = await _paid(desk)
+    suspended = await desk.out("admin", "suspend", id_of(desk), "--reason", "Malware.")
+    assert "Reason         Malware." in suspended
+    assert cells((await desk.out("admin", "accounts", "--suspended")).splitlines()[1])[3] == "suspended"
+    refunded = await desk.out("admin", "refund-account", id_of(desk), "--reason", "Malware.")
+    assert refunded == "refunds ordered: 1, USD 120.00 in test mode\n"
+    assert await desk.out("admin", "refund-account", id_of(desk)) == "There is nothing to refund.\n"
+    await desk.world.settled()
+    assert desk.world.memory.bookings[booking].status == "refunded"
+    assert "Suspended" not in await desk.out("admin", "unsuspend", id_of(desk))
+    own = desk.world.memory.accounts[BOSS].tenant_id
+    assert "your own account" in await desk.refused("admin", "suspend", own, "--reason", "x")
+
+
+async def test_bookings_reviews_and_revenue_are_read(desk: Desk) -> None:
+    booking = await _paid(desk)
+    for options in ((), ("--status", "paid"), ("--week", "2026-11-23"), ("--slot", "left-top"), ("example",)):
+        [row] = (await desk.out("admin", "bookings", *options)).splitlines()[1:]
+        assert cells(row)[0] == booking, options
+    assert await desk.out("admin", "bookings", "--trouble") == "No booking matches.\n"
+    [waiting] = (await desk.out("admin", "reviews")).splitlines()[1:]
+    assert cells(waiting)[1:3] == ["2026-11-23", "yes"]
+    [month] = (await desk.out("admin", "revenue", "--from", "2026-01")).splitlines()[1:]
+    assert cells(month) == ["2026-11", "test", "1", "USD 120.00", "USD 0.00", "USD 120.00"]
+    assert await desk.out("admin", "revenue", "--to", "2020-01") == "Nothing was paid in these months.\n"
+    document = json.loads(await desk.out("admin", "revenue", "--json"))
+    assert document["items"][0]["netCents"] == 12_000
+
+
+async def test_a_key_without_administration_is_refused_in_one_line(desk: Desk) -> None:
+    del desk.world.memory.administrators[BOSS]
+    assert "Only administrators can do this." in await desk.refused("admin", "accounts")

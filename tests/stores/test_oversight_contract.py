@@ -1,0 +1,406 @@
+"""The contract of the administrators' reads and of suspensions, over Postgres and in memory."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from actors.accounts.listing import AccountFilter, AccountLine
+from actors.bookings.oversight import BookingFilter, MonthRevenue
+from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Content, Mode
+from actors.bookings.state import Decision, LockSet
+from actors.bookings.store import TOPIC, Before
+from actors.credentials import Kind
+from actors.events.messages import NEVER, Window
+from actors.keys.messages import Key, Restore, Suspend, SuspensionSet
+from actors.keys.state import Decision as KeysDecision
+from actors.keys.state import KeyRules, decide, rows_to_lock
+from actors.keys.state import LockSet as KeysWanted
+from actors.keys.state import Snapshot as KeysSnapshot
+from actors.values import Account, AuditRecord, OutboxMessage, Refused, Tenant, Tier
+from tests.stores.books import NOW, Books, audit, booking, campaign, reserve, slot, sponsor, week
+from tests.stores.conftest import Stores
+
+EDIT = Content("Another headline", "A body", "Look", "https://example.com/", "AB")
+REASON = "The ads lead elsewhere, «really»."
+HOUR_MS = 3_600_000
+
+
+def account(number: int, **changes: Any) -> Account:
+    return replace(Account(f"person{number}@example.com", f"ten_{number}", NOW + number), **changes)
+
+
+class Office:
+    """An administrator over the stores of one database."""
+
+    def __init__(self, stores: Stores) -> None:
+        self.stores = stores
+        self.books = Books(stores)
+
+    async def accounts(self, *accounts: Account, admins: Sequence[str] = (), upgraded: Sequence[str] = ()) -> None:
+        tenants = {
+            each.tenant_id: Tenant(each.tenant_id, Tier.UPGRADED if each.tenant_id in upgraded else Tier.CLAIMED)
+            for each in accounts
+        }
+        made = KeysSnapshot(
+            tenants=tenants,
+            accounts={each.email: each for each in accounts},
+            administrators=dict.fromkeys(admins, NOW),
+            keys={each.tenant_id: self.key(each.tenant_id) for each in accounts},
+        )
+        changed = KeysDecision(changed=made)
+        await self.stores.keys.transact(self.books.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
+
+    def key(self, tenant_id: str) -> Key:
+        return Key(f"key_{tenant_id}", tenant_id.encode().ljust(32), tenant_id, Kind.USER, tenant_id, NOW)
+
+    async def send(self, message: Suspend | Restore) -> SuspensionSet | Refused:
+        decision = await self.stores.keys.transact(
+            self.books.next_batch_id(),
+            rows_to_lock([message]),
+            lambda snapshot: decide(snapshot, [message], NOW, KeyRules()),
+            NOW,
+        )
+        [answer] = decision.answers
+        assert isinstance(answer, SuspensionSet | Refused)
+        return answer
+
+    async def suspend(self, account: Account) -> SuspensionSet | Refused:
+        record, told = self.record("account.suspended", account), self.mail("account_suspended", account)
+        return await self.send(Suspend(account.email, account.tenant_id, REASON, record, told))
+
+    async def restore(self, account: Account) -> SuspensionSet | Refused:
+        record, told = self.record("account.restored", account), self.mail("account_restored", account)
+        return await self.send(Restore(account.email, account.tenant_id, record, told))
+
+    def record(self, action: str, account: Account) -> AuditRecord:
+        record_id = f"aud_{self.books.batches}"
+        return AuditRecord(record_id, NOW, "session", "ses_1", action, "account", account.tenant_id, "boss@example.com")
+
+    def mail(self, template: str, account: Account) -> OutboxMessage:
+        return OutboxMessage(f"let_{self.books.batches}", account.email, template, b"", NOW, NOW + HOUR_MS)
+
+    async def listed(self, limit: int = 10, **wanted: Any) -> list[str]:
+        """The emails of all pages."""
+        lines: list[AccountLine] = []
+        after = None
+        while True:
+            page = await self.stores.accounts.accounts(AccountFilter(**wanted), after, limit)
+            assert len(page.lines) <= limit
+            lines += page.lines
+            after = page.after
+            if after is None:
+                return [line.account.tenant_id for line in lines]
+
+    async def bookings(self, limit: int = 10, **wanted: Any) -> list[str]:
+        """The ids of all pages."""
+        found: list[str] = []
+        before = None
+        while page := await self.stores.sponsorship.filtered_bookings(BookingFilter(**wanted), NOW, before, limit):
+            found += [view.booking.id for view in page]
+            before = Before(page[-1].booking.created_ms, page[-1].booking.id)
+            assert len(found) < 100
+        return found
+
+
+@pytest.fixture
+def office(stores: Stores) -> Office:
+    return Office(stores)
+
+
+# Suspension.
+
+
+async def _on_the_air(office: Office) -> tuple[Account, Booking]:
+    """An account with a placement that is shown now."""
+    first = account(1)
+    await office.accounts(first)
+    shown = booking(1, status=BookingStatus.PAID, week_start_ms=week(0), paid_ms=NOW, payment_id="pay_1")
+    await office.books.lay_out(slot(), sponsor(), campaign(), shown)
+    return first, shown
+
+
+async def test_nothing_of_a_suspended_account_is_shown_or_counted_until_it_is_restored(office: Office) -> None:
+    first, shown = await _on_the_air(office)
+    reads, events = office.stores.sponsorship, office.stores.events
+    topics = await office.books.listen()
+    revision = await reads.revision()
+    window = Window(shown.week_start_ms, shown.week_end_ms)
+    assert await events.windows([shown.id]) == {shown.id: window}
+    assert [each.booking_id for each in (await reads.overview(week(-1))).placements] == [shown.id]
+
+    assert await office.suspend(first) == SuspensionSet(
+        replace(first, suspended_ms=NOW, suspension_reason=REASON), True
+    )
+    assert (await reads.overview(week(-1))).placements == []
+    assert await events.windows([shown.id]) == {shown.id: NEVER}
+    assert await reads.revision() == revision + 1
+    assert {TOPIC, f"tenant:{first.tenant_id}"} <= set(await topics())
+    taken = (await reads.overview(week(-1))).taken
+    assert [each.slot_id for each in taken] == ["left-1"], "its weeks stay taken until they are refunded"
+
+    assert await office.restore(first) == SuspensionSet(first, True)
+    assert [each.booking_id for each in (await reads.overview(week(-1))).placements] == [shown.id]
+    assert await events.windows([shown.id]) == {shown.id: window}
+    assert await reads.revision() == revision + 2
+
+
+async def test_a_key_says_whether_its_account_is_suspended(office: Office) -> None:
+    first, second = account(1), account(2)
+    await office.accounts(first, second)
+    await office.suspend(first)
+    hashes = [office.key(each.tenant_id).hash for each in (first, second)]
+    found = await office.stores.keys.resolve(hashes)
+    assert [found[each].suspended for each in hashes] == [True, False]
+    assert [each.suspended for each in await office.stores.keys.resolve_prefix("ten_1")] == [True]
+
+
+async def test_suspending_twice_changes_nothing_and_so_does_restoring_twice(office: Office) -> None:
+    first = account(1)
+    await office.accounts(first)
+    suspended = replace(first, suspended_ms=NOW, suspension_reason=REASON)
+    assert [await office.suspend(first) for _ in range(2)] == [
+        SuspensionSet(suspended, True),
+        SuspensionSet(suspended, False),
+    ]
+    assert [await office.restore(first) for _ in range(2)] == [SuspensionSet(first, True), SuspensionSet(first, False)]
+    records = await office.stores.sponsorship.audit(None, 10, first.tenant_id)
+    assert {record.action for record in records} == {"account.restored", "account.suspended"}
+    assert len(records) == 2
+
+
+async def test_neither_an_administrator_nor_somebody_else_of_the_same_email_is_suspended(office: Office) -> None:
+    boss = account(1)
+    await office.accounts(boss, account(2), admins=[boss.email])
+    assert isinstance(await office.suspend(boss), Refused)
+    assert isinstance(await office.suspend(replace(account(2), tenant_id="ten_9")), Refused)
+    assert isinstance(await office.suspend(account(3)), Refused)
+    assert await office.listed(suspended=True) == []
+
+
+async def test_a_suspended_account_reserves_nothing(office: Office) -> None:
+    first, _ = await _on_the_air(office)
+    await office.suspend(first)
+    seen = await office.books.see(LockSet(tenant_ids=("ten_1", "ten_2")))
+    assert seen.suspended == {"ten_1"}
+    [refused] = await office.books.send(reserve(5, start=3))
+    assert isinstance(refused, Refused)
+    assert (await office.books.weeks()).keys() == {("left-1", week(0))}
+
+
+# Accounts.
+
+
+async def test_accounts_are_listed_newest_first_and_page_by_page(office: Office) -> None:
+    numbers = range(1, 8)
+    await office.accounts(*(account(n, created_ms=NOW + n // 3) for n in numbers))
+    for limit in (1, 2, 3, 7, 50):
+        assert await office.listed(limit) == [f"ten_{n}" for n in (7, 6, 5, 4, 3, 2, 1)]
+    assert await office.stores.accounts.count_accounts(suspended=None) == 7
+
+
+async def test_accounts_are_found_by_email_id_and_sponsor_and_by_kind(office: Office) -> None:
+    people = [account(n) for n in range(1, 5)]
+    await office.accounts(*people, admins=[people[3].email], upgraded=["ten_2"])
+    await office.books.lay_out(sponsor(3, name="Größe & Co"))
+    await office.suspend(people[0])
+    assert await office.listed(text="person2") == ["ten_2"]
+    assert await office.listed(text="@example.com") == ["ten_4", "ten_3", "ten_2", "ten_1"]
+    assert await office.listed(text="ten_3") == ["ten_3"]
+    assert await office.listed(text="größe") == ["ten_3"]
+    assert await office.listed(text="%") == await office.listed(text="erson_") == []
+    assert await office.listed(tier=Tier.UPGRADED) == ["ten_2"]
+    assert await office.listed(suspended=True) == ["ten_1"]
+    assert await office.listed(suspended=False) == ["ten_4", "ten_3", "ten_2"]
+    assert await office.listed(suspended=True, text="person2") == []
+    counts = [await office.stores.accounts.count_accounts(suspended=each) for each in (None, True, False)]
+    assert counts == [4, 1, 3]
+    [line] = (await office.stores.accounts.accounts(AccountFilter(text="person4"), None, 5)).lines
+    assert line == AccountLine(people[3], Tier.CLAIMED, admin=True)
+    [line] = (await office.stores.accounts.accounts(AccountFilter(text="person3"), None, 5)).lines
+    assert line.sponsor_name == "Größe & Co"
+
+
+async def test_one_account_has_the_numbers_of_what_it_has(office: Office) -> None:
+    await office.accounts(account(1), account(2))
+    rows = [
+        booking(1, status=BookingStatus.PAID),
+        booking(2, status=BookingStatus.PAID, week_start_ms=week(2)),
+        booking(3, hold_ms=NOW),
+        booking(4, tenant=2, week_start_ms=week(4)),
+    ]
+    await office.books.lay_out(slot(), sponsor(), campaign(), campaign(2, 2), campaign(3), *rows, weeks=False)
+    found = await office.stores.accounts.details("ten_1", NOW)
+    assert found is not None
+    assert (found.keys, found.sessions, found.campaigns) == (1, 0, 2)
+    assert dict(found.bookings) == {"paid": 2, "expired": 1}
+    assert found.line == AccountLine(account(1), Tier.CLAIMED, sponsor_name="Brand 1")
+    assert await office.stores.accounts.details("ten_9", NOW) is None
+
+
+# Bookings.
+
+
+async def test_bookings_are_filtered_by_every_condition_and_by_several(office: Office) -> None:
+    await office.accounts(account(1), account(2))
+    rows = [
+        booking(1, status=BookingStatus.PAID, payment_id="pay_1", payment_issue="refund_declined"),
+        booking(2, tenant=2, status=BookingStatus.PAID, week_start_ms=week(2), weeks=4, slot_id="right-1"),
+        booking(3, hold_ms=NOW + 1, week_start_ms=week(3)),
+        booking(4, hold_ms=NOW, week_start_ms=week(4)),
+        booking(5, status=BookingStatus.REFUNDED, payment_issue="paid_after_expiry", week_start_ms=week(5)),
+        booking(6, status=BookingStatus.PAID, disputed=True, week_start_ms=week(6)),
+        booking(
+            7, status=BookingStatus.PAID, refund_requested_ms=NOW, refund_reason="A mistake.", week_start_ms=week(7)
+        ),
+    ]
+    places = [slot(), slot("right-1", weeks=4)]
+    await office.books.lay_out(*places, sponsor(), sponsor(2), campaign(), campaign(2, 2), *rows, weeks=False)
+    everything = [f"bok_{n}" for n in (7, 6, 5, 4, 3, 2, 1)]
+    assert await office.bookings() == await office.bookings(limit=2) == everything
+    cases: list[tuple[dict[str, Any], list[int]]] = [
+        ({"status": BookingStatus.PAID}, [7, 6, 2, 1]),
+        ({"status": BookingStatus.RESERVED}, [3]),
+        ({"status": BookingStatus.EXPIRED}, []),
+        ({"week_ms": week(2)}, [2]),
+        ({"week_ms": week(5)}, [5, 2]),
+        ({"week_ms": week(1)}, [1]),
+        ({"slot_id": "right-1"}, [2]),
+        ({"sponsor": "spo_2"}, [2]),
+        ({"sponsor": "ten_2"}, [2]),
+        ({"sponsor": "spo_9"}, []),
+        ({"text": "bok_3"}, [3]),
+        ({"text": "pay_1"}, [1]),
+        ({"text": "BRAND 2"}, [2]),
+        ({"text": "%"}, []),
+        ({"trouble": True}, [7, 6, 1]),
+        ({"trouble": False}, [5, 4, 3, 2]),
+        ({"requested": True}, [7]),
+        ({"status": BookingStatus.PAID, "trouble": False, "sponsor": "spo_2", "week_ms": week(4)}, [2]),
+        ({"status": BookingStatus.PAID, "slot_id": "left-1", "trouble": False}, []),
+    ]
+    for wanted, expected in cases:
+        assert await office.bookings(limit=1, **wanted) == [f"bok_{n}" for n in expected], wanted
+    counts = await office.stores.sponsorship.list_counts(NOW)
+    assert counts.bookings[BookingStatus.PAID] == 4
+    assert counts.bookings[BookingStatus.RESERVED] == 1
+    assert counts.bookings[BookingStatus.EXPIRED] == 0
+    assert (counts.trouble, counts.requested, counts.sponsors) == (3, 1, 2)
+    assert counts.campaigns[CampaignStatus.APPROVED] == 2
+
+
+async def test_what_can_be_refunded_is_paid_undisputed_and_not_over(office: Office) -> None:
+    await office.accounts(account(1), account(2))
+    rows = [
+        booking(1, status=BookingStatus.PAID, week_start_ms=week(3)),
+        booking(2, status=BookingStatus.PAID, week_start_ms=week(0)),
+        booking(3, status=BookingStatus.PAID, week_start_ms=week(-1)),
+        booking(4, status=BookingStatus.PAID, week_start_ms=week(-1), weeks=2),
+        booking(5, status=BookingStatus.PAID, week_start_ms=week(4), disputed=True),
+        booking(6, week_start_ms=week(5)),
+        booking(7, tenant=2, status=BookingStatus.PAID, week_start_ms=week(6)),
+    ]
+    await office.books.lay_out(slot(), sponsor(), campaign(), campaign(2, 2), *rows, weeks=False)
+    reads = office.stores.sponsorship
+    assert [row.id for row in await reads.refundable("ten_1", NOW, 10)] == ["bok_4", "bok_2", "bok_1"]
+    assert [row.id for row in await reads.refundable("ten_1", NOW, 2)] == ["bok_4", "bok_2"]
+    assert [row.id for row in await reads.refundable("ten_1", week(1), 10)] == ["bok_1"]
+
+
+# The queue.
+
+
+async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Office) -> None:
+    await office.accounts(*(account(n) for n in range(1, 4)))
+    pending = {"status": CampaignStatus.PENDING}
+    waiting = [
+        campaign(1, 1, created_ms=NOW - 9, **pending),
+        campaign(2, 1, created_ms=NOW - 5, **pending),
+        campaign(3, 2, created_ms=NOW - 7, **pending),
+        campaign(4, 2, created_ms=NOW - 6, **pending),
+        campaign(5, 3, created_ms=NOW - 8, **pending),
+        campaign(6, 3),
+        campaign(7, 3, pending=EDIT, submitted_ms=NOW - 4),
+        campaign(8, 3, status=CampaignStatus.REJECTED, pending=EDIT),
+    ]
+    rows = [
+        booking(1, status=BookingStatus.PAID, campaign_id="cmp_2", week_start_ms=week(4)),
+        booking(2, status=BookingStatus.PAID, campaign_id="cmp_3", week_start_ms=week(2)),
+        booking(3, status=BookingStatus.PAID, campaign_id="cmp_3", week_start_ms=week(-3)),
+        booking(4, campaign_id="cmp_4", week_start_ms=week(1)),
+        booking(5, campaign_id="cmp_5", week_start_ms=week(0), hold_ms=NOW),
+        booking(6, status=BookingStatus.PAID, campaign_id="cmp_6", week_start_ms=week(0)),
+    ]
+    await office.books.lay_out(slot(), sponsor(), sponsor(2), *waiting, *rows, weeks=False)
+    past = [
+        ("campaign.approved", "cmp_6"),
+        ("campaign.approved", "cmp_5"),
+        ("campaign.rejected", "cmp_6"),
+        ("campaign.edit_rejected", "cmp_7"),
+    ]
+    records = [
+        audit(number, action=action, target_type="campaign", target_id=target)
+        for number, (action, target) in enumerate(past)
+    ]
+    await office.books.keep(Decision(audits=records))
+    queue = await office.stores.sponsorship.review_queue(NOW, None, 10)
+    assert [(each.view.campaign.id, each.paid, each.begins_ms) for each in queue] == [
+        ("cmp_3", True, week(2)),
+        ("cmp_2", True, week(4)),
+        ("cmp_4", False, week(1)),
+        ("cmp_1", False, None),
+        ("cmp_5", False, None),
+        ("cmp_7", False, None),
+    ]
+    assert (await office.stores.sponsorship.list_counts(NOW)).campaigns[CampaignStatus.PENDING] == 6
+    assert [(each.email, each.view.sponsor_name) for each in queue[::4]] == [
+        ("person2@example.com", "Brand 2"),
+        ("person3@example.com", None),
+    ]
+    assert [(each.approved, each.rejected) for each in queue] == [(0, 0)] * 4 + [(2, 2)] * 2
+    after, walked = None, []
+    while page := await office.stores.sponsorship.review_queue(NOW, after, 2):
+        walked += list(page)
+        after = page[-1].urgency
+    assert walked == list(queue)
+
+
+# Revenue.
+
+
+def _at(year: int, month: int, day: int = 1, hour: int = 0) -> int:
+    return int(datetime(year, month, day, hour, tzinfo=UTC).timestamp()) * 1_000
+
+
+async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(office: Office) -> None:
+    await office.accounts(account(1))
+    last_of_january = _at(2026, 2) - 1
+    paid: list[dict[str, Any]] = [
+        {"paid_ms": last_of_january, "paid_cents": 9_900},
+        {"paid_ms": _at(2026, 2), "paid_cents": 1_786},
+        {"paid_ms": _at(2026, 2, 14), "paid_cents": 10_001, "refunded_cents": 10_001},
+        {"paid_ms": _at(2026, 2, 14), "paid_cents": None, "amount_cents": 333},
+        {"paid_ms": _at(2026, 2, 20), "paid_cents": 2_000, "mode": Mode.LIVE, "refunded_cents": 500},
+        {"paid_ms": _at(2026, 2, 20), "paid_cents": 700, "currency": "eur"},
+        {"paid_ms": _at(2026, 2, 20), "paid_cents": 5_000, "demo": True},
+        {"paid_ms": None, "status": BookingStatus.RESERVED},
+        {"paid_ms": _at(2026, 3), "paid_cents": 1},
+    ]
+    usual: dict[str, Any] = {"status": BookingStatus.PAID}
+    rows = [booking(n, **usual | each | {"week_start_ms": week(n)}) for n, each in enumerate(paid)]
+    await office.books.lay_out(slot(), sponsor(), campaign(), *rows, weeks=False)
+    revenue = office.stores.sponsorship.revenue
+    february = [
+        MonthRevenue("2026-02", "eur", Mode.TEST, 1, 700, 0),
+        MonthRevenue("2026-02", "usd", Mode.LIVE, 1, 2_000, 500),
+        MonthRevenue("2026-02", "usd", Mode.TEST, 3, 1_786 + 10_001 + 333, 10_001),
+    ]
+    assert list(await revenue(_at(2026, 2), _at(2026, 3))) == february
+    assert list(await revenue(_at(2026, 1), _at(2026, 4))) == [
+        MonthRevenue("2026-03", "usd", Mode.TEST, 1, 1, 0),
+        *february,
+        MonthRevenue("2026-01", "usd", Mode.TEST, 1, 9_900, 0),
+    ]
+    assert list(await revenue(_at(2030, 1), _at(2031, 1))) == []

@@ -1,0 +1,265 @@
+"""The administrators' pages of accounts, bookings, the queue and the revenue: searches, filters, and what they do."""
+
+from dataclasses import replace
+from typing import Any
+
+from tests.api.sponsors import NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
+from tests.api.world import World
+from tests.web.visitors import Seen, Visitor
+
+BOSS, EMAIL = "boss@example.com", "sponsor@example.com"
+
+
+def boss(world: World) -> Visitor:
+    return Visitor(world, world.session(BOSS, admin=True))
+
+
+async def paid(world: World, person: Person, slot_id: str = "left-top", **slot: Any) -> str:
+    add_slot(world, slot_id, **slot)
+    await person.profile()
+    booking = (await person.booking(await person.campaign(), slot_id))["id"]
+    await person.pay(booking)
+    return str(booking)
+
+
+def page_of(world: World, email: str = EMAIL) -> str:
+    return f"/admin/accounts/{world.memory.accounts[email].tenant_id}"
+
+
+# Accounts.
+
+
+async def test_accounts_are_searched_and_lead_to_a_page_of_their_own(world: World) -> None:
+    sponsor(world)
+    sponsor(world, "other@example.com")
+    visitor = boss(world)
+    everybody = await visitor.look("/admin/accounts")
+    assert "Accounts, newest first: 3" in everybody.text
+    found = await visitor.look("/admin/accounts?query=SPONSOR%40")
+    assert page_of(world) in found.links()
+    assert page_of(world, "other@example.com") not in found.links()
+    assert found.values("query") == ["SPONSOR@"]
+    assert [link for link in found.links() if link.startswith("/api/v1/admin/accounts?format=csv&query=SPONSOR")]
+    assert "No account matches." in (await visitor.look("/admin/accounts?query=nobody&suspended=true")).text
+    assert (await visitor.get("/admin/accounts?cursor=x")).status == 400
+    assert (await visitor.get("/admin/accounts/ten_unknown")).status == 404
+
+
+async def test_an_account_is_suspended_with_a_reason_and_restored(world: World) -> None:
+    sponsor(world)
+    visitor, path = boss(world), page_of(world)
+    refused = await visitor.send(path, do="suspend", reason=" ")
+    assert (refused.status, "A suspension needs a reason." in Seen.of(refused).text) == (400, True)
+    after = await visitor.led(path, do="suspend", reason="Malware\r\nbehind the link.")
+    assert "The account is suspended." in after.text
+    assert "Malware behind the link." in " ".join(after.text.split())
+    assert world.memory.accounts[EMAIL].suspension_reason == "Malware\nbehind the link."
+    assert "suspended" in (await visitor.look("/admin/accounts?suspended=true")).text
+    restored = await visitor.led(path, do="restore")
+    assert "The account is restored." in restored.text
+    assert world.memory.accounts[EMAIL].suspended_ms is None
+    assert changes(world) == [("session", "account.suspended"), ("session", "account.restored")]
+
+
+async def test_the_page_of_an_administrator_offers_no_suspension(world: World) -> None:
+    administrator(world)
+    visitor, path = boss(world), page_of(world, "admin@example.com")
+    assert "Administrators cannot be suspended." in (await visitor.look(path)).text
+    refused = await visitor.send(path, do="suspend", reason="No.")
+    assert (refused.status, world.memory.accounts["admin@example.com"].suspended_ms) == (409, None)
+    own = await visitor.send(page_of(world, BOSS), do="suspend", reason="No.")
+    assert "You cannot suspend your own account." in Seen.of(own).text
+
+
+async def test_all_weeks_of_an_account_are_refunded_in_one_act(world: World) -> None:
+    person = sponsor(world)
+    first, second = await paid(world, person), await paid(world, person, "right-top")
+    visitor, path = boss(world), page_of(world)
+    assert "paid 2" in (await visitor.look(path)).text
+    unsure = await visitor.send(path, do="refund", refund_reason="Malware.")
+    assert (unsure.status, "Tick the box" in Seen.of(unsure).text) == (400, True)
+    assert "Malware." in Seen.of(unsure).text
+    assert "The refunds are ordered." in (await visitor.led(path, do="refund", sure="yes")).text
+    await world.settled()
+    assert {world.memory.bookings[each].status for each in (first, second)} == {"refunded"}
+    assert "There is nothing to refund" in (await visitor.led(path, do="refund", sure="yes")).text
+    assert changes(world).count(("session", "booking.refund_ordered")) == 2
+
+
+async def test_the_tier_is_set_on_the_page_of_the_account(world: World) -> None:
+    person = sponsor(world)
+    visitor = boss(world)
+    after = await visitor.led(page_of(world), do="set_tier", email=EMAIL, tier="upgraded")
+    assert "The tier is set." in after.text
+    assert world.tenant_of(person.key).tier == "upgraded"
+
+
+# Bookings.
+
+
+async def test_bookings_that_need_attention_come_first_and_once(world: World) -> None:
+    person = sponsor(world)
+    bad, good = await paid(world, person), await paid(world, person, "right-top")
+    world.memory.bookings[bad] = replace(world.memory.bookings[bad], payment_issue="refund_declined")
+    visitor = boss(world)
+    seen = await visitor.look("/admin/bookings")
+    assert seen.text.index("Bookings that need attention") < seen.text.index("Bookings, newest first")
+    assert seen.text.index(bad) < seen.text.index(good)
+    assert seen.text.count(bad) == 2, "the row and the name of its act, and no second row"
+    assert "The processor declined the refund" in seen.text
+    assert "Needs attention 1" in seen.text
+    only = await visitor.look("/admin/bookings?trouble=true")
+    assert bad in only.text
+    assert good not in only.text
+
+
+async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> None:
+    person = sponsor(world)
+    first, second = await paid(world, person), await paid(world, person, "right-top")
+    visitor = boss(world)
+    for query, shown in (
+        ("slot=left-top", [first]),
+        ("week=2026-11-23", [first, second]),
+        ("week=2026-12-07", []),
+        ("query=example+tools&status=paid", [first, second]),
+        ("status=refunded", []),
+        (f"sponsor={world.memory.accounts[EMAIL].tenant_id}", [first, second]),
+    ):
+        seen = await visitor.look(f"/admin/bookings?{query}")
+        assert [each for each in (first, second) if each in seen.text] == shown, query
+    assert (await visitor.get("/admin/bookings?week=soon")).status == 400
+    assert (await visitor.get("/admin/bookings?status=live")).status == 400
+    sent = await visitor.send("/admin/bookings?slot=left-top", do="refund", booking=first, sure="yes")
+    assert sent.header("location") == "/admin/bookings?slot=left-top&notice=refund_ordered"
+    seen = await visitor.look("/admin/bookings?slot=left-top&week=2026-11-23")
+    assert any(f"format=csv&week={NEXT_WEEK}&slot=left-top" in link for link in seen.links())
+
+
+async def test_a_long_list_of_bookings_pages_forward_and_back_to_the_first(world: World) -> None:
+    person = sponsor(world)
+    booking = await paid(world, person)
+    row = world.memory.bookings[booking]
+    for number in range(30):
+        world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
+    visitor = boss(world)
+    first = await visitor.look("/admin/bookings?status=paid")
+    [onward] = [link for link in first.links() if "cursor=" in link]
+    second = await visitor.look(onward)
+    assert not [link for link in second.links() if "cursor=" in link]
+    assert "/admin/bookings?status=paid" in second.links()
+    assert "Paid 31" in second.text
+
+
+# The queue.
+
+
+async def test_the_queue_is_also_at_its_own_address_and_says_what_is_paid_and_whose(world: World) -> None:
+    person, other = sponsor(world), sponsor(world, "other@example.com")
+    await other.profile()
+    await other.campaign(name="Unbooked")
+    await paid(world, person)
+    visitor = boss(world)
+    seen = await visitor.look("/admin/reviews")
+    assert seen.text.index("Begins on Monday, 23 November 2026") < seen.text.index("Unbooked")
+    assert "not booked" in seen.text
+    assert "0 approved, 0 rejected before" in seen.text
+    assert page_of(world) in seen.links()
+    assert [each["class"] for each in seen.all("div") if each.get("class") == "embedded"] == ["embedded"] * 2
+    assert seen.all("link")[-1]["href"] == "/static/admin.css"
+
+
+async def test_the_words_that_differ_since_the_approval_are_marked(world: World) -> None:
+    person = sponsor(world)
+    await person.profile()
+    campaign = await person.campaign(headline="Ship your first agent <b>")
+    admin = administrator(world)
+    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
+    world.clock.at_ms += 1
+    await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"headline": "Ship your last agent <b>"})
+    html = (await boss(world).get("/admin")).body.decode()
+    assert "Ship your <del>first</del><ins>last</ins> agent &lt;b&gt;" in html
+
+
+async def test_the_tabs_say_how_much_work_waits(world: World) -> None:
+    person = sponsor(world)
+    bad = await paid(world, person)
+    visitor = boss(world)
+    assert "Review 1 waiting" in (await visitor.look("/admin/slots")).text
+    world.memory.bookings[bad] = replace(world.memory.bookings[bad], payment_issue="refund_failed")
+    await world.pass_seconds(5)
+    text = (await visitor.look("/admin/audit")).text
+    assert "Review 1 waiting" in text
+    assert "Bookings 1 waiting" in text
+    assert "waiting" not in (await visitor.look("/dashboard")).text
+
+
+# Revenue.
+
+
+async def test_revenue_is_a_table_by_month(world: World) -> None:
+    person = sponsor(world)
+    await paid(world, person)
+    visitor = boss(world)
+    seen = await visitor.look("/admin/revenue")
+    assert "2026-11 test (no money moved) 1 USD 120.00 USD 0.00 USD 120.00" in " ".join(seen.text.split())
+    assert "Nothing was paid in these months." in (await visitor.look("/admin/revenue?from=2026-01&to=2026-02")).text
+    assert (await visitor.get("/admin/revenue?from=May")).status == 400
+
+
+async def _asked(world: World) -> str:
+    """A paid booking whose sponsor asks for a refund."""
+    person = sponsor(world)
+    booking = await paid(world, person)
+    asked = await person.post(f"/api/v1/sponsors/bookings/{booking}/refund-request", {"reason": "The <b>wrong week."})
+    assert asked.status == 200
+    return booking
+
+
+async def test_requests_for_refunds_stand_before_the_queue_and_are_declined_with_a_note(world: World) -> None:
+    booking = await _asked(world)
+    visitor = boss(world)
+    seen = await visitor.look("/admin")
+    assert seen.text.index("Refund asked: Example Tools") < seen.text.index("Begins on")
+    assert "The <b>wrong week." in seen.text
+    assert "Bookings 1 waiting" in seen.text
+    unsaid = await visitor.send("/admin", do="decline", booking=booking, note=" ")
+    assert (unsaid.status, "Say why you decline the refund." in Seen.of(unsaid).text) == (400, True)
+    after = await visitor.led("/admin", do="decline", booking=booking, note="It was shown as booked.")
+    assert "The request is declined." in after.text
+    assert "Refund asked" not in after.text
+    assert "Request declined: It was shown as booked." in (await visitor.look("/admin/bookings")).text
+    assert world.memory.bookings[booking].refund_note == "It was shown as booked."
+
+
+async def test_a_request_for_a_refund_is_accepted_after_a_confirmation(world: World) -> None:
+    booking = await _asked(world)
+    visitor = boss(world)
+    listed = (await visitor.look("/admin/bookings?trouble=requested")).text
+    assert "Refund asked" in listed
+    assert "The <b>wrong week." in listed
+    unsure = await visitor.send("/admin", do="refund", booking=booking)
+    assert (unsure.status, "Tick the box" in Seen.of(unsure).text) == (400, True)
+    after = await visitor.led("/admin", do="refund", booking=booking, sure="yes")
+    assert "The refund is ordered." in after.text
+    await world.settled()
+    assert world.memory.bookings[booking].status == "refunded"
+    assert "Refund asked" not in (await visitor.look("/admin")).text
+
+
+async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(world: World) -> None:
+    person = sponsor(world)
+    await person.profile()
+    campaign = await person.campaign()
+    admin = administrator(world)
+    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
+    await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"headline": "Ship your second agent today"})
+    visitor = boss(world)
+    seen = await visitor.look("/admin")
+    now, later = seen.text.index("As visitors see it now"), seen.text.index("As visitors will see it")
+    assert (
+        now < seen.text.index("Ship your first agent today") < later < seen.text.index("Ship your second agent today")
+    )
+    assert seen.values("headline") == ["Ship your second agent today"]
+    names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
+    await visitor.led("/admin", do="approve", **{name: seen.values(name)[0] for name in names})
+    assert world.memory.campaigns[campaign].content.headline == "Ship your second agent today"

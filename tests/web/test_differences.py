@@ -1,0 +1,42 @@
+"""The words that differ between two texts."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.web.pages.differences import words_between
+
+
+def test_a_changed_word_is_gone_and_another_is_new() -> None:
+    assert words_between("Ship your first agent", "Ship your second agent") == [
+        ("same", "Ship your "),
+        ("gone", "first"),
+        ("new", "second"),
+        ("same", " agent"),
+    ]
+
+
+def test_equal_texts_have_one_part_and_empty_ones_none() -> None:
+    assert words_between("Try it", "Try it") == [("same", "Try it")]
+    assert words_between("", "") == []
+    assert words_between("", "<b>") == [("new", "<b>")]
+    assert words_between("<b>", "") == [("gone", "<b>")]
+
+
+def test_words_of_any_script_stay_whole() -> None:
+    assert words_between("Größe 東京 now", "Größe 大阪 now") == [
+        ("same", "Größe "),
+        ("gone", "東京"),
+        ("new", "大阪"),
+        ("same", " now"),
+    ]
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_the_parts_make_up_both_texts(before: str, now: str) -> None:
+    parts = words_between(before, now)
+    assert "".join(text for kind, text in parts if kind != "new") == before
+    assert "".join(text for kind, text in parts if kind != "gone") == now
+    kinds = [kind for kind, _ in parts]
+    assert all(one != other for one, other in pairwise(kinds))
