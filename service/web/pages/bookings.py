@@ -141,9 +141,9 @@ async def booking(request: PageRequest) -> Template:
 
 
 def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
-    """Impressions, clicks and click-through rate by day, or None before the first day."""
+    """Impressions, clicks and click-through rate by day, or None before the first impression or click."""
     items = delivery["items"]
-    if not items:
+    if not delivery["impressions"] and not delivery["clicks"]:
         return None
     rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
     return by_day(
