@@ -25,6 +25,7 @@ ADMIN = "admin@example.com"
 DOCTYPE = "<!doctype html>"
 SETTINGS = {
     "admin.emails": f'["{ADMIN}"]',
+    "bookings.sweep_seconds": 0.5,
     "claim.code_pause_seconds": 0,
     "claim.codes_per_day": 100,
     "device.interval_seconds": 1,
@@ -35,7 +36,7 @@ SETTINGS = {
     "sessions.completions_per_hour": 1_000,
     "sessions.starts_per_hour": 1_000,
 }
-"""Limits that these tests do not reach, and a short polling interval."""
+"""Limits that these tests do not reach, and short intervals of what they wait for."""
 
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser")
 """Programs to use, the first that is here. The shell has no window of its own to paint, and costs half as much."""
