@@ -286,6 +286,16 @@ def test_an_accepted_request_refunds_everything() -> None:
     assert (booking.status, booking.refund_requested_ms, booking.refund_reason) == (REFUNDING, None, "A mistake")
 
 
+def test_a_lost_dispute_answers_an_open_request() -> None:
+    ledger = sold()
+    ledger.act(ask(ledger), ledger.dispute("pay_1"))
+    assert ledger.bookings["b1"].refund_requested_ms == NOON
+    ledger.act(ledger.dispute("pay_1", PaymentState.LOST))
+    booking = ledger.bookings["b1"]
+    assert (booking.status, booking.refund_requested_ms, booking.refund_reason) == (REFUNDED, None, "A mistake")
+    refused(ledger.one(decline(ledger)), Code.INVALID_STATE)
+
+
 @pytest.mark.parametrize("seen", [(), (1,), (1, 2)])
 def test_the_end_waits_a_while_for_a_decision_unless_nothing_was_shown(seen: tuple[int, ...]) -> None:
     ledger = sold(PAIR)
