@@ -119,8 +119,8 @@ class Processor:
         """A node sends someone to this session, which can be paid from now on."""
         self.pages[booking_id].shown.append(session_id)
 
-    def refund(self, key: str, payment_id: str) -> bool:
-        """Refund a payment in full, once per key. Returns True when done, False while undecided."""
+    def refund(self, key: str, payment_id: str, cents: int | None = None) -> bool:
+        """Refund `cents` of a payment, or all of it, once per key. Returns True when done, False while undecided."""
         payment = self.payments[payment_id]
         if payment.failed or payment.frozen:
             self._decline(payment)
@@ -135,24 +135,24 @@ class Processor:
         if self._faults.strikes("refund_pending"):
             payment.busy = True
             self._pending.add(key)
-            self._start(self._decide, key, payment)
+            self._start(self._decide, key, payment, cents)
             return False
-        self._pay_back(key, payment)
+        self._pay_back(key, payment, cents)
         return True
 
-    async def _decide(self, key: str, payment: Payment) -> None:
+    async def _decide(self, key: str, payment: Payment, cents: int | None) -> None:
         await trio.sleep(self._random.uniform(0.1, 2.0))
         if self._faults.strikes("refund_declined_later"):
             self._decline(payment)
             await self._tell(self._refunded(payment, "simulated: declined later"))
             payment.busy = False
         else:
-            self._pay_back(key, payment)
+            self._pay_back(key, payment, cents)
         self._pending.discard(key)
 
-    def _pay_back(self, key: str, payment: Payment) -> None:
+    def _pay_back(self, key: str, payment: Payment, cents: int | None) -> None:
         payment.busy = True
-        payment.back.append(payment.told.amount_cents)
+        payment.back.append(payment.told.amount_cents if cents is None else cents)
         self._made.add(key)
         self._start(self._told_as_paid_back, payment, self._faults.strikes("refund_failed"))
 
@@ -318,14 +318,18 @@ class LinkedPayments:
         if self._faults.strikes("refund_unavailable"):
             raise PaymentsUnavailable("simulated: no connection")
         assert booking.payment_id is not None, "only what was paid is paid back"
-        done = self.processor.refund(self.key_of(booking), booking.payment_id)
+        done = self.processor.refund(self.key_of(booking), booking.payment_id, self.cents_of(booking))
         if self._faults.strikes("refund_answer_lost"):
             raise PaymentsUnavailable("simulated: the answer was lost")
         await self._travel()
         return done
 
     def key_of(self, booking: Booking) -> str:
-        return f"refund-{booking.id}"
+        """One key for each amount: a retry moves the money once, and a new order is a new refund."""
+        return f"refund-{booking.id}-{self.cents_of(booking)}"
+
+    def cents_of(self, booking: Booking) -> int | None:
+        return booking.refund_cents
 
     async def _travel(self) -> None:
         slow = self._faults.strikes("processor_slow")

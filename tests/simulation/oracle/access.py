@@ -45,7 +45,7 @@ def _memberships(case: Case, operation: Operation, email: str) -> set[bool]:
     rows = case.world.log.during("administrators", email, operation.began, operation.ended)
     several = any(
         len(commit.audits_of(email)) > 1
-        for commit in case.world.log.commits
+        for commit in case.world.log.commits_of(email)
         if operation.began < commit.tick <= operation.ended
     )
     return {True, False} if several else {row is not None for row in rows}

@@ -108,6 +108,20 @@ def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
                 yield f"{operation.node} did not show {booking_id} at {operation.start:.3f}, which was live"
 
 
+def placements_show_what_was_approved(case: Case, rows: Rows) -> Iterator[str]:
+    """An edit is shown once it is approved, and not at all if it was rejected or withdrawn."""
+    shows = Shows(case)
+    for operation in case.of("show"):
+        since = shows.since(operation)
+        for booking_id, headline in operation.about.items():
+            campaign_id = case.memory.bookings[booking_id].campaign_id
+            rows_then = case.world.log.during("campaigns", campaign_id, since, operation.ended)
+            if headline not in [
+                row.content.headline for row in rows_then if row is not None and row.status == "approved"
+            ]:
+                yield f"{operation.node} showed {headline!r} of {booking_id} at {operation.start:.3f}: {rows_then}"
+
+
 def _may_be_shown(shows: Shows, operation: Operation, booking_id: str) -> bool:
     early_ms, late_ms = shows.clocks(operation)
     windows = shows.during(booking_id, shows.since(operation), operation.ended)
@@ -137,4 +151,9 @@ def _views(result: Any) -> Sequence[BookingView]:
     return [each for each in result if isinstance(each, BookingView)] if isinstance(result, list) else []
 
 
-CHECKS = (only_what_is_live_is_recorded, placements_are_those_that_are_live, views_count_what_was_kept)
+CHECKS = (
+    only_what_is_live_is_recorded,
+    placements_are_those_that_are_live,
+    placements_show_what_was_approved,
+    views_count_what_was_kept,
+)
