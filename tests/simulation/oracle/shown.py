@@ -77,12 +77,18 @@ class Shows:
         return self._case.now_ms(node, operation.start), self._case.now_ms(node, operation.end)
 
 
+def _shows(case: Case, rows: Rows) -> Shows:
+    rows.shows = rows.shows or Shows(case)
+    assert isinstance(rows.shows, Shows)
+    return rows.shows
+
+
 def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
     """Recorded and duplicate events were live within the bound; inactive ones were not live at some moment.
 
     Inactive events have no such grace, because a node asks the store about placements that it does not show.
     """
-    shows = Shows(case)
+    shows = _shows(case, rows)
     for operation in case.of("report"):
         heard = operation.result
         if not isinstance(heard, Heard) or heard.status != 200:
@@ -95,7 +101,7 @@ def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
 
 
 def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
-    shows = Shows(case)
+    shows = _shows(case, rows)
     for operation in case.of("show"):
         if not isinstance(operation.result, tuple):
             continue
@@ -110,7 +116,7 @@ def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
 
 def placements_show_what_was_approved(case: Case, rows: Rows) -> Iterator[str]:
     """An edit is shown once it is approved, and not at all if it was rejected or withdrawn."""
-    shows = Shows(case)
+    shows = _shows(case, rows)
     for operation in case.of("show"):
         since = shows.since(operation)
         for booking_id, headline in operation.about.items():

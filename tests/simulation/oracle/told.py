@@ -72,6 +72,8 @@ def each_transition_is_told_once(world: "World", commit: Commit) -> Iterator[str
             yield f"the happening {each.id} was told before: {each}"
         world.log.told.add(each.id)
     world.log.mailed.update(message.id for message in commit.messages)
+    done = [schedule.steps(commit, *rows) for rows in commit.of("bookings").values()]
+    world.count("steps of schedules", sum(map(len, done)))
     world.count(
         "transitions told", sum(audit.action in {*TO_OWNER, *HAPPENINGS, *TO_ADMINISTRATORS} for audit in commit.audits)
     )
