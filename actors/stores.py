@@ -9,6 +9,7 @@ from actors.bookings.store import LedgerStore, SponsorshipStore
 from actors.catalog.store import CatalogStore
 from actors.devices.store import DeviceStore
 from actors.events.servers import AskServers
+from actors.events.sites import SiteStore
 from actors.events.store import EventStore, Sections
 from actors.keys.store import KeyStore
 from actors.mail.store import Outbox
@@ -16,6 +17,7 @@ from actors.nodes.store import NodeStore
 from actors.quota.store import QuotaStore
 from actors.retention.store import RetentionStore
 from actors.sessions.store import SessionStore
+from actors.webhooks.store import WebhookStore
 
 
 @dataclass(slots=True)
@@ -62,8 +64,10 @@ class Stores:
     sponsorship: SponsorshipStore
     ledger: LedgerStore
     events: EventStore
+    sites: SiteStore
     nodes: NodeStore
     accounts: AccountStore
     retention: RetentionStore
+    webhooks: WebhookStore
     sections: Sections | None = None
     ask_servers: AskServers | None = None

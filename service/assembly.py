@@ -19,6 +19,7 @@ from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
 from actors.events.router import Even, EventRouter
 from actors.events.servers import ServerWatch
+from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
@@ -37,6 +38,9 @@ from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from actors.stores import PoolStatistics, Stores
 from actors.supervision import Member
+from actors.webhooks.actor import WebhookKeeper
+from actors.webhooks.sender import WebhookSender
+from actors.webhooks.store import Receivers
 from service.api.context import Services
 from service.api.rate_limits import Budgets
 from service.config.model import Config
@@ -56,6 +60,8 @@ from service.tokens.cursors import Cursors
 from service.tokens.links import Links
 from service.user_errors import ConfigError
 from service.webauthn import WebAuthn
+from service.webhooks.receivers import HttpReceivers
+from service.webhooks.signing import WebhookSigner
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,7 @@ class Classes:
     devices: type[DeviceAuthorizer] = DeviceAuthorizer
     quota: type[QuotaAccountant] = QuotaAccountant
     mail: type[MailSender] = MailSender
+    webhook_sender: type[WebhookSender] = WebhookSender
     ledger: type[BookingLedger] = BookingLedger
     sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
     hasher: type[VisitorHasher] = VisitorHasher
@@ -76,13 +83,14 @@ class Classes:
     windows: type[WindowReader] = WindowReader
     partitions: type[PartitionKeeper] = PartitionKeeper
     placements: type[Placements] = Placements
+    sites: type[SiteBook] = SiteBook
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The outside world: time, randomness, secrets, mail and payments. `node` names this process among the nodes.
 
-    Mail and payments follow the configuration when they are None. Without a `tracer`, no spans are made.
+    Mail, payments and receivers follow the configuration when they are None. Without a `tracer`, no spans are made.
     """
 
     node: NodeInfo
@@ -91,6 +99,7 @@ class Ports:
     secrets: Secrets
     mail: Transport | None = None
     payments: PaymentGateway | None = None
+    receivers: Receivers | None = None
     tracer: Tracer | None = None
     classes: Classes = field(default_factory=Classes)
 
@@ -114,8 +123,10 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     catalog, placements = services.catalog, services.placements
     partitions = ports.classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=sweep_seconds)
     invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
-    background = (services.mail, services.sweeper, services.key_uses, services.nodes, partitions, services.eraser)
-    watches = (services.event_servers,) if stores.ask_servers is not None else ()
+    senders = (services.mail, services.webhook_sender)
+    background = (services.sweeper, services.key_uses, services.nodes, partitions, services.eraser)
+    watches: list[Member] = [services.event_servers] if stores.ask_servers is not None else []
+    watches += [services.sites] if limits.sites.count else []
     return Assembly(
         services=services,
         metrics=_metrics(services, stores.database.statistics, ports.tracer),
@@ -126,6 +137,7 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
             catalog,
             placements,
             *actors,
+            *senders,
             *background,
             *watches,
             Pruner(prunings(stores, limits.retention), clock),
@@ -140,6 +152,8 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)
     links = Links(base_url, secrets.links)
     gateway = ports.payments or payment_gateway(config, links, clock)
+    signer = WebhookSigner(secrets.webhooks)
+    receivers = ports.receivers or HttpReceivers(signer, clock, config.webhooks.allow_networks, base_url)
     accounts = AccountKeeper(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
     services = Services(
@@ -162,16 +176,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         sessions=classes.sessions(
             stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
         ),
-        passkeys=PasskeyKeeper(
-            stores.sessions,
-            WebAuthn(base_url),
-            clock,
-            entropy,
-            secrets.codes,
-            limits.sessions,
-            node=node,
-            limits=bounds,
-        ),
+        passkeys=_passkeys(base_url, stores, ports, limits),
         quota=classes.quota(
             stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
         ),
@@ -185,6 +190,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         eraser=AccountEraser(accounts),
         events=_event_router(stores, ports, limits),
         windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
+        sites=classes.sites(stores.sites, clock, limits.sites),
         event_servers=ServerWatch(stores.ask_servers),
         nodes=nodes,
         cursors=Cursors(secrets.cursors),
@@ -200,8 +206,17 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         links=links,
         payments=gateway.payments,
         webhook=gateway.webhook,
+        webhooks=WebhookKeeper(stores.webhooks, clock, entropy, limits.webhooks, node=node, limits=bounds),
+        webhook_sender=classes.webhook_sender(stores.webhooks, receivers, clock, limits=limits.webhook_sender),
+        webhook_signer=signer,
     )
     return services
+
+
+def _passkeys(base_url: str, stores: Stores, ports: Ports, limits: Limits) -> PasskeyKeeper:
+    site, codes = WebAuthn(base_url), ports.secrets.codes
+    clock, entropy, rules, node = ports.clock, ports.entropy, limits.sessions, ports.node.id
+    return PasskeyKeeper(stores.sessions, site, clock, entropy, codes, rules, node=node, limits=limits.actors)
 
 
 def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
@@ -209,7 +224,7 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
     try:
         transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
         code_of = partial(code_from, ports.secrets.codes)
-        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url)
+        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url, links.stop_url)
     except ValueError as error:
         raise ConfigError(str(error)) from None
     return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)
@@ -264,6 +279,7 @@ def _metrics(services: Services, pool: Callable[[], PoolStatistics], tracer: Tra
     metrics.observe_nodes(services.nodes)
     services.nodes.observe_lag = metrics.lagged
     metrics.observe_work(services.mail, services.sweeper)
+    metrics.observe_webhooks(services.webhook_sender)
     metrics.observe_event_servers(services.event_servers)
     metrics.observe_proxies(services.proxies)
     return metrics

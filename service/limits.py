@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from actors.accounts.state import AccountRules
 from actors.actor import ActorLimits
 from actors.backups.state import BackupRules
+from actors.bookings.invoices import Seller
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
+from actors.events.sites import SiteRules
 from actors.events.state import EventRules
 from actors.keys.state import KeyRules
 from actors.letters import LetterRules
@@ -23,6 +25,9 @@ from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.supervision import Intensity
 from actors.values import Tier
+from actors.webhooks.sender import SenderLimits
+from actors.webhooks.sending import Retries
+from actors.webhooks.state import WebhookRules
 from service.config.model import Config
 from service.http.limits import ServingLimits
 from service.snapshots.catalog import CatalogLimits
@@ -56,11 +61,14 @@ class Limits:
     event_keys_remembered: int
     event_sweep_seconds: float
     event_shards: int
+    sites: SiteRules
     nodes: NodeRules
     accounts: AccountRules
     retention: RetentionRules
     catalog: CatalogLimits
     placements: PlacementsLimits
+    webhooks: WebhookRules
+    webhook_sender: SenderLimits
 
     @classmethod
     def of(cls, config: Config) -> "Limits":
@@ -85,11 +93,14 @@ class Limits:
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,
             event_shards=events.shards,
+            sites=SiteRules(events.count_sites, tuple(events.sites), events.site_networks),
             nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
             accounts=account_rules(config),
             retention=retention_rules(config),
             catalog=catalog_limits(config),
             placements=PlacementsLimits(config.bookings.check_seconds, config.bookings.horizon_weeks),
+            webhooks=WebhookRules(config.webhooks.per_account),
+            webhook_sender=sender_limits(config),
         )
 
 
@@ -117,6 +128,7 @@ def retention_rules(config: Config) -> RetentionRules:
         usage_days=retention.usage_days,
         audit_days=retention.audit_days,
         sessions_days=retention.sessions_days,
+        webhook_deliveries_days=retention.webhook_deliveries_days,
     )
 
 
@@ -161,10 +173,17 @@ def booking_rules(config: Config) -> BookingRules:
         holds_per_day=bookings.holds_per_day,
         cooldown_ms=bookings.cooldown_minutes * MINUTE_MS,
         horizon_weeks=bookings.horizon_weeks,
+        refund_unshown=bookings.refund_unshown,
         campaigns=config.campaigns.per_account,
         pending_campaigns=config.campaigns.pending_per_account,
         mode=Mode(config.billing.mode),
+        seller=seller(config),
     )
+
+
+def seller(config: Config) -> Seller:
+    billing = config.billing
+    return Seller(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix)
 
 
 def catalog_limits(config: Config) -> CatalogLimits:
@@ -235,6 +254,22 @@ def mail_limits(config: Config) -> MailLimits:
         lease_seconds=max(60.0, 3 * send_seconds),
         close_seconds=0.8 * config.actors.drain_seconds,
         keep_days=config.retention.mails_days,
+    )
+
+
+def sender_limits(config: Config) -> SenderLimits:
+    webhooks = config.webhooks
+    return SenderLimits(
+        sends=webhooks.sends,
+        send_seconds=webhooks.timeout_seconds,
+        lease_seconds=max(60.0, 3 * webhooks.timeout_seconds),
+        close_seconds=0.8 * config.actors.drain_seconds,
+        retries=Retries(
+            pause_ms=webhooks.retry_seconds * SECOND_MS,
+            pause_max_ms=webhooks.retry_max_minutes * MINUTE_MS,
+            give_up_ms=webhooks.retry_days * DAY_MS,
+            keep_ms=config.retention.webhook_deliveries_days * DAY_MS,
+        ),
     )
 
 

@@ -27,6 +27,7 @@ class Secrets:
     cursors: bytes = field(repr=False)
     links: bytes = field(repr=False)
     visitors: bytes = field(repr=False)
+    webhooks: bytes = field(repr=False)
 
     @classmethod
     async def load(cls, config: Config, data_dir: Path, identity: SecretIdentity) -> "Secrets":
@@ -51,7 +52,8 @@ class Secrets:
                 f"this database is used with another server secret than that of {where}: "
                 f"set server.secret to that of the database{everywhere}"
             )
-        return cls(**{purpose: derived(root, purpose) for purpose in ("codes", "cursors", "links", "visitors")})
+        purposes = ("codes", "cursors", "links", "visitors", "webhooks")
+        return cls(**{purpose: derived(root, purpose) for purpose in purposes})
 
 
 def _stored(path: Path) -> bytes | None:

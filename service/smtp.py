@@ -17,8 +17,8 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 import trio
 
+from actors.mail.internet import as_message, sender_address
 from actors.mail.messages import Mail, MailFailed, MailRefused
-from actors.mail.rendering import as_message, sender_address
 
 log = logging.getLogger(__name__)
 

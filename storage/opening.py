@@ -32,7 +32,9 @@ from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.postgres.webhooks import PostgresWebhooks
 from storage.postmaster import DEFAULTS
 from storage.schema import MigrationFailed, SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
 from storage.target import Target
@@ -116,11 +118,13 @@ async def open_storage(
                 demo=PostgresDemo(database),
                 devices=PostgresDevices(database),
                 events=distributed or PostgresEvents(database),
+                sites=PostgresSites(database),
                 ledger=PostgresLedger(database),
                 nodes=PostgresNodes(database),
                 sessions=PostgresSessions(database),
                 sponsorship=PostgresSponsorship(database),
                 identity=Identity(database),
+                webhooks=PostgresWebhooks(database),
                 sections=distributed,
                 ask_servers=None if distributed is None else partial(ask_workers, distributed),
             )

@@ -16,6 +16,7 @@ ROOMS = (
     "web",
     "schemas",
     "payments",
+    "webhooks",
     "snapshots",
     "tokens",
     "observability",
@@ -126,6 +127,7 @@ class Rule:
 FRAMEWORKS = ("quart", "quart_trio", "werkzeug", "hypercorn")
 DRIVERS = ("asyncio", "asyncpg", "trio_asyncio")
 VALUES = (
+    "actors.announcements",
     "actors.values",
     "actors.notices",
     "actors.clock",
@@ -133,11 +135,16 @@ VALUES = (
     "actors.weeks",
     "actors.catalog.store",
     "actors.bookings.records",
+    "actors.bookings.invoices",
     "actors.bookings.payments",
     "actors.bookings.store",
     "actors.bookings.transitions",
+    "actors.bookings.next_steps",
+    "actors.mail.internet",
+    "actors.events.messages",
     "actors.mail.messages",
-    "actors.mail.rendering",
+    "actors.webhooks.messages",
+    "actors.webhooks.store",
 )
 """Modules of `actors` that hold values and ports, and no behaviour of an actor."""
 
@@ -151,6 +158,12 @@ RULES = (
     Rule("service.snapshots", ("service.api", "service.web", "storage"), "a snapshot does not know its readers"),
     Rule("service.observability", ("service.api", "service.web", "storage"), "it is told, and asks nobody"),
     Rule("service.seed", ("service.api", "service.web", "storage"), "sample data does not know its readers"),
+    Rule(
+        "service.webhooks",
+        ("actors", "service.api", "service.web", "storage"),
+        "a transport does not know the sender",
+        but=VALUES,
+    ),
     Rule("service.payments", ("service.api", "service.web", "storage"), "a gateway does not know its callers"),
     Rule(
         "service.api",

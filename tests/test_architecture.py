@@ -153,6 +153,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("prometheus_client",): "service.observability",
         ("opentelemetry", "requests"): "service.observability.otel",
         ("stripe",): "service.payments",
+        ("h11",): "service.webhooks",
         ("webauthn", "cbor2"): "service.webauthn",
         ("cryptography",): "service.http.certificates",
         DRIVERS: "storage",
@@ -183,6 +184,6 @@ def _length_of(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def test_every_concern_has_the_same_files() -> None:
-    for concern in ("quota", "keys", "mail", "bookings", "sessions", "devices", "events"):
+    for concern in ("quota", "keys", "mail", "bookings", "sessions", "devices", "events", "webhooks"):
         names = {path.name for path in Path(ROOT / "actors" / concern).glob("*.py")}
         assert {"__init__.py", "messages.py", "state.py", "actor.py", "store.py"} <= names, concern

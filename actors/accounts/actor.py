@@ -1,14 +1,18 @@
-"""The account keeper: exports accounts, and schedules, undoes and begins their deletion, one transaction per batch."""
+"""The account keeper: exports accounts, keeps their choices of mails, and schedules, undoes and begins their deletion, one
+transaction per batch."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from actors.accounts.messages import (
     Answer,
     BeginErasure,
+    ChooseMails,
     CodeSent,
     ConfirmDeletion,
     Deletion,
     Exported,
+    MailChoices,
+    MailsChosen,
     Message,
     Scheduled,
     StartDeletion,
@@ -18,6 +22,7 @@ from actors.accounts.messages import (
 from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
 from actors.accounts.store import EXPORTED, AccountStore
 from actors.actor import Actor, ActorLimits
+from actors.announcements import Topic
 from actors.clock import Clock, Entropy
 from actors.credentials import code_from, code_proof, digest
 from actors.ids import ID_BYTES, new_id
@@ -35,7 +40,7 @@ Place = tuple[int, str]
 
 
 class AccountKeeper(Actor[Message, Answer]):
-    """Owns the deletions of accounts."""
+    """Owns the deletions of accounts and their choices of mails."""
 
     def __init__(
         self,
@@ -82,6 +87,15 @@ class AccountKeeper(Actor[Message, Answer]):
         mail = self._mail(deletion.email, "account_deleted", DAY_MS)
         answer = await self.ask(BeginErasure(deletion.email, mail, self._audit(ERASER, "account.deleted")))
         return answer.deletion if isinstance(answer, Scheduled) else deletion
+
+    async def choose_mails(self, email: str, choices: Mapping[Topic, bool], agent: Agent) -> MailsChosen | Refused:
+        """Turn mails to the account of `email` on or off, by topic. Repeating it changes nothing."""
+        audit = self._audit(agent, "account.mails_chosen")
+        return await self.ask_for(ChooseMails(email, choices, audit), MailsChosen, Refused)
+
+    async def mail_choices(self, email: str) -> MailChoices:
+        """The choices of an account. Raises `StorageUnavailable`."""
+        return await self._store.mail_choices(email)
 
     async def due(self, limit: int) -> Sequence[Deletion]:
         """The deletions to work on now: accounts to end, and those that ended `SETTLED_MS` ago. Raises

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from actors.announcements import Topic
 from actors.codes import EmailedCode, Sendings
 from actors.values import AuditRecord, OutboxMessage, Refused
 
@@ -38,6 +39,16 @@ class Exported:
 
     place: str
     row: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MailChoices:
+    """The topics about which an account gets mails. Each field has the name of a `Topic`."""
+
+    email: str
+    reviews: bool = True
+    bookings: bool = True
+    reports: bool = True
 
 
 # Messages.
@@ -82,7 +93,16 @@ class BeginErasure:
     audit: AuditRecord
 
 
-Message = StartDeletion | ConfirmDeletion | UndoDeletion | BeginErasure
+@dataclass(frozen=True, slots=True)
+class ChooseMails:
+    """Turn mails about topics on or off. Topics that are not in `choices` stay as they are."""
+
+    email: str
+    choices: Mapping[Topic, bool]
+    audit: AuditRecord
+
+
+Message = StartDeletion | ConfirmDeletion | UndoDeletion | BeginErasure | ChooseMails
 
 
 # Answers.
@@ -105,4 +125,11 @@ class Undone:
     """Committed: the account is kept. Also if there was nothing to undo."""
 
 
-Answer = CodeSent | Scheduled | Undone | Refused
+@dataclass(frozen=True, slots=True)
+class MailsChosen:
+    """Committed: the choices as they are now."""
+
+    choices: MailChoices
+
+
+Answer = CodeSent | Scheduled | Undone | MailsChosen | Refused

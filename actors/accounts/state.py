@@ -1,16 +1,21 @@
-"""The rules of deleting accounts: locked rows and messages in, changes and answers out. Pure; source: ADR 0062."""
+"""The rules of deleting accounts and choosing mails: locked rows and messages in, changes and answers out. Pure; source:
+ADR 0062."""
 
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from actors.accounts.messages import (
     Answer,
     BeginErasure,
+    ChooseMails,
     CodeSent,
     ConfirmDeletion,
     Deletion,
+    MailChoices,
+    MailsChosen,
     Message,
     Scheduled,
     Standing,
@@ -46,14 +51,16 @@ class Snapshot:
     accounts: dict[str, Account] = field(default_factory=dict)
     deletions: dict[str, Deletion] = field(default_factory=dict)
     standings: dict[str, Standing] = field(default_factory=dict)
+    choices: dict[str, MailChoices] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Decision:
-    """The changes to commit, and one answer for each message in order. `deletions` are new or changed. The accounts of
-    `ended` go with the commit, with all that lets a caller in: keys, sessions, codes."""
+    """The changes to commit, and one answer for each message in order. `deletions` and `choices` are new or changed. The
+    accounts of `ended` go with the commit, with all that lets a caller in: keys, sessions, codes."""
 
     deletions: dict[str, Deletion] = field(default_factory=dict)
+    choices: dict[str, MailChoices] = field(default_factory=dict)
     ended: list[Account] = field(default_factory=list)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
@@ -122,6 +129,8 @@ class _Batch:
                 return self._undo(message)
             case BeginErasure():
                 return self._begin(message, account)
+            case ChooseMails():
+                return self._choose(message, account)
 
     def _deletion(self, email: str) -> Deletion | None:
         return self.decision.deletions.get(email) or self._snapshot.deletions.get(email)
@@ -194,11 +203,24 @@ class _Batch:
         else:
             row = replace(row, begun_ms=self._now_ms)
             self.decision.ended.append(account)
+            self.decision.choices.pop(begin.email, None)
             # Mails from before the end are erased.
             self.decision.outbox.append(replace(begin.message, created_ms=self._now_ms))
             self.decision.audits.append(replace(begin.audit, target_id=row.tenant_id))
         self.decision.deletions[begin.email] = row
         return Scheduled(row)
+
+    def _choose(self, choose: ChooseMails, account: Account) -> Answer:
+        email = choose.email
+        before = self.decision.choices.get(email) or self._snapshot.choices.get(email) or MailChoices(email)
+        chosen: dict[str, Any] = {topic.value: on for topic, on in choose.choices.items()}
+        after = replace(before, **chosen)
+        if after != before:
+            topics = [topic.value for topic in choose.choices if getattr(before, topic) != getattr(after, topic)]
+            changes = json.dumps({topic: [getattr(before, topic), getattr(after, topic)] for topic in sorted(topics)})
+            self.decision.choices[email] = after
+            self.decision.audits.append(replace(choose.audit, target_id=account.tenant_id, changes=changes))
+        return MailsChosen(after)
 
 
 def day_words(at_ms: int) -> str:

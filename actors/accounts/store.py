@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from actors.accounts.messages import Deletion, Exported
+from actors.accounts.messages import Deletion, Exported, MailChoices
 from actors.accounts.state import Decision, LockSet, Snapshot
 from actors.values import Account, BatchId
 
@@ -11,6 +11,7 @@ Decide = Callable[[Snapshot], Decision]
 
 EXPORTED = (
     "accounts",
+    "mail_choices",
     "tenants",
     "usage_days",
     "administrators",
@@ -33,7 +34,11 @@ EXPORTED = (
     "booking_keys",
     "slot_weeks",
     "payment_events",
+    "invoices",
     "delivery_days",
+    "webhooks",
+    "webhook_deliveries",
+    "event_site_counts",
     "outbox",
     "audit",
 )
@@ -48,14 +53,14 @@ a migration sets."""
 
 
 class AccountStore(Protocol):
-    """Deletions of accounts, and all rows of one account."""
+    """Deletions of accounts, their choices of mails, and all rows of one account."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
         Locks accounts and their deletions that have not begun; for accounts that may end, also what the actors of keys,
         sessions and devices lock before accounts, and the administrators, which only one batch may change at a time. An
-        account that ends is deleted with its sessions, device logins, sign-in codes and membership; its keys are
+        account that ends is deleted with its sessions, device logins, sign-in codes, choices and membership; its keys are
         revoked, which is announced to all nodes. A batch id that is already in the journal is not decided again: its
         decision is returned. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
@@ -69,6 +74,10 @@ class AccountStore(Protocol):
         """The deletion of an account. Raises `StorageUnavailable`."""
         ...
 
+    async def mail_choices(self, email: str) -> MailChoices:
+        """The choices of an account; all mails without a row. Raises `StorageUnavailable`."""
+        ...
+
     async def due(self, now_ms: int, limit: int) -> Sequence[Deletion]:
         """Deletions that are due or have begun, longest due first. Raises `StorageUnavailable`."""
         ...
@@ -78,8 +87,9 @@ class AccountStore(Protocol):
         whether more may be left to do now. The last step deletes the deletion itself.
 
         Every step may run again, and after a crash the next call goes on. Bookings that had money stay, with their
-        campaign without its words and the sponsor's name. Records of the audit lose the email. Does nothing while another
-        node works on the same account. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        campaign without its words and the sponsor's name, and so do invoices, without email and website. Records of the
+        audit lose the email. Does nothing while another node works on the same account. Raises `StorageUnavailable`,
+        `Contended` or `OutcomeUnknown`.
         """
         ...
 

@@ -197,11 +197,18 @@ class BookingLedger(Actor[Message, Answer]):
         return as_booking(await self.ask(message))
 
     async def settle_refund(
-        self, booking_id: str, declined: str | None, event_id: str | None = None, payment_id: str | None = None
+        self,
+        booking_id: str,
+        declined: str | None,
+        event_id: str | None = None,
+        payment_id: str | None = None,
+        cents: int | None = None,
+        total_cents: int | None = None,
     ) -> BookingView | Refused:
-        """Record that the processor has refunded a booking (`declined` None), or why it will not."""
+        """Record that the processor has refunded a booking (`declined` None), or why it will not. See `SettleRefund`."""
         origin = self._origin(Agent("system", "payments"))
-        return as_booking(await self.ask(SettleRefund(booking_id, declined, origin, event_id, payment_id)))
+        message = SettleRefund(booking_id, declined, origin, event_id, payment_id, cents, total_cents)
+        return as_booking(await self.ask(message))
 
     async def settle_dispute(self, dispute_id: str, payment_id: str, state: PaymentState) -> BookingView | Refused:
         """Record the state of a dispute. Refused if no booking was paid with the payment, as far as is known."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from actors.announcements import AccountMail, Happening
 from actors.bookings.answers import Answer
+from actors.bookings.invoices import UNNAMED, Invoice, Seller
 from actors.bookings.records import (
     Booking,
     Campaign,
@@ -40,6 +41,7 @@ class BookingRules:
     refund_unshown: bool = True
     settle_ms: int = 5 * MINUTE_MS
     digest_ms: int = HOUR_MS
+    seller: Seller = UNNAMED
 
     def counted_from_ms(self, now_ms: int) -> int:
         """The creation of the oldest booking that can matter for a new hold: today's count, and holds that end within
@@ -94,8 +96,8 @@ class Decision:
 
     Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
     contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
-    processor's event and a booking, handled at `decided_ms`. `digest_ms` is when the digest of reviews was mailed. `visible`:
-    the public may see a difference.
+    processor's event and a booking, handled at `decided_ms`. `digest_ms` is when the digest of reviews was mailed.
+    `invoices` have no numbers yet. `visible`: the public may see a difference.
     """
 
     sponsors: dict[str, Sponsor] = field(default_factory=dict)
@@ -112,5 +114,6 @@ class Decision:
     mails: list[AccountMail] = field(default_factory=list)
     happenings: list[Happening] = field(default_factory=list)
     digest_ms: int | None = None
+    invoices: list[Invoice] = field(default_factory=list)
     visible: bool = False
     answers: list[Answer] = field(default_factory=list)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from actors.bookings import changes, telling
 from actors.bookings.answers import Answer
 from actors.bookings.messages import Origin, SettleDispute
-from actors.bookings.records import Booking, PaymentReport, PaymentState
+from actors.bookings.records import Booking, BookingStatus, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
@@ -50,11 +50,15 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
         )
         if moved is not None:
             return _told(unit, moved, "dispute_lost")
-    if disputed == booking.disputed:
+    paid_cents = booking.paid_cents or 0
+    # If a part was refunded before, the bank has now taken the rest.
+    taken = lost and booking.status is BookingStatus.REFUNDED and booking.refunded_cents < paid_cents
+    if disputed == booking.disputed and not taken:
         return booking
     issue = "dispute_lost" if lost else booking.payment_issue
     outcome = "dispute_opened" if disputed else "dispute_lost" if lost else "dispute_won"
-    booking = replace(booking, disputed=disputed, payment_issue=issue)
+    refunded_cents = paid_cents if taken else booking.refunded_cents
+    booking = replace(booking, disputed=disputed, payment_issue=issue, refunded_cents=refunded_cents)
     unit.keep_booking(booking)
     unit.audit(origin, f"booking.{outcome}", "booking", booking.id, {"paymentId": booking.payment_id})
     return _told(unit, booking, outcome)

@@ -145,13 +145,18 @@ class OrderRefund:
 @dataclass(frozen=True, slots=True)
 class SettleRefund:
     """The processor's decision on a refund: `declined` None means that the money is on its way back. `event_id` and
-    `payment_id` are set if it came as an event of the processor; the payment must be the booking's."""
+    `payment_id` are set if it came as an event of the processor; the payment must be the booking's.
+
+    Of events, `cents` is the amount of the refund, and `total_cents` what was refunded of the payment so far, which is not
+    all of it. An event without either is about the whole payment."""
 
     booking_id: str
     declined: str | None
     origin: Origin
     event_id: str | None = None
     payment_id: str | None = None
+    cents: int | None = None
+    total_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

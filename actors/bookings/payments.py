@@ -25,14 +25,20 @@ class Checkout:
 
 
 class Payments(Protocol):
-    """A payment processor. Both methods may be repeated for the same booking, also by another node."""
+    """A payment processor. All methods may be repeated for the same booking, also by another node."""
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
-        """The page on which this booking is paid, the same one each time while it is in checkout. Raises
-        `PaymentsUnavailable` or `PaymentsRefused`."""
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+        """The page on which this booking is paid, the same one each time while it is in checkout. `email` is the payer's.
+        Raises `PaymentsUnavailable` or `PaymentsRefused`."""
         ...
 
     async def refund(self, booking: Booking) -> bool:
-        """Refund all of `booking.amount_cents`. True if it is done, False if it is in progress and an event will
-        follow. Repeating it moves the money only once. Raises `PaymentsUnavailable` or `PaymentsRefused`."""
+        """Refund `booking.refund_left_cents`, or all that is left of the payment if `refund_cents` is None. True if it is
+        done, False if it is in progress and an event will follow. Repeating it moves the money only once. Raises
+        `PaymentsUnavailable` or `PaymentsRefused`."""
+        ...
+
+    async def invoice_url(self, booking: Booking) -> str | None:
+        """The address of the processor's own invoice for the payment of a booking, if it has one. Raises
+        `PaymentsUnavailable` or `PaymentsRefused`."""
         ...

@@ -212,6 +212,12 @@ class Booking:
         return self.week_start_ms + self.weeks * WEEK_MS
 
     @property
+    def refund_left_cents(self) -> int:
+        """The amount of the refund that is ordered: at most what is left of the payment."""
+        left = (self.paid_cents or 0) - self.refunded_cents
+        return left if self.refund_cents is None else min(left, self.refund_cents)
+
+    @property
     def issue(self) -> str | None:
         """The problem to show. An open dispute hides an earlier one until it is closed."""
         return "disputed" if self.disputed else self.payment_issue
@@ -249,12 +255,13 @@ class IdempotencyRecord:
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
     """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
-    for a refund the payment's."""
+    for a refund the payment's. `refunded_cents` is what was refunded so far, if that is only a part."""
 
     id: str
     payment_id: str
     state: PaymentState
     reported_ms: int
+    refunded_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

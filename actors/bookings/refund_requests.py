@@ -29,7 +29,8 @@ def request_refund(unit: UnitOfWork, message: RequestRefund) -> Answer:
         refund_requests=booking.refund_requests + 1,
     )
     unit.keep_booking(requested)
-    unit.audit(message.origin, "booking.refund_requested", "booking", booking.id, {"reason": message.reason})
+    # The reason is the sponsor's own words, which the audit would keep beyond the account.
+    unit.audit(message.origin, "booking.refund_requested", "booking", booking.id)
     telling.tell_owner(unit, requested, "refund_requested", None, reason=message.reason)
     telling.tell_administrators(unit, requested, "refund_to_decide", reason=message.reason)
     return unit.view(requested)

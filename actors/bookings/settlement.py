@@ -57,8 +57,12 @@ def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
 
 def _followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     """Apply what the processor reported about the payment before the payment itself."""
-    if PaymentState.REFUNDED in {report.state for report in unit.reports(message.payment_id)}:
-        return _refunded(unit, booking, message.origin)
+    for report in unit.reports(message.payment_id):
+        if report.state is PaymentState.REFUNDED:
+            if report.refunded_cents is None:
+                return _refunded(unit, booking, message.origin)
+            _refunded_so_far(unit, booking, report.refunded_cents, message.origin)
+            booking = unit.booking(booking.id) or booking
     return unit.view(disputes.follow(unit, booking, message.origin))
 
 
@@ -112,26 +116,70 @@ def settle_refund(unit: UnitOfWork, message: SettleRefund) -> Answer:
         return unit.view(booking)
     if message.declined is not None:
         return _refund_declined(unit, booking, message)
+    if message.total_cents is not None:
+        return _refunded_so_far(unit, booking, message.total_cents, message.origin)
+    if booking.status is BookingStatus.REFUNDED and _is_whole(message):
+        return _refunded_so_far(unit, booking, booking.paid_cents or 0, message.origin)
     if booking.status is BookingStatus.REFUNDED or _is_outdated(booking, message):
         return unit.view(booking)
-    return _refunded(unit, booking, message.origin)
+    return _refunded(unit, booking, message.origin, None if _is_whole(message) else _total_with(booking, message.cents))
 
 
-def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin) -> Answer:
+def _is_whole(message: SettleRefund) -> bool:
+    """Whether an event says that nothing of the payment is left."""
+    return message.event_id is not None and message.cents is None and message.total_cents is None
+
+
+def _total_with(booking: Booking, cents: int | None) -> int | None:
+    """What is refunded in all with the ordered refund, of `cents` if the processor says so. None: all that was paid."""
+    if booking.status is BookingStatus.PAID:
+        # Of an order that was declined. What was refunded so far may contain it.
+        return None if cents is None else max(booking.refunded_cents, cents)
+    cents = booking.refund_cents if cents is None else cents
+    return None if cents is None else booking.refunded_cents + cents
+
+
+def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
+    """Record what was refunded of a payment in all. If that contains the refund that was ordered, it is done. Otherwise
+    somebody refunded a part by hand, and the booking stays as it is."""
+    total_cents = min(total_cents, booking.paid_cents or 0)
+    more = total_cents - booking.refunded_cents
+    if more <= 0:
+        return unit.view(booking)
+    if booking.status is BookingStatus.REFUNDING and more >= booking.refund_left_cents:
+        return _refunded(unit, booking, origin, total_cents)
+    before, booking = booking.refunded_cents, replace(booking, refunded_cents=total_cents)
+    unit.keep_booking(booking)
+    unit.audit(origin, "booking.refunded_in_part", "booking", booking.id, {"refunded_cents": [before, total_cents]})
+    telling.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+    return unit.view(booking)
+
+
+def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: int | None = None) -> Answer:
+    """End a booking whose refund is done. `total_cents` was refunded in all; None means all that was paid."""
     if booking.status is BookingStatus.PAID:
         # Refunded by hand at the processor's, without an order here.
         booking = (
             changes.apply(unit, booking, BookingMove.ORDER_REFUND, origin, refund_cents=None, refund_requested_ms=None)
             or booking
         )
-    cents = booking.paid_cents if booking.refund_cents is None else booking.refund_cents
+    paid_cents = booking.paid_cents or 0
+    cents = paid_cents if total_cents is None else min(paid_cents, total_cents)
     return changes.changed(unit, booking, BookingMove.REFUND, origin, refunded_cents=cents, refund_due_ms=None)
 
 
 def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, payment_id: str) -> Answer:
     """Remember the refund of a payment that is not the booking's: the payment's own event may still come."""
     state = PaymentState.REFUNDED if message.declined is None else PaymentState.REFUND_FAILED
-    unit.keep_report(PaymentReport(payment_id, payment_id, state, unit.now_ms))
+    report = PaymentReport(payment_id, payment_id, state, unit.now_ms, message.total_cents)
+    known = next((each for each in unit.reports(payment_id) if each.id == payment_id), None)
+    # The events of two parts may come in any order; the larger total is the newer one.
+    if (
+        message.total_cents is None
+        or known is None
+        or message.total_cents > (known.refunded_cents or message.total_cents)
+    ):
+        unit.keep_report(report)
     return Refused(Code.INVALID_STATE, f"The booking {booking.id} was not paid with {payment_id}.")
 
 
@@ -169,7 +217,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
                 message.origin,
                 details={"why": why},
                 payment_issue="refund_failed",
-                refunded_cents=0,
+                refunded_cents=0 if message.cents is None else max(0, booking.refunded_cents - message.cents),
             )
         case _:
             return unit.view(booking)

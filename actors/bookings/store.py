@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from actors.bookings.demo import DemoCounts, DemoData
+from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Origin
 from actors.bookings.records import (
     Booking,
@@ -49,6 +50,7 @@ class SoldPlacement:
     """A paid booking with an approved campaign: shown in [week_start_ms, week_end_ms)."""
 
     booking_id: str
+    slot_id: str
     side: Side
     content: Content
     sponsor_name: str
@@ -85,8 +87,9 @@ class LedgerStore(Protocol):
 
         Locks the names of payments and of accounts whose campaigns are counted, then sponsors, campaigns, slots and
         bookings, in this order, each sorted; the weeks of a slot change only under the slot's lock. A batch id that is
-        already in the journal is not decided again: its decision is returned. If the decision is `visible`, increments
-        the revision and announces `TOPIC` with the commit. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
+        already in the journal is not decided again: its decision is returned. Invoices are numbered last, each series
+        under one lock, so that their numbers have no gaps. If the decision is `visible`, increments the revision and
+        announces `TOPIC` with the commit. Raises `StorageUnavailable`, `Contended` or `OutcomeUnknown`.
         """
         ...
 
@@ -111,6 +114,14 @@ class SponsorshipStore(Protocol):
 
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
         """The days with delivery counts of a booking, in order."""
+        ...
+
+    async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
+        """The invoices and credit notes of an account, by `issued_ms` and `number`."""
+        ...
+
+    async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
+        """The first `limit` invoices and credit notes of an account's booking, oldest first."""
         ...
 
     async def slots(self) -> Sequence[Slot]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.bookings.decision import BookingRules, CampaignCounts, Decision, Snapshot, WaitingReviews, Week
+from actors.bookings.invoices import documents
 from actors.bookings.messages import Origin
 from actors.bookings.records import (
     OPEN,
@@ -153,6 +154,8 @@ class UnitOfWork:
         self.decision.visible = True
 
     def keep_booking(self, booking: Booking, *, visible: bool = True) -> None:
+        before, buyer = self.booking(booking.id), self.sponsor(booking.tenant_id)
+        self.decision.invoices += documents(before, booking, buyer, self.rules.seller, self.now_ms)
         self.decision.bookings[booking.id] = booking
         self.decision.visible |= visible
 

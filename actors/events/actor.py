@@ -1,14 +1,14 @@
 """The event deduper: records and counts events, one transaction per batch, and answers after the commit."""
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from itertools import chain, repeat
 
 import trio
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
 from actors.events.messages import Bucket, Event, Record
-from actors.events.state import EventRules, VisitorHasher, bucket_of, rows_of
+from actors.events.state import NO_SITES, EventRules, VisitorHasher, bucket_of, rows_of
 from actors.events.store import EventStore
 from actors.values import BatchId
 
@@ -74,10 +74,10 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         """Record events in the present bucket, as `record_keyed` does."""
         return await self.record_keyed(self.keyed(events))
 
-    def keyed(self, events: Sequence[Event]) -> Record:
-        """Events with their keys in the present bucket."""
+    def keyed(self, events: Sequence[Event], site: int | None = None) -> Record:
+        """Events of one website with their keys in the present bucket."""
         bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        return Record(events, bucket, self._hasher.keys(bucket, events))
+        return Record(events, bucket, self._hasher.keys(bucket, events), site)
 
     async def record_keyed(self, offered: Record) -> Sequence[bool]:
         """Record events. True for each event that is new in its bucket and now committed, False for duplicates. Raises
@@ -101,7 +101,7 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         bucket = self._bucket_of(batch_id)
         batch = [self._keys_in(bucket, message) for message in messages]
         events = chain.from_iterable(message.events for message in messages)
-        rows = rows_of(events, chain.from_iterable(batch))
+        rows = rows_of(events, chain.from_iterable(batch), _sites_of(messages))
         added = set(await self._store.record(batch_id, bucket.day, rows))
         # Only now: a key that another lane has not committed yet is no duplicate.
         self.seen.add([row.key for row in rows])
@@ -124,6 +124,13 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         if message.bucket == bucket:
             return message.keys
         return self._hasher.keys(bucket, message.events)
+
+
+def _sites_of(messages: Sequence[Record]) -> Iterable[int | None]:
+    """The website of each event of these messages."""
+    if messages[0].site is None:
+        return NO_SITES
+    return chain.from_iterable([repeat(message.site, len(message.events)) for message in messages])
 
 
 def _firsts(keys: Sequence[bytes], added: set[bytes]) -> list[bool]:

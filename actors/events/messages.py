@@ -34,23 +34,28 @@ class Bucket(NamedTuple):
 
 @dataclass(slots=True)
 class Record:
-    """Record these events. `keys` are their hashes in `bucket`: see `VisitorHasher`."""
+    """Record these events. `keys` are their hashes in `bucket`: see `VisitorHasher`. `site` is the number of the website
+    that sent them, None if events are not counted by website."""
 
     events: Sequence[Event]
     bucket: Bucket
     keys: Sequence[bytes]
+    site: int | None = None
 
     def some(self, positions: Sequence[int]) -> "Record":
         """The events at these positions."""
-        return Record([self.events[each] for each in positions], self.bucket, [self.keys[each] for each in positions])
+        events, keys = [self.events[each] for each in positions], [self.keys[each] for each in positions]
+        return Record(events, self.bucket, keys, self.site)
 
 
 class Row(NamedTuple):
-    """An event at rest. Rows of one batch have different keys and sort like the table's primary key."""
+    """An event at rest. Rows of one batch have different keys and sort like the table's primary key. Either all of them have
+    the number of a website, by which they are then counted, too, or none."""
 
     booking_id: str
     key: bytes
     kind: Kind
+    site: int | None = None
 
 
 class Window(NamedTuple):
@@ -65,3 +70,18 @@ class Window(NamedTuple):
 
 NEVER = Window(0, 0)
 """The window of an existing booking that is never shown: not paid, paused or refunded."""
+
+
+OTHER = 0
+"""The number of all websites that are not counted by name."""
+
+OTHER_NAME = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class SiteDelivered:
+    """What a website has delivered. `site` is its host, or `other`."""
+
+    site: str
+    impressions: int
+    clicks: int

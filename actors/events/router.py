@@ -47,19 +47,19 @@ class EventRouter:
         assert self.sections.count == len(self.dedupers)
         self.outcomes: Counter[EventOutcome] = Counter()
 
-    async def record(self, event: Event) -> EventOutcome:
-        """Record one event. Raises as `Actor.ask` does."""
+    async def record(self, event: Event, site: int | None = None) -> EventOutcome:
+        """Record one event of a website, which is None if events are not counted by website. Raises as `Actor.ask` does."""
         deduper = self.dedupers[0]
-        keyed = deduper.keyed((event,))
+        keyed = deduper.keyed((event,), site)
         if len(self.dedupers) > 1:
             deduper = self.dedupers[self.sections.section_of(keyed.keys[0][0])]
         [recorded] = await deduper.record_keyed(keyed)
         return self.count(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
 
-    async def record_all(self, events: Sequence[Event]) -> list[EventOutcome]:
-        """Record events, all sections at once. Those of a section that fails are `UNAVAILABLE`. If all fail, raises the
-        error of the first one."""
-        keyed = self.dedupers[0].keyed(events)
+    async def record_all(self, events: Sequence[Event], site: int | None = None) -> list[EventOutcome]:
+        """Record events of a website, all sections at once. Those of a section that fails are `UNAVAILABLE`. If all fail,
+        raises the error of the first one."""
+        keyed = self.dedupers[0].keyed(events, site)
         if len(self.dedupers) == 1:
             return self._counted(await self.dedupers[0].record_keyed(keyed))
         sections = self._by_section(keyed)

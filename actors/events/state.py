@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from hashlib import blake2b
+from itertools import repeat
 
 from actors.events.messages import Bucket, Event, Kind, Row
 from actors.times import DAY_MS, HOUR_MS, day_of
@@ -96,13 +97,18 @@ class VisitorHasher:
         return f"<VisitorHasher of the days {sorted(self._days)}>"
 
 
+NO_SITES = repeat(None)
+"""The websites of events that are not counted by website."""
+
 _row = partial(tuple.__new__, Row)
 """`Row._make` without its check of the length, which costs as much as the rest."""
 
 
-def rows_of(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
-    """One row per key, sorted like the primary key: unsorted batches of several nodes would deadlock."""
-    rows = {key: (booking_id, key, kind) for (booking_id, kind, _), key in zip(events, keys, strict=True)}
+def rows_of(events: Iterable[Event], keys: Iterable[bytes], sites: Iterable[int | None] = NO_SITES) -> list[Row]:
+    """One row per key, sorted like the primary key: unsorted batches of several nodes would deadlock. `sites` are those of
+    the events."""
+    offered = zip(zip(events, keys, strict=True), sites, strict=False)
+    rows = {key: (booking_id, key, kind, site) for ((booking_id, kind, _), key), site in offered}
     return list(map(_row, sorted(rows.values())))
 
 

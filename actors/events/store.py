@@ -23,8 +23,8 @@ class EventStore(Protocol):
     `windows` also `Contended` and `OutcomeUnknown`, after which they can be retried."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        """Insert those of `rows` whose keys are new on this day, add them to their bookings' counts, and journal the
-        batch id.
+        """Insert those of `rows` whose keys are new on this day, add them to their bookings' counts, by website, too, if
+        rows have one, and journal the batch id.
 
         One transaction; returns the inserted keys. `rows` are sorted and have different keys. A batch id that is
         already in the journal is not committed again: its inserted keys are returned. A day without a partition gets

@@ -40,7 +40,8 @@ class QueuedMessage:
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A rendered message. `text` may contain a code, so it is not in the `repr`. A retry has the same `message_id`."""
+    """A rendered message. `text` and `html` say the same and may contain a code, so they are not in the `repr`. A retry has
+    the same `message_id`. `stop_url` turns mails of this kind off; empty if they are always sent."""
 
     message_id: str
     sender: str
@@ -48,6 +49,8 @@ class Mail:
     subject: str
     text: str = field(repr=False)
     created_ms: int
+    html: str = field(repr=False)
+    stop_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ class RetentionRules:
     usage_days: int = 400
     audit_days: int = 730
     sessions_days: int = 30
+    webhook_deliveries_days: int = 30
     payment_reports_days: int = 400
     """No setting: a dispute is opened within 120 days of the payment and closed within months."""
 
@@ -44,6 +45,7 @@ def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.PAYMENT_REPORTS: rules.payment_reports_days,
         Rows.USAGE_DAYS: rules.usage_days,
         Rows.AUDIT: rules.audit_days,
+        Rows.WEBHOOK_DELIVERIES: rules.webhook_deliveries_days,
         Rows.DELETIONS: COUNTS_DAYS,
         # Outcomes of batches are settled within seconds.
         Rows.JOURNAL: 1,

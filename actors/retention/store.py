@@ -16,6 +16,7 @@ class Rows(StrEnum):
     PAYMENT_REPORTS = "payment_reports"
     USAGE_DAYS = "usage_days"
     AUDIT = "audit"
+    WEBHOOK_DELIVERIES = "webhook_deliveries"
     DELETIONS = "deletions"
     JOURNAL = "journal"
 

@@ -14,6 +14,7 @@ from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.router import EventRouter
 from actors.events.servers import ServerWatch
+from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
@@ -25,6 +26,8 @@ from actors.sessions.actor import SessionKeeper
 from actors.sessions.passkey_keeper import PasskeyKeeper
 from actors.sessions.reader import SessionReader
 from actors.statistics import ActorStatistics
+from actors.webhooks.actor import WebhookKeeper
+from actors.webhooks.sender import WebhookSender
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.observability.health import Health
@@ -35,6 +38,7 @@ from service.snapshots.catalog import Catalog
 from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
+from service.webhooks.signing import WebhookSigner
 
 
 @dataclass(slots=True)
@@ -63,6 +67,7 @@ class Services:
     eraser: AccountEraser
     events: EventRouter
     windows: WindowReader
+    sites: SiteBook
     event_servers: ServerWatch
     nodes: Heartbeat
     cursors: Cursors
@@ -73,12 +78,17 @@ class Services:
     links: Links
     payments: Payments
     webhook: Webhook | None
+    webhooks: WebhookKeeper
+    webhook_sender: WebhookSender
+    webhook_signer: WebhookSigner
 
     @property
     def actors(self) -> list[Actor[Any, Any]]:
         """All actors, in start order."""
         people = (self.session_reader, self.devices, self.sessions, self.passkeys, self.accounts)
-        return [self.keys, self.key_cache, *people, self.quota, self.ledger, *self.events.dedupers, self.windows]
+        sales = (self.ledger, self.webhooks)
+        return [self.keys, self.key_cache, *people, self.quota, *sales, *self.events.dedupers, self.windows]
 
     def actor_statistics(self) -> list[ActorStatistics]:
-        return [*(actor.statistics() for actor in self.actors), self.mail.statistics()]
+        senders = (self.mail.statistics(), self.webhook_sender.statistics())
+        return [*(actor.statistics() for actor in self.actors), *senders]

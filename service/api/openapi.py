@@ -58,7 +58,7 @@ IDEMPOTENCY_KEY: dict[str, Any] = {
     **_text("Makes a request safe to repeat.", pattern=f"^{IDEMPOTENCY_KEY_PATTERN}$"),
 }
 
-PATHS: Mapping[str, Any] = {"id": Id, "slug": Slug}
+PATHS: Mapping[str, Any] = {"id": Id, "deliveryId": Id, "slug": Slug}
 """The form of path parameters. Any other value is a 404."""
 
 

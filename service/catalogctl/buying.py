@@ -123,6 +123,13 @@ def cancel_booking(session: Session) -> None:
     session.show(reply, session.facts(booking_facts(booking)))
 
 
+def request_refund(session: Session) -> None:
+    session.needs_key()
+    body = {"reason": session.options.reason}
+    reply = session.client.ask("POST", at("bookings", session.options.booking, "refund-request"), body=body)
+    session.show(reply, session.facts(booking_facts(part_of(reply, "booking"))))
+
+
 def create_key(session: Session) -> None:
     session.needs_key()
     scopes = [scope.strip() for scope in session.options.scopes.split(",") if scope.strip()]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import buying, catalog, logins, sponsoring
+from service.catalogctl import buying, catalog, invoices, logins, notifications, sponsoring, webhooks
 from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
@@ -48,6 +48,9 @@ def made_parser() -> Parser:
     logout.add_argument("--all", action="store_true", help="delete the keys of all services")
     add("whoami", "Show the account of the key.", catalog.show_owner)
     add("usage", "Show how much of the key's limits is used and left.", catalog.show_usage)
+    mails = add("notifications", "Show which mails the account gets, or choose them.", notifications.choose)
+    for topic, words in notifications.TOPICS.items():
+        mails.add_argument(f"--{topic}", choices=notifications.CHOICES, help=f"mails about {words}")
     for name, words, command in (
         ("usecases", "List or search use cases, or show one.", catalog.show_usecases),
         ("bots", "List or search bot templates, or show one.", catalog.show_bots),
@@ -60,6 +63,8 @@ def made_parser() -> Parser:
     completion.set_defaults(command=partial(_show_completion, parser))
     sponsor = add("sponsor", "Book sponsorships, pay for them and watch them.", None)
     _add_sponsor(partial(_add, sponsor.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
+    hooks = add("webhooks", "Have what happens to bookings and campaigns posted to your own systems.", None)
+    _add_webhooks(partial(_add, hooks.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
     return parser
 
 
@@ -162,10 +167,32 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     checkout = add("checkout", "Show the page where a reserved booking is paid.", buying.open_checkout)
     checkout.add_argument("--open", action="store_true", help="open the page in the browser")
     cancel = add("cancel", "Cancel a booking that is not paid.", buying.cancel_booking)
-    for one in (booking, checkout, cancel):
+    invoice = add("invoice", "Show the invoice of a booking and its credit notes.", invoices.show_invoices)
+    refund = add("request-refund", "Ask for the refund of a paid booking.", buying.request_refund)
+    _required(refund, reason="why; an administrator reads it")
+    for one in (booking, checkout, cancel, invoice, refund):
         one.add_argument("booking", metavar="BOOKING", help="its id")
+    _paged(add("invoices", "List your invoices and credit notes, newest first.", invoices.list_invoices))
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))
     delivery.add_argument("booking", metavar="BOOKING", nargs="?", help="its id; default: all bookings")
+
+
+def _add_webhooks(add: Callable[..., Parser]) -> None:
+    add("list", "List your webhooks.", webhooks.list_webhooks)
+    create = add("create", "Create a webhook; its secret is shown only once.", webhooks.create_webhook)
+    create.add_argument("webhook_url", metavar="ADDRESS", help="where to post, such as https://tools.example.com/hook")
+    _required(create, events="events, separated by commas, such as booking.paid,campaign.approved")
+    resend = add("resend", "Send a delivery again.", webhooks.resend_delivery)
+    for one in (
+        add("show", "Show one webhook.", webhooks.show_webhook),
+        _paged(add("deliveries", "List what was sent to a webhook, newest first.", webhooks.list_deliveries)),
+        add("test", "Send a test event.", webhooks.test_webhook),
+        add("enable", "Turn a webhook on that the service has turned off.", webhooks.enable_webhook),
+        add("delete", "Delete a webhook with its deliveries.", webhooks.delete_webhook),
+        resend,
+    ):
+        one.add_argument("webhook", metavar="WEBHOOK", help="its id")
+    resend.add_argument("delivery", metavar="DELIVERY", help="its id")
 
 
 def _required(parser: Parser, **options: str) -> None:

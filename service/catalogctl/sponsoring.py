@@ -132,13 +132,13 @@ def list_campaigns(session: Session) -> None:
     session.needs_key()
     fields = ("id", "name", "status", "headline", "reviewNote")
     entries = walk(session, f"{ROOT}/campaigns", SPONSORSHIP, {})
-    _tabulate(session, CAMPAIGNS, [[shown(each.get(name)) for name in fields] for each in entries], "No campaigns yet.")
+    tabulate(session, CAMPAIGNS, [[shown(each.get(name)) for name in fields] for each in entries], "No campaigns yet.")
 
 
 def list_bookings(session: Session) -> None:
     session.needs_key()
     entries = walk(session, f"{ROOT}/bookings", SPONSORSHIP, {})
-    _tabulate(session, BOOKINGS, [_booking(each) for each in entries], "No bookings yet.")
+    tabulate(session, BOOKINGS, [_booking(each) for each in entries], "No bookings yet.")
 
 
 def _booking(booking: Entry) -> list[str]:
@@ -181,6 +181,9 @@ def booking_facts(booking: Entry) -> dict[str, str]:
         "Package": shown(booking.get("packageKind")),
         "Video": " ".join(shown(booking.get(name)) for name in ("youtubeStatus", "youtubeUrl", "youtubeNotes")).strip(),
         "Trouble": shown(booking.get("paymentIssue")),
+        "Next step": shown(booking.get("nextStep")).replace("_", " "),
+        "Refund asked": moment(booking.get("refundRequestedAt")),
+        "Declined": shown(booking.get("refundDeclinedNote")),
         "Receipt": shown(booking.get("receiptUrl")),
     }
 
@@ -190,7 +193,7 @@ def show_delivery(session: Session) -> None:
     session.needs_key()
     if session.options.booking is None:
         rows = [_delivery(each) for each in walk(session, f"{ROOT}/bookings", SPONSORSHIP, {})]
-        _tabulate(session, DELIVERY, rows, "No bookings yet.")
+        tabulate(session, DELIVERY, rows, "No bookings yet.")
         return
     if session.options.all or session.options.limit or session.options.cursor:
         raise Misused("--all, --limit and --cursor cannot be combined with one booking")
@@ -216,7 +219,7 @@ def list_keys(session: Session) -> None:
     session.show(reply, session.table(KEYS, rows, "No scoped keys."))
 
 
-def _tabulate(session: Session, columns: Sequence[Column], rows: Sequence[Sequence[str]], nothing: str) -> None:
+def tabulate(session: Session, columns: Sequence[Column], rows: Sequence[Sequence[str]], nothing: str) -> None:
     """Print a list as a table. With `--json`, `walk` has already printed its pages."""
     if not session.as_json:
         session.say(*session.table(columns, rows, nothing))

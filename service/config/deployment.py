@@ -15,6 +15,11 @@ log = logging.getLogger(__name__)
 EXPORTER = "opentelemetry-exporter-otlp-proto-http"
 """The package of the extra `otel` that brings the others."""
 
+NO_SELLER = (
+    'billing.mode is "live", and billing.seller_name is empty: invoices name no seller, and an issued invoice cannot be '
+    "changed; set billing.seller_name, billing.seller_address and billing.seller_tax_id"
+)
+
 
 class ModeIdentity(Protocol):
     """Stores the billing mode of a database."""
@@ -46,6 +51,8 @@ def refuse_unsafe(config: Config) -> None:
         raise ConfigError(
             'billing.mode is "live", and mail.smtp_url is empty: who pays could not sign in. Set mail.smtp_url'
         )
+    if lacks_seller(config):
+        log.warning("%s", NO_SELLER)
     if not is_public(config.server.base_url) or config.mail.smtp_url:
         return
     if not config.server.allow_unsafe_public:
@@ -57,6 +64,11 @@ def refuse_unsafe(config: Config) -> None:
         "server.allow_unsafe_public is true: the service is public, and its mails, with codes that sign people in, go to "
         "this log"
     )
+
+
+def lacks_seller(config: Config) -> bool:
+    """Whether invoices of real money name no seller. It stops no start: a live service of an earlier release had none."""
+    return config.billing.mode == "live" and not config.billing.seller_name
 
 
 def refuse_untraced(config: Config, needed: str = EXPORTER) -> None:
@@ -94,6 +106,8 @@ def problems(config: Config) -> list[str]:
         refuse_untraced(config)
     except ConfigError as error:
         found.append(str(error))
+    if lacks_seller(config):
+        found.append(NO_SELLER)
     if not is_public(server.base_url):
         return found
     if not config.mail.smtp_url:

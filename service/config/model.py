@@ -25,6 +25,7 @@ from service.config.sections import (
     Retention,
     Sessions,
     Tiers,
+    Webhooks,
 )
 from service.webauthn import rp_id_of
 
@@ -55,6 +56,7 @@ class Config(Section):
     account: Account
     retention: Retention
     campaigns: Campaigns
+    webhooks: Webhooks
     events: Events
     catalog: Catalog
     actors: Actors
@@ -87,6 +89,12 @@ class Config(Section):
         for name, tier in (("claimed", tiers.claimed), ("upgraded", tiers.upgraded)):
             at_most(f"tiers.{name}.daily", tier.daily, f"tiers.{name}.monthly", tier.monthly)
         at_most("mint.per_hour", self.mint.per_hour, "mint.per_hour_total", self.mint.per_hour_total)
+        webhooks, keep_days = self.webhooks, self.retention.webhook_deliveries_days
+        longest_minutes = webhooks.retry_days * 24 * 60
+        at_most(
+            "webhooks.retry_max_minutes", webhooks.retry_max_minutes, "webhooks.retry_days in minutes", longest_minutes
+        )
+        below("webhooks.retry_days", webhooks.retry_days, "retention.webhook_deliveries_days", keep_days)
         if self.admin.require_passkey and rp_id_of(self.server.base_url) is None:
             raise ValueError(
                 "admin.require_passkey needs server.base_url with https and a host name, or http://localhost: "

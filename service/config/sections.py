@@ -2,13 +2,20 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from actors.events.sites import MOST_SITES, host_of
 from service.config.bounds import AN_ORIGIN, ORIGIN, Count, Factor, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
 from service.schemas.account import MOST_DAYS
 from service.schemas.events import EVENTS_IN_A_REQUEST
 from service.schemas.keys import Email
+
+ADDRESS = r"([^\x00-\x1f\x7f]{0,100}(\n[^\x00-\x1f\x7f]{0,100}){0,7})?"
+PREFIX, AN_INVOICE_PREFIX = (
+    r"(?!TEST-)[A-Z0-9/-]{0,20}",
+    "must be at most 20 of A-Z, 0-9, / and -, and not begin with TEST-, which is of test mode",
+)
 
 
 class Mail(Section):
@@ -108,6 +115,9 @@ LIVE_KEYS = ("sk_live_", "rk_live_")
 TEST_KEYS = ("sk_test_", "rk_test_")
 
 
+Line = Annotated[str, format_of(r"[^\x00-\x1f\x7f]{0,200}", "must be one line of at most 200 characters")]
+
+
 class Billing(Section):
     mode: Literal["test", "live"]
     stripe_secret_key: str
@@ -115,6 +125,10 @@ class Billing(Section):
     stripe_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
     timeout_seconds: Seconds
     refund_retry_seconds: Seconds
+    seller_name: Line
+    seller_address: Annotated[str, format_of(ADDRESS, "must have at most 8 lines of at most 100 characters")]
+    seller_tax_id: Line
+    invoice_prefix: Annotated[str, format_of(PREFIX, AN_INVOICE_PREFIX)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -134,6 +148,7 @@ class Bookings(Section):
     holds_per_day: Count
     cooldown_minutes: Annotated[int, Field(ge=0, le=7 * 24 * 60)]
     horizon_weeks: Annotated[int, Field(ge=1, le=520)]
+    refund_unshown: bool
     sweep_seconds: Seconds
     check_seconds: Annotated[float, Field(gt=0, le=1)]
 
@@ -154,12 +169,23 @@ class Retention(Section):
     audit_days: Annotated[int, Field(ge=90, le=3_650)]
     sessions_days: Annotated[int, Field(ge=1, le=3_650)]
     mails_days: Annotated[int, Field(ge=1, le=365)]
+    webhook_deliveries_days: Annotated[int, Field(ge=7, le=365)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         audit_days = self.audit_days
         at_most("retention.unpaid_bookings_days", self.unpaid_bookings_days, "retention.audit_days", audit_days)
         return self
+
+
+class Webhooks(Section):
+    per_account: Annotated[int, Field(ge=1, le=100)]
+    allow_networks: list[Network]
+    sends: Annotated[int, Field(ge=4, le=256)]
+    timeout_seconds: Annotated[float, Field(gt=0, le=30)]
+    retry_seconds: Annotated[int, Field(ge=1, le=3_600)]
+    retry_max_minutes: Annotated[int, Field(ge=60, le=7 * 24 * 60)]
+    retry_days: Annotated[int, Field(ge=1, le=30)]
 
 
 class Campaigns(Section):
@@ -171,6 +197,17 @@ class Campaigns(Section):
         pending = self.pending_per_account
         at_most("campaigns.pending_per_account", pending, "campaigns.per_account", self.per_account)
         return self
+
+
+def _site(host: str) -> str:
+    if host_of(f"https://{host}") != host:
+        raise ValueError(
+            "must be a host name in lower case with at least one dot and no port, such as blog.example.com"
+        )
+    return host
+
+
+Site = Annotated[str, AfterValidator(_site)]
 
 
 class Events(Section):
@@ -187,6 +224,9 @@ class Events(Section):
     answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=1_000_000)]
     shards: Annotated[int, Field(ge=1, le=64)]
+    count_sites: bool
+    sites: Annotated[list[Site], Field(max_length=MOST_SITES)]
+    site_networks: Annotated[int, Field(ge=1, le=1_000)]
 
     @model_validator(mode="after")
     def _check(self) -> Self:

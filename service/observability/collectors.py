@@ -12,6 +12,7 @@ from actors.events.servers import ServerWatch
 from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.statistics import ActorStatistics
+from actors.webhooks.sender import WebhookSender
 from service.observability.proxies import Proxies
 from service.observability.tracing import SpanCounts
 from service.snapshots.catalog import CatalogStatistics
@@ -89,6 +90,27 @@ class WorkCollector(Collector):
         yield GaugeMetricFamily("catalog_mail_oldest_seconds", text, value=self._mail.oldest_seconds())
         text = "Refunds that are not made, due or postponed; at most 1000 are counted."
         yield GaugeMetricFamily("catalog_refunds_waiting", text, value=self._sweeper.refunds_waiting)
+
+
+class WebhookCollector(Collector):
+    """Webhooks out: what waits in the database, as the sender has last seen it, and the attempts of this process."""
+
+    def __init__(self, sender: WebhookSender) -> None:
+        self._sender = sender
+
+    def collect(self) -> Iterable[Metric]:
+        sender, counts = self._sender, self._sender.counts
+        text = "Deliveries that wait for webhooks that are on; at most 1000 are counted."
+        yield GaugeMetricFamily("catalog_webhook_waiting", text, value=sender.backlog.waiting)
+        text = "Age of the oldest of these deliveries; 0 if there is none."
+        yield GaugeMetricFamily("catalog_webhook_oldest_seconds", text, value=sender.oldest_seconds())
+        text = "How long a receiver that works has waited for a delivery that is due; 0 if none does."
+        yield GaugeMetricFamily("catalog_webhook_late_seconds", text, value=sender.late_seconds())
+        attempts = CounterMetricFamily("catalog_webhook_attempts", "Attempts by outcome.", labels=["outcome"])
+        for outcome in ("delivered", "failed"):
+            attempts.add_metric([outcome], getattr(counts, outcome))
+        yield attempts
+        yield CounterMetricFamily("catalog_webhooks_disabled", "Webhooks turned off.", value=counts.disabled)
 
 
 class SpanCollector(Collector):

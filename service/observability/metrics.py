@@ -22,6 +22,7 @@ from actors.events.servers import ServerWatch
 from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.statistics import ActorStatistics
+from actors.webhooks.sender import WebhookSender
 from service.observability.collectors import (
     ActorCollector,
     BackupCollector,
@@ -31,6 +32,7 @@ from service.observability.collectors import (
     ProxyCollector,
     SnapshotCollector,
     SpanCollector,
+    WebhookCollector,
     WorkCollector,
 )
 from service.observability.machine import Certificate, Disk, register_process
@@ -108,6 +110,9 @@ class Metrics:
 
     def observe_work(self, mail: MailSender, sweeper: HoldAndRefundSweeper) -> None:
         self.registry.register(WorkCollector(mail, sweeper))
+
+    def observe_webhooks(self, sender: WebhookSender) -> None:
+        self.registry.register(WebhookCollector(sender))
 
     def observe_spans(self, counts: SpanCounts) -> None:
         self.registry.register(SpanCollector(counts))

@@ -21,13 +21,16 @@ class PaymentSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
-    """The outcome of a payment's refund. `declined` is the reason of a failure; None means that the whole amount is on its
-    way back. It may have been made by hand, and its payment may still be unknown."""
+    """The outcome of a payment's refund. `declined` is the reason of a failure; None means that the money is on its way back.
+    `cents` is the amount of the refund; `total_cents` what was refunded of the payment so far, if that is only a part; with
+    neither, the whole payment was refunded. It may have been made by hand, and its payment may still be unknown."""
 
     event_id: str
     booking_id: str
     payment_id: str
     declined: str | None = None
+    cents: int | None = None
+    total_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

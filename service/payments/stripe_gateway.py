@@ -36,6 +36,12 @@ SHORTEST_SESSION_MS = 30 * MINUTE_MS
 
 MARGIN_MS = 2 * MINUTE_MS
 
+MOST_REFUNDS = 100
+"""Refunds of a payment that are looked at."""
+
+LOOKUP_SECONDS = 2.0
+"""Maximum time to look up an invoice: the page is also shown without its link."""
+
 KEYS = 3
 """Maximum idempotency keys per call, in case Stripe repeats an old failure."""
 
@@ -73,25 +79,32 @@ class StripePayments:
             max_network_retries=0,  # callers retry with their own pauses and limits
         )
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
-        return await self._in_thread(partial(self._checkout, booking, campaign_name))
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+        return await self._in_thread(partial(self._checkout, booking, campaign_name, email))
 
     async def refund(self, booking: Booking) -> bool:
         if booking.payment_id is None:
             raise PaymentsRefused(f"{booking.id} has no payment to refund")
         return await self._in_thread(partial(self._refund, booking, booking.payment_id))
 
-    async def _in_thread(self, call: Callable[[], T]) -> T:
+    async def invoice_url(self, booking: Booking) -> str | None:
+        if booking.payment_id is None:
+            return None
+        seconds = min(LOOKUP_SECONDS, self._seconds)
+        return await self._in_thread(partial(self._invoice_url, booking.payment_id), seconds)
+
+    async def _in_thread(self, call: Callable[[], T], seconds: float | None = None) -> T:
+        seconds = seconds or self._seconds
         if self._limiter.available_tokens < 1 and self._limiter.statistics().tasks_waiting >= self._waiting:
             raise PaymentsUnavailable("too many Stripe calls are in progress")
-        with trio.move_on_after(self._seconds):
+        with trio.move_on_after(seconds):
             # An abandoned thread keeps its slot until its socket times out, so the number of threads stays limited.
             return await trio.to_thread.run_sync(_translated, call, abandon_on_cancel=True, limiter=self._limiter)
-        raise PaymentsUnavailable(f"Stripe did not answer within {self._seconds:g} s")
+        raise PaymentsUnavailable(f"Stripe did not answer within {seconds:g} s")
 
     # In the thread.
 
-    def _checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    def _checkout(self, booking: Booking, campaign_name: str, email: str | None) -> Checkout:
         """Create the booking's one session. Its end depends on the hold, not on the time of the call.
 
         Sessions last at least 30 minutes. One created late in the hold, because Stripe was unreachable before, therefore
@@ -100,17 +113,19 @@ class StripePayments:
         first_ms = booking.hold_ms + self._extra_ms
         late_ms = booking.hold_ms + SHORTEST_SESSION_MS + MARGIN_MS
         try:
-            session = self._session(booking, campaign_name, first_ms)
+            session = self._session(booking, campaign_name, email, first_ms)
         except stripe.InvalidRequestError as error:
             if error.param != "expires_at":
                 raise
             # Stripe would have repeated an earlier session, so there is none yet.
-            session = self._session(booking, campaign_name, late_ms)
+            session = self._session(booking, campaign_name, email, late_ms)
         if not isinstance(session.url, str) or type(session.expires_at) is not int or not isinstance(session.id, str):
             raise PaymentsUnavailable("Stripe's session has no id, no url or no expires_at")
         return Checkout(session.url, session.expires_at * SECOND_MS, session.id)
 
-    def _session(self, booking: Booking, campaign_name: str, expires_ms: int) -> stripe.checkout.Session:
+    def _session(
+        self, booking: Booking, campaign_name: str, email: str | None, expires_ms: int
+    ) -> stripe.checkout.Session:
         expires = expires_ms // SECOND_MS
         metadata = {BOOKING: booking.id}
         params: SessionCreateParams = {
@@ -118,6 +133,7 @@ class StripePayments:
             "client_reference_id": booking.id,
             "metadata": metadata,
             "payment_intent_data": {"metadata": metadata},
+            "invoice_creation": {"enabled": True, "invoice_data": {"metadata": metadata}},
             "line_items": [
                 {
                     "quantity": 1,
@@ -132,16 +148,45 @@ class StripePayments:
             "success_url": self._links.result_url(booking),
             "cancel_url": f"{self._links.base_url}/checkout-cancelled",
         }
+        if email is not None:
+            params["customer_email"] = email
+        create = self._client.v1.checkout.sessions.create
+        try:
+            return self._keyed(f"checkout-{booking.id}-{expires}", lambda key: create(params, {"idempotency_key": key}))
+        except stripe.InvalidRequestError as error:
+            if error.param != "customer_email":
+                raise
+        # Stripe knows fewer addresses than we do. The payer then types one.
+        params.pop("customer_email")
         return self._keyed(
-            f"checkout-{booking.id}-{expires}",
-            lambda key: self._client.v1.checkout.sessions.create(params, {"idempotency_key": key}),
+            f"checkout-{booking.id}-{expires}-open", lambda key: create(params, {"idempotency_key": key})
         )
 
+    def _invoice_url(self, payment_id: str) -> str | None:
+        """Stripe's invoice of a payment, found through its checkout session. The address expires, so it is not stored."""
+        found = self._client.v1.checkout.sessions.list(
+            {"payment_intent": payment_id, "limit": 1, "expand": ["data.invoice"]}
+        )
+        for session in found.data:
+            url = None if session.invoice is None else getattr(session.invoice, "hosted_invoice_url", None)
+            if isinstance(url, str) and url.startswith("https://"):
+                return url
+        return None
+
     def _refund(self, booking: Booking, payment_id: str) -> bool:
-        """Refund the rest of the payment. Stripe does this once, whatever the key. Returns whether it is complete."""
+        """Refund what was ordered, or the rest of the payment. Returns whether it is complete.
+
+        Stripe refunds the rest once, whatever the key. A part it would refund again once it has forgotten the key, which it
+        does after a day: so look for the refund first.
+        """
         params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
+        key, refund = f"refund-{booking.id}", None
+        if booking.refund_cents is not None:
+            cents = params["amount"] = booking.refund_left_cents
+            key = f"{key}-{cents}"
+            refund = self._made_before(booking, payment_id, cents)
         try:
-            refund = self._keyed(f"refund-{booking.id}", partial(self._refunded, params))
+            refund = refund or self._keyed(key, partial(self._refunded, params))
         except stripe.InvalidRequestError as error:
             if error.code == "charge_already_refunded":
                 return True
@@ -155,6 +200,16 @@ class StripePayments:
                 raise PaymentsRefused(f"Stripe: the refund is {refund.status}: {refund.failure_reason}")
             case _:
                 raise PaymentsUnavailable(f"Stripe's refund has an unknown status: {refund.status}")
+
+    def _made_before(self, booking: Booking, payment_id: str, cents: int) -> stripe.Refund | None:
+        """The refund of this amount that was made for the booking, and has not failed."""
+        made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MOST_REFUNDS})
+        for refund in made.data:
+            metadata = refund.metadata
+            ours = metadata is not None and BOOKING in metadata and metadata[BOOKING] == booking.id
+            if ours and refund.amount == cents and refund.status not in ("failed", "canceled"):
+                return refund
+        return None
 
     def _refunded(self, params: "RefundCreateParams", key: str) -> stripe.Refund:
         """Create a refund, or load its current state if Stripe repeats the response to an earlier call."""

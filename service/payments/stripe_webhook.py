@@ -104,23 +104,24 @@ def _session_paid(event_id: str, session: dict[str, Any]) -> PaymentSucceeded | 
         return None  # a payment method that takes days: `async_payment_succeeded` may follow
     booking_id, session_id = _booking_of(session), _text(session, "id", _ID)
     payment_id, currency = _text(session, "payment_intent", _ID), _text(session, "currency", _CURRENCY)
-    amount = session.get("amount_total")
+    amount = _amount(session, "amount_total")
     if booking_id is None:
         log.info("%s ignored: its checkout session is for no booking", event_id)
         return None
-    if session_id is None or payment_id is None or currency is None:
-        return None
-    if type(amount) is not int or not 0 <= amount <= LARGEST_AMOUNT:
+    if session_id is None or payment_id is None or currency is None or amount is None:
         return None
     return PaymentSucceeded(event_id, booking_id, session_id, payment_id, amount, currency)
 
 
 def _charge_refunded(event_id: str, charge: dict[str, Any]) -> RefundUpdated | None:
-    """A fully refunded charge. Partial refunds, made by hand, are ignored."""
+    """A charge that was refunded in whole or, as a person may have done, in part."""
     booking_id, payment_id = _booking_of(charge), _text(charge, "payment_intent", _ID)
-    if charge.get("refunded") is not True or booking_id is None or payment_id is None:
+    if booking_id is None or payment_id is None:
         return None
-    return RefundUpdated(event_id, booking_id, payment_id)
+    if charge.get("refunded") is True:
+        return RefundUpdated(event_id, booking_id, payment_id)
+    total = _amount(charge, "amount_refunded") if charge.get("refunded") is False else None
+    return RefundUpdated(event_id, booking_id, payment_id, total_cents=total) if total else None
 
 
 def _disputed(event_id: str, dispute: dict[str, Any]) -> DisputeUpdated | None:
@@ -141,22 +142,28 @@ def _refund_settled(refund: dict[str, Any]) -> RefundUpdated | None:
     """
     refund_id, booking_id, status = _text(refund, "id", _ID), _booking_of(refund), refund.get("status")
     payment_id = _text(refund, "payment_intent", _ID)
-    if refund_id is None or booking_id is None or payment_id is None:
+    cents = _amount(refund, "amount")
+    if refund_id is None or booking_id is None or payment_id is None or not cents:
         return None
     match status:
         case "succeeded":
-            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id)
+            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, cents=cents)
         case "failed" | "canceled":
             reason = _text(refund, "failure_reason", _ID) or "no reason given"
-            return RefundUpdated(
-                f"{refund_id}.{status}", booking_id, payment_id, f"{status} at the processor: {reason}"
-            )
+            why = f"{status} at the processor: {reason}"
+            return RefundUpdated(f"{refund_id}.{status}", booking_id, payment_id, why, cents=cents)
         case _:
             return None
 
 
 def _booking_of(thing: dict[str, Any]) -> str | None:
     return _text(thing.get("metadata"), BOOKING, _BOOKING_ID)
+
+
+def _amount(thing: dict[str, Any], name: str) -> int | None:
+    """A number of cents."""
+    value = thing.get(name)
+    return value if type(value) is int and 0 <= value <= LARGEST_AMOUNT else None
 
 
 def _text(thing: Any, name: str, form: re.Pattern[str]) -> str | None:

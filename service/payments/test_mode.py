@@ -13,10 +13,13 @@ class TestPayments:
     def __init__(self, links: Links) -> None:
         self._links = links
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         await trio.lowlevel.checkpoint()
         return Checkout(self._links.checkout_url(booking), booking.hold_ms)
 
     async def refund(self, booking: Booking) -> bool:
         await trio.lowlevel.checkpoint()
         return True
+
+    async def invoice_url(self, booking: Booking) -> None:
+        await trio.lowlevel.checkpoint()

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
+from actors.bookings.next_steps import AdminStep, NextStep, admin_step, next_step
 from actors.bookings.records import Booking as BookingRecord
 from actors.bookings.records import BookingView
 from service.schemas.campaigns import Copy, Headline
@@ -19,6 +20,7 @@ from service.schemas.fields import (
     optional,
 )
 from service.schemas.lists import Page
+from service.schemas.sites import SiteCounts
 from service.schemas.sponsors import BrandName
 from service.schemas.texts import Note
 from service.schemas.urls import SponsorUrl
@@ -45,6 +47,18 @@ class BookingStart(Strict):
 
 class RefundBody(Strict):
     reason: Note | None = None
+
+
+class RefundRequest(Strict):
+    """Why the sponsor wants the money back."""
+
+    reason: Note
+
+
+class RefundDecline(Strict):
+    """Why an administrator declines the request. The sponsor reads it."""
+
+    note: Note
 
 
 class VideoEdit(Edit):
@@ -81,14 +95,22 @@ class Booking(BaseModel):
     refundedCents: int | None = optional("Once it is refunded")
     paymentIssue: str | None = optional(
         "Problem with the payment: paid_after_expiry, paid_after_cancel, amount_mismatch, paid_twice, "
-        "refund_declined, refund_failed, disputed (it is not shown until the dispute is closed) or dispute_lost"
+        "refund_declined, refund_failed, disputed (it is not shown until the dispute is closed) or dispute_lost; or "
+        "why it was refunded: not_shown or partly_shown"
     )
+    campaignStatus: Literal["draft", "pending", "approved", "rejected", "paused"] | None = optional()
+    nextStep: str | None = optional(
+        f"What to do now: {', '.join(NextStep)}. For administrators, what an administrator does: {', '.join(AdminStep)}"
+    )
+    refundRequestedAt: Milliseconds | None = optional("While a request for a refund waits for an administrator")
+    refundReason: str | None = optional("The sponsor's words of the last request for a refund")
+    refundDeclinedNote: str | None = optional("Why an administrator declined the last request")
     sponsorName: str | None = optional()
     heldUntil: int | None = optional("End of the hold in epoch milliseconds, while reserved or in checkout")
 
     @classmethod
-    def of(cls, view: BookingView, now_ms: int, receipt_url: str | None) -> "Booking":
-        """The wire model of a booking at `now_ms`."""
+    def of(cls, view: BookingView, now_ms: int, receipt_url: str | None, *, admin: bool = False) -> "Booking":
+        """The wire model of a booking at `now_ms`, as its sponsor or an administrator sees it."""
         booking = view.booking
         return cls(
             id=booking.id,
@@ -115,6 +137,11 @@ class Booking(BaseModel):
             paymentIssue=booking.issue,
             sponsorName=view.sponsor_name,
             heldUntil=booking.hold_ms if booking.is_open(now_ms) else None,
+            campaignStatus=_value(view.campaign_status),
+            nextStep=(admin_step(view) if admin else next_step(view, now_ms)).value,
+            refundRequestedAt=booking.refund_requested_ms,
+            refundReason=booking.refund_reason,
+            refundDeclinedNote=booking.refund_note,
         )
 
 
@@ -173,6 +200,9 @@ class Delivery(BaseModel):
     impressions: int
     clicks: int
     ctr: float | None
+    sites: list[SiteCounts] | None = optional(
+        "The same by website, most impressions first, while the service counts by website"
+    )
 
 
 class CheckoutAnswer(BaseModel):

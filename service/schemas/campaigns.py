@@ -70,6 +70,26 @@ class Review(Strict):
         return self
 
 
+class Revision(BaseModel):
+    """Content of a campaign."""
+
+    headline: str
+    body: str
+    cta: str
+    targetUrl: str
+    logoText: str
+
+    @classmethod
+    def of(cls, content: Content) -> "Revision":
+        return cls(
+            headline=content.headline,
+            body=content.body,
+            cta=content.cta,
+            targetUrl=content.target_url,
+            logoText=content.logo_text,
+        )
+
+
 class Campaign(BaseModel):
     """A sponsor's creative."""
 
@@ -84,6 +104,10 @@ class Campaign(BaseModel):
     createdAt: Milliseconds
     reviewNote: str | None = optional("The administrator's note of the last review")
     sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
+    pendingRevision: Revision | None = optional(
+        "An edit that waits for review. The approved content is shown until an administrator approves the edit"
+    )
+    submittedAt: Milliseconds | None = optional("When the campaign or its edit began to wait for review")
     mixedWords: list[str] | None = optional(
         "For administrators: words that mix Latin, Cyrillic, Greek or other letters that look alike"
     )
@@ -92,7 +116,8 @@ class Campaign(BaseModel):
     def for_review(cls, view: CampaignView) -> "Campaign":
         """A campaign as administrators see it."""
         shown = cls.of(view)
-        texts = (shown.sponsorName or "", shown.name, shown.headline, shown.body, shown.cta, shown.logoText)
+        newest = shown.pendingRevision or shown
+        texts = (shown.sponsorName or "", shown.name, newest.headline, newest.body, newest.cta, newest.logoText)
         return shown.model_copy(update={"mixedWords": mixed_words(texts) or None})
 
     @classmethod
@@ -110,6 +135,8 @@ class Campaign(BaseModel):
             createdAt=campaign.created_ms,
             reviewNote=campaign.review_note,
             sponsorName=view.sponsor_name,
+            pendingRevision=None if campaign.edit is None else Revision.of(campaign.edit),
+            submittedAt=campaign.submitted_ms if campaign.waits else None,
         )
 
 

@@ -19,13 +19,14 @@ class CatalogSize(BaseModel):
 
 
 class OutboxMail(BaseModel):
-    """One mail of the outbox, codes included. `subject` and `text` are None if this node cannot render it."""
+    """One mail of the outbox, codes included. `subject` and both parts are None if this node cannot render it."""
 
     id: str
     recipient: str
     template: str
     subject: str | None
     text: str | None
+    html: str | None
     createdAt: int
     expiresAt: int
     sentAt: int | None
@@ -45,6 +46,14 @@ class Ending(BaseModel):
     label: str
     email: str
     ended: bool = False
+
+
+class StoppedMails(BaseModel):
+    """The topic that the link of a mail turns off, and whether it is off."""
+
+    email: str
+    topic: str
+    stopped: bool
 
 
 class Purchase(BaseModel):

@@ -69,6 +69,7 @@ class Placement(BaseModel):
     sponsorName: str
     side: Literal["left", "right"]
     demo: bool = Field(description="True for unpaid samples")
+    slotId: str = Field(description="The slot that shows it. Extends the specification")
 
 
 class PlacementList(BaseModel):
@@ -146,4 +147,5 @@ def placement_of(sold: SoldPlacement) -> Placement:
         sponsorName=sold.sponsor_name,
         side=sold.side.value,
         demo=sold.demo,
+        slotId=sold.slot_id,
     )

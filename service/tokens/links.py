@@ -1,4 +1,5 @@
-"""Links to the pages of one booking, and those in mails that end a key, a session or an administratorship.
+"""Links to the pages of one booking, and those in mails that end a key, a session or an administratorship, or turn a topic
+of mails off.
 
 Anyone with a link can open its page; nobody can forge one.
 """
@@ -7,12 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from actors.announcements import Topic
 from actors.bookings.records import Booking
 from actors.notices import Ending
 from actors.times import DAY_MS
 from service.tokens.signing import BadToken, TokenSigner
 
 ENDING = "end"
+STOPPING = "stop mails"
 LINK_PREFIX = "lnk_"
 """The prefix of every token, so that the log can mask it."""
 
@@ -82,6 +85,18 @@ class Links:
         if ending == Ending.ADMIN and not target_id.isdecimal():
             return None  # of a previous version, and would end every grant
         return EndingLink(Ending(ending), target_id, label, email)
+
+    def stop_url(self, email: str, topic: Topic) -> str:
+        """The page that turns a topic of mails to an email off. It does not expire, because old mails are kept for long."""
+        return f"{self.base_url}/unsubscribe/{LINK_PREFIX}{self._signer.sign(STOPPING, (email, topic.value))}"
+
+    def stopping(self, token: str) -> tuple[str, Topic] | None:
+        """The email and the topic of a link that turns a topic off; None if its token is not valid."""
+        try:
+            email, topic = self._signer.verify(STOPPING, token.removeprefix(LINK_PREFIX))
+        except BadToken:
+            return None
+        return (email, Topic(topic)) if token.startswith(LINK_PREFIX) else None
 
     def _url(self, page: Page, booking: Booking) -> str:
         return f"{self.base_url}/{page}/{LINK_PREFIX}{self._signer.sign(page, [booking.id])}"

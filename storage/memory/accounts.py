@@ -3,21 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from actors.accounts.messages import Deletion, Exported, Standing
+from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
 from actors.values import Account, AuditRecord, BatchId, Tier
 from storage.memory.export import export
 from storage.memory.retention import GIVEN_UP, drop_bookings, drop_keys
 from storage.memory.tables import MemoryStore, picked
+from storage.memory.webhooks import drop_webhooks
 
 DELETED = Content("Deleted", "", "", "", "")
 
 
 class MemoryAccounts(MemoryStore):
-    """Deletions, and the rows of one account in all tables."""
+    """Deletions, choices of mails, and the rows of one account in all tables."""
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set), decide, self._write)
@@ -29,6 +31,10 @@ class MemoryAccounts(MemoryStore):
     async def deletion(self, tenant_id: str) -> Deletion | None:
         await self._memory.before()
         return self._memory.account_deletions.get(tenant_id)
+
+    async def mail_choices(self, email: str) -> MailChoices:
+        await self._memory.before()
+        return self._memory.mail_choices.get(email, MailChoices(email))
 
     async def due(self, now_ms: int, limit: int) -> Sequence[Deletion]:
         await self._memory.before()
@@ -51,7 +57,8 @@ class MemoryAccounts(MemoryStore):
         accounts = picked(tables.accounts, lock_set.emails)
         waiting = {row.email: row for row in tables.account_deletions.values() if row.begun_ms is None}
         standings = {email: self._standing(account) for email, account in accounts.items()}
-        return Snapshot(accounts, picked(waiting, lock_set.emails), standings)
+        choices = picked(tables.mail_choices, lock_set.emails)
+        return Snapshot(accounts, picked(waiting, lock_set.emails), standings, choices)
 
     def _standing(self, account: Account) -> Standing:
         own = [row for row in self._memory.bookings.values() if row.tenant_id == account.tenant_id]
@@ -66,6 +73,7 @@ class MemoryAccounts(MemoryStore):
     def _write(self, decision: Decision) -> None:
         tables = self._memory
         tables.account_deletions.update((row.tenant_id, row) for row in decision.deletions.values())
+        tables.mail_choices.update(decision.choices)
         for account in decision.ended:
             begun_ms = tables.account_deletions[account.tenant_id].begun_ms
             for place in [place for place in tables.sign_ins if place[0] == account.email]:
@@ -73,6 +81,7 @@ class MemoryAccounts(MemoryStore):
             for token_hash in [row.token_hash for row in tables.sign_in_links.values() if row.email == account.email]:
                 del tables.sign_in_links[token_hash]
             tables.administrators.pop(account.email, None)
+            tables.mail_choices.pop(account.email, None)
             del tables.accounts[account.email]
             for device_id in [row.id for row in tables.devices.values() if row.email == account.email]:
                 del tables.devices[device_id]
@@ -101,8 +110,12 @@ class MemoryAccounts(MemoryStore):
             self._erase_keys,
             self._erase_days,
             self._erase_idempotency_keys,
+            self._erase_webhook_deliveries,
+            self._erase_webhooks,
             self._erase_bookings,
             self._erase_campaigns,
+            self._blank_bookings,
+            self._blank_invoices,
         )
         if any(step(deletion, limit) >= limit for step in steps):
             return True
@@ -171,6 +184,18 @@ class MemoryAccounts(MemoryStore):
             del self._memory.booking_keys[place]
         return len(gone)
 
+    def _erase_webhook_deliveries(self, deletion: Deletion, limit: int) -> int:
+        own = {row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id}
+        gone = [row.id for row in self._memory.webhook_deliveries.values() if row.webhook_id in own][:limit]
+        for delivery_id in gone:
+            del self._memory.webhook_deliveries[delivery_id]
+        return len(gone)
+
+    def _erase_webhooks(self, deletion: Deletion, limit: int) -> int:
+        gone = [row.id for row in self._memory.webhooks.values() if row.tenant_id == deletion.tenant_id][:limit]
+        drop_webhooks(self._memory, gone)
+        return len(gone)
+
     def _erase_bookings(self, deletion: Deletion, limit: int) -> int:
         holding = set(self._memory.slot_weeks.values())
         gone = [
@@ -199,6 +224,22 @@ class MemoryAccounts(MemoryStore):
             changed += 1
         return changed
 
+    def _blank_bookings(self, deletion: Deletion, limit: int) -> int:
+        rows = [row for row in self._memory.bookings.values() if row.tenant_id == deletion.tenant_id]
+        said = [row for row in rows if (row.refund_reason, row.refund_note) != (None, None)][:limit]
+        self._memory.bookings.update((row.id, replace(row, refund_reason=None, refund_note=None)) for row in said)
+        return len(said)
+
+    def _blank_invoices(self, deletion: Deletion, limit: int) -> int:
+        rows = self._memory.invoices
+        named = [row for row in rows.values() if row.tenant_id == deletion.tenant_id and _names_buyer(row)][:limit]
+        rows.update((row.number, replace(row, buyer_email="", buyer_website="")) for row in named)
+        return len(named)
+
+
+def _names_buyer(row: Invoice) -> bool:
+    return (row.buyer_email, row.buyer_website) != ("", "")
+
 
 def _forgotten(row: AuditRecord, email: str, tenant_id: str, own: set[str]) -> AuditRecord:
     return replace(
@@ -212,5 +253,11 @@ def _forgotten(row: AuditRecord, email: str, tenant_id: str, own: set[str]) -> A
 def blanked(campaign: Campaign) -> Campaign:
     """A campaign without its words. A paused campaign is not shown."""
     return replace(
-        campaign, name="Deleted", content=DELETED, status=CampaignStatus.PAUSED, review_note=None, shown_as=None
+        campaign,
+        name="Deleted",
+        content=DELETED,
+        status=CampaignStatus.PAUSED,
+        review_note=None,
+        shown_as=None,
+        pending=None,
     )

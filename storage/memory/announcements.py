@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from actors.accounts.messages import MailChoices
 from actors.announcements import AccountMail
 from actors.values import OutboxMessage
 from storage.memory.tables import Memory
@@ -20,5 +21,5 @@ def _messages(memory: Memory, mail: AccountMail) -> Iterator[OutboxMessage]:
         accounts = memory.accounts.values()
         recipients = [(mail.id, account.email) for account in accounts if account.tenant_id == mail.tenant_id]
     for message_id, email in recipients:
-        if mail.topic is None or mail.topic in memory.mail_choices.get(email, (mail.topic,)):
+        if mail.topic is None or getattr(memory.mail_choices.get(email, MailChoices(email)), mail.topic):
             yield OutboxMessage(message_id, email, mail.template, b"", mail.created_ms, mail.expires_ms, mail.facts)

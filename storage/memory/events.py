@@ -27,6 +27,11 @@ class MemoryEvents(MemoryStore):
             else:
                 clicks += 1
             tables.delivery_days[row.booking_id, day] = (impressions, clicks)
+            if row.site is not None:
+                place = row.booking_id, day, row.site
+                seen, clicked = tables.site_days.get(place, (0, 0))
+                one = row.kind is Kind.IMPRESSION
+                tables.site_days[place] = (seen + one, clicked + (not one))
         return [row.key for row in added]
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:

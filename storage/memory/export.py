@@ -7,9 +7,11 @@ from typing import Any
 
 from actors.accounts.messages import Exported
 from actors.accounts.store import SECRET
+from actors.events.messages import OTHER_NAME
 from actors.mail.messages import QueuedMessage
 from actors.values import Account
 from storage.memory.tables import Memory
+from storage.memory.webhooks import due_ms
 
 Row = Mapping[str, Any]
 
@@ -38,6 +40,8 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
     match table:
         case "accounts":
             yield from _each("email", (row for row in tables.accounts.values() if row.email == email))
+        case "mail_choices":
+            yield from _each("email", (row for row in tables.mail_choices.values() if row.email == email))
         case "tenants":
             yield from _each("id", (r for r in tables.tenants.values() if tenant_id in (r.id, r.merged_into)))
         case "usage_days":
@@ -88,6 +92,7 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             targets = {email, tenant_id} | keys | sessions | bookings
             targets |= {row.id for row in tables.campaigns.values() if row.tenant_id == tenant_id}
             targets |= {row.id for row in tables.sponsors.values() if row.tenant_id == tenant_id}
+            targets |= {row.id for row in tables.webhooks.values() if row.tenant_id == tenant_id}
             for row in tables.audits:
                 if row.actor_email == email or row.target_id in targets:
                     yield f"{row.created_ms:016} {row.id}", {**asdict(row), "changes": json.loads(row.changes)}
@@ -97,6 +102,12 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
 
 def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str) -> Iterator[tuple[str, Row]]:
     match table:
+        case "webhooks":
+            own = (row for row in tables.webhooks.values() if row.tenant_id == tenant_id)
+            yield from ((row.id, {**asdict(row), "due_ms": due_ms(tables, row)}) for row in own)
+        case "webhook_deliveries":
+            sent = tables.webhook_deliveries.values()
+            yield from _each("id", (row for row in sent if tables.webhooks[row.webhook_id].tenant_id == tenant_id))
         case "sponsors":
             yield from _each("id", (row for row in tables.sponsors.values() if row.tenant_id == tenant_id))
         case "campaigns":
@@ -116,11 +127,23 @@ def _sponsorship(tables: Memory, tenant_id: str, bookings: set[str], table: str)
             for event_id, (booking_id, handled_ms) in tables.payment_events.items():
                 if booking_id in bookings:
                     yield event_id, {"id": event_id, "booking_id": booking_id, "handled_ms": handled_ms}
+        case "invoices":
+            yield from _each("number", (row for row in tables.invoices.values() if row.tenant_id == tenant_id))
         case "delivery_days":
             for (booking_id, day), (impressions, clicks) in tables.delivery_days.items():
                 if booking_id in bookings:
                     counts = {"booking_id": booking_id, "day": day, "impressions": impressions, "clicks": clicks}
                     yield f"{booking_id} {day:010}", counts
+        case "event_site_counts":
+            hosts = {number: host for host, (number, _) in tables.sites.items()}
+            for (booking_id, day, number), (impressions, clicks) in tables.site_days.items():
+                if booking_id in bookings:
+                    site = hosts.get(number, OTHER_NAME)
+                    counts = {"impressions": impressions, "clicks": clicks}
+                    yield (
+                        f"{booking_id} {day:010} {site}",
+                        {"booking_id": booking_id, "day": day, "site": site, **counts},
+                    )
         case _:
             raise KeyError(table)
 

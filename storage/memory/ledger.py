@@ -7,7 +7,9 @@ from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
 from actors.values import BatchId, Contended
 from storage.memory.announcements import tell
+from storage.memory.invoices import issue
 from storage.memory.tables import Memory, picked
+from storage.memory.webhooks import publish
 
 
 class MemoryLedger:
@@ -147,6 +149,8 @@ class MemoryLedger:
         if decision.digest_ms is not None:
             tables.digest_mailed_ms = decision.digest_ms
         tables.audits.extend(decision.audits)
+        publish(tables, decision.happenings)
+        issue(tables, decision.invoices)
         if decision.visible:
             tables.sponsorship_revision += 1
             tables.announce([TOPIC])

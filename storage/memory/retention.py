@@ -9,6 +9,7 @@ from actors.credentials import Kind
 from actors.retention.store import Rows
 from actors.times import day_of
 from actors.values import Tier
+from actors.webhooks.messages import WebhookStatus
 from storage.memory.tables import Memory, MemoryStore, oldest
 
 K = TypeVar("K")
@@ -117,6 +118,15 @@ def _audit(tables: Memory, before_ms: int, limit: int) -> int:
     return len(gone)
 
 
+def _webhook_deliveries(tables: Memory, before_ms: int, limit: int) -> int:
+    old = (
+        (row.created_ms, row.id)
+        for row in tables.webhook_deliveries.values()
+        if row.done_ms is not None or tables.webhooks[row.webhook_id].status is WebhookStatus.DISABLED
+    )
+    return _dropped(tables.webhook_deliveries, oldest(old, before_ms, limit))
+
+
 def _deletions(tables: Memory, before_ms: int, limit: int) -> int:
     waiting = ((row.sent_ms, row.tenant_id) for row in tables.account_deletions.values() if row.due_ms is None)
     return _dropped(tables.account_deletions, oldest(waiting, before_ms, limit))
@@ -144,6 +154,7 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.PAYMENT_REPORTS: _payment_reports,
     Rows.USAGE_DAYS: _usage_days,
     Rows.AUDIT: _audit,
+    Rows.WEBHOOK_DELIVERIES: _webhook_deliveries,
     Rows.DELETIONS: _deletions,
     Rows.JOURNAL: _journal,
 }

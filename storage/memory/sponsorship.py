@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from operator import gt, lt
 from typing import Protocol, TypeVar
 
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
     Booking,
@@ -19,6 +20,7 @@ from actors.bookings.records import (
 )
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
+from storage.memory import invoices
 from storage.memory.tables import MemoryStore
 
 
@@ -74,6 +76,14 @@ class MemorySponsorship(MemoryStore):
         await self._memory.before()
         days = self._memory.delivery_days.items()
         return [DayDelivered(day, *sums) for (counted, day), sums in sorted(days) if counted == booking_id]
+
+    async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
+        await self._memory.before()
+        return invoices.of_tenant(self._memory, tenant_id, before, limit)
+
+    async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
+        await self._memory.before()
+        return invoices.of_booking(self._memory, tenant_id, booking_id, limit)
 
     async def slots(self) -> Sequence[Slot]:
         await self._memory.before()
@@ -171,6 +181,7 @@ class MemorySponsorship(MemoryStore):
             ):
                 yield SoldPlacement(
                     booking_id=booking.id,
+                    slot_id=booking.slot_id,
                     side=self._memory.slots[booking.slot_id].side,
                     content=campaign.content,
                     sponsor_name=campaign.shown_as or sponsor.name,

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import trio
 
-from actors.accounts.messages import Deletion
-from actors.announcements import Topic
+from actors.accounts.messages import Deletion, MailChoices
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
@@ -23,6 +23,7 @@ from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
+from actors.webhooks.messages import Delivery, Webhook
 
 S = TypeVar("S")
 D = TypeVar("D")
@@ -44,6 +45,8 @@ class Memory:
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
+    # By email.
+    mail_choices: dict[str, MailChoices] = field(default_factory=dict)
     # By tenant.
     account_deletions: dict[str, Deletion] = field(default_factory=dict)
     messages: dict[str, OutboxMessage] = field(default_factory=dict)
@@ -76,14 +79,22 @@ class Memory:
     # The booking of a handled event, and when it was handled.
     payment_events: dict[str, tuple[str, int]] = field(default_factory=dict)
     payment_reports: dict[str, PaymentReport] = field(default_factory=dict)
+    invoices: dict[str, Invoice] = field(default_factory=dict)
+    # The last number of each series.
+    invoice_numbers: dict[str, int] = field(default_factory=dict)
     # Impressions and clicks, by booking and day.
     delivery_days: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
+    # The number of a website, and whether the configuration names it.
+    sites: dict[str, tuple[int, bool]] = field(default_factory=dict)
+    # Impressions and clicks, by booking, day and website.
+    site_days: dict[tuple[str, int, int], tuple[int, int]] = field(default_factory=dict)
     # The keys of events by day. Each day in it has a partition.
     events: dict[int, dict[bytes, Row]] = field(default_factory=dict)
     # A node and the time of its last heartbeat, by its id.
     nodes: dict[str, tuple[NodeInfo, float]] = field(default_factory=dict)
-    # The topics that people want mails about, by email.
-    mail_choices: dict[str, frozenset[Topic]] = field(default_factory=dict)
+    webhooks: dict[str, Webhook] = field(default_factory=dict)
+    webhook_deliveries: dict[str, Delivery] = field(default_factory=dict)
+    webhook_seq: int = 0
     digest_mailed_ms: int = 0
     sponsorship_revision: int = 0
     journal: dict[str, int] = field(default_factory=dict)

@@ -28,7 +28,8 @@ create index bookings_next_step on bookings (next_step_ms) where status = 'paid'
 create index bookings_refund_requested on bookings (refund_requested_ms) where refund_requested_ms is not null;
 
 create table mail_choices (
-    email text primary key references accounts (email),
+    -- The last release deletes accounts and does not know this table.
+    email text primary key references accounts (email) on delete cascade,
     reviews boolean not null,
     bookings boolean not null,
     reports boolean not null

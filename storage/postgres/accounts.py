@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.accounts.messages import Deletion, Exported, Standing
+from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.values import Account, BatchId, OutboxMessage
@@ -25,15 +25,19 @@ ERASING = (
     SQL.erase_keys,
     SQL.erase_days,
     SQL.erase_idempotency_keys,
+    SQL.erase_webhook_deliveries,
+    SQL.erase_webhooks,
     SQL.erase_bookings,
     SQL.erase_campaigns,
     SQL.blank_campaigns,
+    SQL.blank_bookings,
+    SQL.blank_invoices,
 )
 """In this order: the audit's targets are found by the account's rows, and foreign keys lead to later tables."""
 
 
 class PostgresAccounts(Store):
-    """Deletions in the `account_deletions` table, and the rows of one account in all tables."""
+    """Deletions in the `account_deletions` table, choices in `mail_choices`, and the rows of one account in all tables."""
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         return await decide_once(
@@ -47,6 +51,10 @@ class PostgresAccounts(Store):
     async def deletion(self, tenant_id: str) -> Deletion | None:
         row = await self._database.fetchrow(SQL.deletion, tenant_id)
         return None if row is None else Deletion(**row)
+
+    async def mail_choices(self, email: str) -> MailChoices:
+        row = await self._database.fetchrow(SQL.mail_choices, [email])
+        return MailChoices(email) if row is None else MailChoices(**row)
 
     async def due(self, now_ms: int, limit: int) -> Sequence[Deletion]:
         return [Deletion(**row) for row in await self._database.fetch(SQL.due, now_ms, limit)]
@@ -73,6 +81,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
         snapshot.deletions[row["email"]] = Deletion(**row)
     for row in await connection.fetch(SQL.standings, list(lock_set.emails)):
         snapshot.standings[row["email"]] = record_of(Standing, row)
+    for row in await connection.fetch(SQL.mail_choices, list(lock_set.emails)):
+        snapshot.choices[row["email"]] = MailChoices(**row)
     return snapshot
 
 
@@ -80,6 +90,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.ended:
         await _end(connection, decision)
     await write(connection, SQL.save_deletions, columns(Deletion, decision.deletions.values()))
+    await write(connection, SQL.save_mail_choices, columns(MailChoices, decision.choices.values()))
     await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
 

@@ -10,7 +10,7 @@ from storage.pool import Connection, Database
 from storage.postgres.booking_numbers import BookingNumbers
 from storage.postgres.event_partitions import EventPartitions
 from storage.postgres.events_before_switch import EventsBeforeSwitch
-from storage.postgres.packing import keys_in, packed
+from storage.postgres.packing import counted_by_site, keys_in, packed
 from storage.statements import statements
 
 SQL = statements("events")
@@ -39,13 +39,13 @@ class PostgresEvents:
         self._database = database
         self._partitions = EventPartitions(database, "event_keys")
         self._numbers = BookingNumbers(database)
-        self._before = EventsBeforeSwitch(database)
+        self._before = EventsBeforeSwitch(database, self._numbers)
         self._since: int | None = None
         self._careful = 0
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         if day < await self._switch():
-            return await self._before.record(batch_id, day, rows)
+            return await self._before.record(batch_id, day, rows, home_of(batch_id.owner))
         await self._partitions.prepare([day])
         with self._partitions.expected(day):
             return await self._record_at(self._database, home_of(batch_id.owner), batch_id, day, rows)
@@ -55,12 +55,14 @@ class PostgresEvents:
     ) -> Collection[bytes]:
         """Record rows on one server, with journal and counts in this place. The day has a partition."""
         numbers = await self._numbers.of({row.booking_id for row in rows})
+        by_site = bool(rows) and rows[0].site is not None
         offered = place, batch_id.owner, batch_id.seq, day, *packed(rows, numbers)
         if batch_id.decided is None and not self._careful:
             # This statement adds all keys or fails, so it can be its own transaction: if its result is lost, the next
             # attempt reads in the journal whether it committed.
             batch_id.decided = [row.key for row in rows]
-            if await self._record_new(database, offered):
+            sites = counted_by_site(rows, numbers) if by_site else ()
+            if await self._record_new(database, offered, sites):
                 return [row.key for row in rows]
             self._careful = CAREFUL_BATCHES
         self._careful = max(0, self._careful - 1)
@@ -70,17 +72,23 @@ class PostgresEvents:
             if recorded is not None:
                 # Set before the commit, whose outcome may stay unknown.
                 batch_id.decided = keys_in(recorded)
+                if by_site and recorded:
+                    new = set(batch_id.decided)
+                    sites = counted_by_site((row for row in rows if row.key in new), numbers)
+                    await connection.execute(SQL.count_sites, place, day, *sites)
             added: Collection[bytes] = batch_id.decided
             return added
 
         return await database.transact(work)
 
-    async def _record_new(self, database: Database, offered: Sequence[object]) -> bool:
-        """Write the first attempt of a batch. Returns False, and writes nothing, if the day already has one of its keys."""
+    async def _record_new(self, database: Database, offered: Sequence[object], sites: Sequence[object]) -> bool:
+        """Write the first attempt of a batch, with its counts by website if there are `sites`. Returns False, and writes
+        nothing, if the day already has one of its keys."""
 
         async def work(connection: Connection) -> bool:
             try:
-                recorded: bool = await connection.fetchval(SQL.record_new, *offered)
+                statement = SQL.record_new_by_site if sites else SQL.record_new
+                recorded: bool = await connection.fetchval(statement, *offered, *sites)
             except Exception as error:
                 if getattr(error, "sqlstate", "") == UNIQUE_VIOLATION:
                     return False

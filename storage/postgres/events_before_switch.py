@@ -11,8 +11,9 @@ from operator import itemgetter
 from actors.events.messages import Kind, Row
 from actors.values import BatchId
 from storage.pool import Connection, Database
+from storage.postgres.booking_numbers import BookingNumbers
 from storage.postgres.event_partitions import EventPartitions
-from storage.postgres.packing import keys_in
+from storage.postgres.packing import counted_by_site, keys_in
 from storage.statements import statements
 
 SQL = statements("events")
@@ -23,12 +24,16 @@ KINDS = {Kind.IMPRESSION: 0, Kind.CLICK: 1}
 class EventsBeforeSwitch:
     """The `events` table, partitioned by day, and `delivery_days`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, numbers: BookingNumbers) -> None:
         self._database = database
+        self._numbers = numbers
         self.partitions = EventPartitions(database, "events")
 
-    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row], place: int) -> Collection[bytes]:
+        """Record as `EventStore.record` does. Counts by website are in `place`."""
         await self.partitions.prepare([day])
+        by_site = bool(rows) and rows[0].site is not None
+        numbers = await self._numbers.of({row.booking_id for row in rows}) if by_site else {}
 
         async def work(connection: Connection) -> Collection[bytes]:
             with self.partitions.expected(day):
@@ -38,6 +43,10 @@ class EventsBeforeSwitch:
             if row["recorded"]:
                 # Set before the commit, whose outcome may stay unknown.
                 batch_id.decided = keys_in(row["added"] or b"")
+                if by_site and batch_id.decided:
+                    new = set(batch_id.decided)
+                    sites = counted_by_site((each for each in rows if each.key in new), numbers)
+                    await connection.execute(SQL.count_sites, place, day, *sites)
             added: Collection[bytes] = batch_id.decided
             return added
 

@@ -18,6 +18,11 @@ DELIVERED = (
     "(select booking_id, day, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks from deliveries "
     f"where booking_id in ({BOOKINGS}) group by booking_id, day)"
 )
+WEBHOOKS = "select id from webhooks where tenant_id = (select tenant_id from person)"
+BY_SITE = (
+    "(select booking_id, day, site, sum(impressions)::bigint as impressions, sum(clicks)::bigint as clicks "
+    f"from site_deliveries where booking_id in ({BOOKINGS}) group by booking_id, day, site)"
+)
 PERSON = "select email from person union all select tenant_id from person"
 
 
@@ -45,6 +50,7 @@ _OF_EMAIL = "email = (select email from person)"
 
 SOURCES: Mapping[str, Source] = {
     "accounts": Source(_OF_EMAIL, "email"),
+    "mail_choices": Source(_OF_EMAIL, "email"),
     "tenants": Source("(id = $1 or merged_into = $1)"),
     "usage_days": Source(_OF_TENANT, "lpad(day::text, 10, '0')"),
     "administrators": Source(_OF_EMAIL, "email"),
@@ -67,12 +73,16 @@ SOURCES: Mapping[str, Source] = {
     "booking_keys": Source(_OF_TENANT, "(operation || ' ' || key)"),
     "slot_weeks": Source(f"booking_id in ({BOOKINGS})", "(booking_id || ' ' || lpad(week_ms::text, 16, '0'))"),
     "payment_events": Source(f"booking_id in ({BOOKINGS})"),
+    "invoices": Source(_OF_TENANT, "number"),
     "delivery_days": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0'))", DELIVERED),
+    "webhooks": Source(_OF_TENANT),
+    "webhook_deliveries": Source(f"webhook_id in ({WEBHOOKS})"),
+    "event_site_counts": Source("true", "(booking_id || ' ' || lpad(day::text, 10, '0') || ' ' || site)", BY_SITE),
     "outbox": Source("recipient = (select email from person)"),
     "audit": Source(
         f"id in (select id from audit where actor_email = (select email from person) union all select id from audit "
         f"where target_id in ({PERSON} union all {KEYS} union all {SESSIONS} union all {SPONSORS} union all {CAMPAIGNS} "
-        f"union all {BOOKINGS}))",
+        f"union all {BOOKINGS} union all {WEBHOOKS}))",
         "(lpad(created_ms::text, 16, '0') || ' ' || id)",
     ),
 }

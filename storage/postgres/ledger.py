@@ -2,7 +2,8 @@
 
 Nodes never deadlock. All take their locks in one order: names, sponsors, campaigns, slots, bookings, each kind in one
 sorted statement. Rows inserted without a lock (new sponsors and slots, payment events) come after all locks and in one order
-too, so a node that still takes locks never waits for them. The revision row, which all nodes update, comes last.
+too, so a node that still takes locks never waits for them. The rows of series of invoices come last but one, and the
+revision row, which all nodes update, comes last.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from storage.pool import Connection, Database, Row
 from storage.postgres.announcements import tell
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, new_and_known, record_of, write
+from storage.postgres.invoices import issue
 from storage.postgres.sponsorship_rows import (
     booking_of,
     campaign_columns,
@@ -27,6 +29,7 @@ from storage.postgres.sponsorship_rows import (
     campaign_view_of,
     slot_of,
 )
+from storage.postgres.webhooks import publish
 from storage.statements import statements
 
 SQL = statements("ledger")
@@ -201,6 +204,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.digest_ms is not None:
         await connection.execute(SQL.mailed, decision.digest_ms)
     await append_audits(connection, decision.audits)
+    await publish(connection, decision.happenings)
+    await issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)
 

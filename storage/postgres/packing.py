@@ -4,7 +4,8 @@ Arrays with an element per event would cost the driver more than everything else
 concatenated in one bytea.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 
@@ -32,6 +33,22 @@ def packed(rows: Sequence[Row], numbers: Mapping[str, int]) -> Packed:
                 clicks.append(click)
                 keys.append(b"".join(of_kind))
     return bookings, clicks, keys
+
+
+SiteCounts = tuple[list[int], list[int], list[int], list[int]]
+"""Booking numbers, websites, impressions and clicks."""
+
+
+def counted_by_site(rows: Iterable[Row], numbers: Mapping[str, int]) -> SiteCounts:
+    """The counts of rows by booking and website, sorted."""
+    counts = Counter([(numbers[booking_id], site or 0, kind) for booking_id, _, kind, site in rows])
+    places = sorted({(booking, site) for booking, site, _ in counts})
+    return (
+        [booking for booking, _ in places],
+        [site for _, site in places],
+        [counts[*place, Kind.IMPRESSION] for place in places],
+        [counts[*place, Kind.CLICK] for place in places],
+    )
 
 
 def keys_in(piece: bytes) -> list[bytes]:

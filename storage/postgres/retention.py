@@ -17,6 +17,7 @@ PRUNING = {
     Rows.PAYMENT_REPORTS: SQL.payment_reports,
     Rows.USAGE_DAYS: SQL.usage_days,
     Rows.AUDIT: SQL.audit,
+    Rows.WEBHOOK_DELIVERIES: SQL.webhook_deliveries,
     Rows.DELETIONS: SQL.deletions,
     Rows.JOURNAL: SQL.journal,
 }

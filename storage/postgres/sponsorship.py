@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     Booking,
     BookingView,
@@ -15,6 +16,7 @@ from actors.bookings.records import (
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.pool import Connection, Row, Store
+from storage.postgres import invoices
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
@@ -71,6 +73,12 @@ class PostgresSponsorship(Store):
 
     async def delivered(self, booking_id: str) -> Sequence[DayDelivered]:
         return [DayDelivered(**row) for row in await self._database.fetch(SQL.delivered, booking_id)]
+
+    async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
+        return await invoices.of_tenant(self._database, tenant_id, before or NEWEST, limit)
+
+    async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
+        return await invoices.of_booking(self._database, tenant_id, booking_id, limit)
 
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)

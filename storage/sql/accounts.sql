@@ -1,4 +1,4 @@
--- Deleting accounts: the deletion itself, and the rows of an account that has ended, at most so many per statement.
+-- Accounts: their choices of mails, and deleting them: the deletion itself, and the rows of an account that has ended, at most so many per statement.
 
 -- name: account
 -- The account of an email.
@@ -9,6 +9,18 @@ select email, tenant_id, created_ms from accounts where email = $1
 select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms,
     begun_ms
 from account_deletions where tenant_id = $1
+
+-- name: mail_choices
+-- The choices of emails. The row of an account is locked with its choices.
+select email, reviews, bookings, reports from mail_choices where email = any ($1::text[])
+
+-- name: save_mail_choices
+-- Insert choices, or change them.
+insert into mail_choices (email, reviews, bookings, reports)
+select * from unnest($1::text[], $2::boolean[], $3::boolean[], $4::boolean[]) as chosen (email, reviews, bookings, reports)
+order by email
+on conflict (email) do update set
+    reviews = excluded.reviews, bookings = excluded.bookings, reports = excluded.reports
 
 -- name: due
 -- Deletions that are due or have begun, longest due first.
@@ -72,13 +84,16 @@ delete from sign_in_codes where email = any ($1::text[])
 delete from devices where email = any ($1::text[])
 
 -- name: end_sessions
--- Delete the sessions of emails with the rows that refer to them, their sign-ins that wait for a passkey, and passkeys.
+-- Delete the sessions of emails with the rows that refer to them, their sign-ins that wait for a passkey, passkeys, and
+-- choices of mails.
 with ended as (
     delete from sessions where email = any ($1::text[]) returning id
 ), pending as (
     delete from pending_sign_ins where email = any ($1::text[]) returning id
 ), factors as (
     delete from passkeys where email = any ($1::text[])
+), choices as (
+    delete from mail_choices where email = any ($1::text[])
 )
 delete from passkey_challenges where holder_id in (select id from ended union all select id from pending)
 
@@ -156,6 +171,28 @@ with gone as (
 )
 select count(*) from gone
 
+-- name: erase_webhook_deliveries
+-- Delete what is delivered to the webhooks of a tenant.
+with own as materialized (
+    select id from webhooks where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    order by id for no key update
+), gone as (
+    delete from webhook_deliveries where seq = any (array(
+        select seq from webhook_deliveries where webhook_id = any (array(select id from own)) limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: erase_webhooks
+-- Delete the webhooks of a tenant.
+with gone as (
+    delete from webhooks where id = any (array(
+        select id from webhooks where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
 -- name: erase_bookings
 -- Delete the bookings of a tenant that ended without ever having had money.
 with gone as (
@@ -183,10 +220,33 @@ select count(*) from gone
 -- Take the words out of the campaigns of a tenant. A paused campaign is not shown.
 with gone as (
     update campaigns set name = 'Deleted', headline = 'Deleted', body = '', cta = '', target_url = '', logo_text = '',
-        status = 'paused', review_note = null, shown_as = null
+        status = 'paused', review_note = null, shown_as = null, pending = null
     where id = any (array(
         select id from campaigns where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
             and (headline, target_url) <> ('Deleted', '')
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: blank_bookings
+-- Take the words of requests for refunds out of the bookings of a tenant.
+with gone as (
+    update bookings set refund_reason = null, refund_note = null
+    where id = any (array(
+        select id from bookings where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and num_nonnulls(refund_reason, refund_note) > 0
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: blank_invoices
+-- Take the email and the website out of the invoices of a tenant. The rest is what the law wants kept.
+with gone as (
+    update invoices set buyer_email = '', buyer_website = '' where number = any (array(
+        select number from invoices where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+            and (buyer_email, buyer_website) <> ('', '')
         limit $4::int for update
     )) returning 1
 )

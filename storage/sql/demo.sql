@@ -71,6 +71,10 @@ delete from delivery_days where booking_id = any ($1::text[])
 -- Block counting in the same way, and delete what events have added to the counts of bookings.
 select remove_event_counts($1::text[])
 
+-- name: remove_site_counts
+-- Delete the counts of bookings by website.
+select remove_event_site_counts($1::text[])
+
 -- name: remove_bookings
 -- Delete bookings.
 delete from bookings where id = any ($1::text[])

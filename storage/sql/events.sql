@@ -4,6 +4,14 @@
 -- Record a batch whose keys are all new, as one transaction. False if its id is in the journal.
 select record_new_events($1, $2, $3, $4, $5, $6, $7)
 
+-- name: record_new_by_site
+-- The same, with the counts of the batch by website.
+select case when record_new_events($1, $2, $3, $4, $5, $6, $7) then count_event_sites($1, $4, $8, $9, $10, $11) else false end
+
+-- name: count_sites
+-- Add to the counts by website, in the transaction that records: place, day, bookings, websites, impressions, clicks.
+select count_event_sites($1, $2, $3, $4, $5, $6)
+
 -- name: record
 -- Record the keys of a batch that are new. Returns them concatenated, or null if the batch's id is in the journal.
 select record_events($1, $2, $3, $4, $5, $6, $7)

@@ -22,7 +22,7 @@ where payment_id = any ($1::text[]) and not payment_shared
 
 -- name: reports
 -- What the processor has reported about payments.
-select id, payment_id, state, reported_ms from payment_reports where payment_id = any ($1::text[])
+select id, payment_id, state, reported_ms, refunded_cents from payment_reports where payment_id = any ($1::text[])
 
 -- name: digest
 -- Lock the row of the digest of reviews.
@@ -216,11 +216,13 @@ select id, booking_id, $3 from unnest($1::text[], $2::text[]) as made (id, booki
 
 -- name: save_reports
 -- Insert reports about payments, or overwrite them.
-insert into payment_reports (id, payment_id, state, reported_ms)
-select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) as made (id, payment_id, state, reported_ms)
+insert into payment_reports (id, payment_id, state, reported_ms, refunded_cents)
+select * from unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
+    as made (id, payment_id, state, reported_ms, refunded_cents)
 order by id
 on conflict (id) do update set
-    payment_id = excluded.payment_id, state = excluded.state, reported_ms = excluded.reported_ms
+    payment_id = excluded.payment_id, state = excluded.state, reported_ms = excluded.reported_ms,
+    refunded_cents = excluded.refunded_cents
 
 -- name: advance
 -- Advance the revision, and notify all nodes on commit. Runs last, because all nodes update this row.

@@ -107,6 +107,25 @@ select count(*) from gone
 -- Delete audit records, by the one function that may.
 select prune_audit($1::bigint, $2::int)
 
+-- name: webhook_deliveries
+-- Delete deliveries whose event is old. Those that wait for a webhook that is on stay: its sender ends them. The lock keeps a
+-- webhook from being turned on meanwhile, when the first delivery of each subject becomes due.
+with old as materialized (
+    select seq, webhook_id, done_ms from webhook_deliveries as each
+    where created_ms < $1 and (
+        done_ms is not null or (select status from webhooks where webhooks.id = each.webhook_id) = 'disabled'
+    )
+    order by created_ms limit $2 for update skip locked
+), off as materialized (
+    select id from webhooks where id = any (array(select webhook_id from old where done_ms is null))
+        and status = 'disabled' for no key update skip locked
+), gone as (
+    delete from webhook_deliveries where seq = any (array(
+        select seq from old where done_ms is not null or webhook_id = any (array(select id from off))
+    )) returning 1
+)
+select count(*) from gone
+
 -- name: deletions
 -- Forget deletions of accounts that were requested and not confirmed.
 with gone as (

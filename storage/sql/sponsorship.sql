@@ -111,7 +111,7 @@ order by slots.id, week_ms
 
 -- name: placements
 -- Paid, undisputed bookings of approved campaigns that still hold all their weeks and end after $1, on retired slots too.
-select bookings.id as booking_id, side, headline, body, cta, target_url, logo_text,
+select bookings.id as booking_id, slot_id, side, headline, body, cta, target_url, logo_text,
     coalesce(shown_as, sponsors.name) as sponsor_name, week_start_ms,
     week_start_ms + bookings.weeks * 604800000::bigint as week_end_ms, bookings.demo
 from bookings join slots on slots.id = bookings.slot_id

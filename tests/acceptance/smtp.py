@@ -56,9 +56,16 @@ class PostOffice:
     def code_for(self, address: str, *, seconds: float = 20.0) -> str:
         """Wait for a mail to an address and return the code in the newest one."""
         until(lambda: self.letters_to(address), seconds, what=f"a letter to {address}")
-        codes = re.findall(r"^(\d{6})\r?$", str(self.letters_to(address)[-1].get_content()), re.MULTILINE)
+        codes = re.findall(r"^(\d{6})\r?$", text_of(self.letters_to(address)[-1]), re.MULTILINE)
         assert len(codes) == 1
         return str(codes[0])
+
+
+def text_of(message: EmailMessage) -> str:
+    """The plain text of a mail."""
+    part = message.get_body(("plain",))
+    assert part is not None
+    return str(part.get_content())
 
 
 class SmtpServer(LocalServer):

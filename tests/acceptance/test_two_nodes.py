@@ -14,7 +14,7 @@ from service.version import VERSION
 from tests.acceptance.clients import Crowd
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, Settings, bot, serving, until, write_catalog
-from tests.acceptance.smtp import PostOffice, SmtpServer
+from tests.acceptance.smtp import PostOffice, SmtpServer, text_of
 
 CAP = 1_000
 SEEN_SECONDS = 1.0
@@ -147,7 +147,7 @@ def test_a_claim_on_one_node_is_seen_on_the_other_within_a_second(
         return '"month"' in policy and second.usage(key)["status"] == "claimed"
 
     until(claimed, SEEN_SECONDS)
-    codes = [letter for letter in office.messages if code in letter.get_content()]
+    codes = [letter for letter in office.messages if code in text_of(letter)]
     assert [letter["To"] for letter in codes] == ["two@example.com"], "one node sends it, once"
 
 

@@ -26,7 +26,7 @@ from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import HoldAndRefundSweeper, SweeperLimits
 from actors.clock import MINUTE_MS, TrioClock
 from actors.supervision import running
-from actors.values import StorageUnavailable
+from actors.values import Account, StorageUnavailable
 from actors.weeks import WEEK_MS, week_of
 from storage.memory.ledger import MemoryLedger
 from storage.memory.sponsorship import MemorySponsorship
@@ -45,8 +45,11 @@ class Processor:
     script: list[bool | Exception] = field(default_factory=list)
     refunds: list[str] = field(default_factory=list)
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         raise AssertionError("the cashier opens no checkout")
+
+    async def invoice_url(self, booking: Booking) -> str | None:
+        raise AssertionError("the cashier looks up no invoice")
 
     async def refund(self, booking: Booking) -> bool:
         await trio.lowlevel.checkpoint()
@@ -238,3 +241,32 @@ async def test_two_nodes_pay_back_without_harm(autojump_clock: MockClock) -> Non
         await trio.sleep(RETRY)
     assert {each.status for each in memory.bookings.values()} == {BookingStatus.REFUNDED}
     assert [record.action for record in memory.audits] == ["booking.refunded"] * 5
+
+
+async def test_a_paid_booking_is_followed_from_its_first_day_to_its_refund(autojump_clock: MockClock) -> None:
+    paid = _booking("b1", BookingStatus.PAID, payment_id="pay_1", paid_ms=BASE_MS, paid_cents=1_000, next_step_ms=WEEK)
+    memory, processor = _memory(paid), Processor()
+    memory.accounts["owner@example.com"] = Account("owner@example.com", "t1", BASE_MS)
+    async with _sweeping(memory, processor), _sweeping(memory, processor, node="two"):
+        await trio.sleep((WEEK - BASE_MS) / 1_000 + SWEEP)
+        assert [message.template for message in memory.messages.values()] == ["week_begins"]
+        await trio.sleep(WEEK_MS / 1_000 + 600)
+    booking = memory.bookings["b1"]
+    assert (booking.status, booking.refunded_cents) == (BookingStatus.REFUNDED, 1_000)
+    assert set(processor.refunds) == {"b1"}
+    assert [message.template for message in memory.messages.values()] == ["week_begins", "week_ended", "refund_made"]
+
+
+async def test_a_submission_is_mailed_to_administrators_within_a_sweep(autojump_clock: MockClock) -> None:
+    memory = _memory()
+    memory.administrators["admin@example.com"] = BASE_MS
+    async with _sweeping(memory, Processor()):
+        await trio.sleep(SWEEP)
+        assert memory.messages == {}
+        pending = replace(memory.campaigns["c1"], status=CampaignStatus.PENDING, submitted_ms=BASE_MS + 1)
+        memory.campaigns["c1"] = pending
+        await trio.sleep(2 * SWEEP)
+        [digest] = memory.messages.values()
+        assert (digest.template, digest.recipient) == ("review_digest", "admin@example.com")
+        await trio.sleep(7_200)
+        assert len(memory.messages) == 1

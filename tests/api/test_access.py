@@ -72,6 +72,7 @@ START = {name: BOOKING[name] for name in ("slotId", "weekStart", "idempotencyKey
     "body": CAMPAIGN["body"],
 }
 EVENT = {"bookingId": "bok_unknown", "kind": "click", "visitorId": uuid(2)}
+WEBHOOK = {"url": "https://tools.example.com/webhooks", "events": ["booking.paid"]}
 UNKNOWN_CLAIM = {"claimToken": "clm_unknown", "email": "ann@example.com"}
 CREDENTIAL = {"id": "AAAA", "rawId": "AAAA", "type": "public-key"}
 CREATED = CREDENTIAL | {"response": {"clientDataJSON": "AAAA", "attestationObject": "AAAA"}}
@@ -143,6 +144,8 @@ PLACES = {
     "getAccountDeletion": Place("GET", "/api/v1/account/deletion", PERSON),
     "confirmAccountDeletion": Place("POST", "/api/v1/account/deletion", PERSON, {"code": "123456"}, "400 invalid_code"),
     "undoAccountDeletion": Place("DELETE", "/api/v1/account/deletion", PERSON),
+    "getNotifications": Place("GET", "/api/v1/account/notifications", account("sponsor:read")),
+    "editNotifications": Place("PATCH", "/api/v1/account/notifications", account("sponsor:write"), {"reports": False}),
     "listUseCases": Place("GET", "/api/v1/usecases", USECASES),
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),
@@ -180,8 +183,26 @@ PLACES = {
     "cancelBooking": Place(
         "POST", "/api/v1/sponsors/bookings/bok_unknown/cancel", account("billing:write"), passed=UNKNOWN
     ),
+    "requestRefund": Place(
+        "POST",
+        "/api/v1/sponsors/bookings/bok_unknown/refund-request",
+        account("billing:write"),
+        {"reason": "A mistake"},
+        UNKNOWN,
+    ),
+    "declineRefund": Place(
+        "POST",
+        f"{ADMINISTRATION}/bookings/bok_unknown/refund-decline",
+        admin("admin:write"),
+        {"note": "It was shown"},
+        UNKNOWN,
+    ),
     "getDelivery": Place(
         "GET", "/api/v1/sponsors/bookings/bok_unknown/delivery", account("sponsor:read"), passed=UNKNOWN
+    ),
+    "listInvoices": Place("GET", "/api/v1/sponsors/invoices", account("sponsor:read")),
+    "getInvoices": Place(
+        "GET", "/api/v1/sponsors/bookings/bok_unknown/invoice", account("sponsor:read"), passed=UNKNOWN
     ),
     "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Place(
@@ -189,6 +210,18 @@ PLACES = {
     ),
     "revokeScopedKey": Place(
         "DELETE", "/api/v1/sponsors/keys/key_unknown", account("keys:manage"), passed="404 not_found"
+    ),
+    "listWebhooks": Place("GET", "/api/v1/sponsors/webhooks", account("sponsor:read")),
+    "createWebhook": Place("POST", "/api/v1/sponsors/webhooks", account("sponsor:write"), WEBHOOK),
+    "getWebhook": Place("GET", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:read"), passed=UNKNOWN),
+    "deleteWebhook": Place("DELETE", "/api/v1/sponsors/webhooks/whk_1", account("sponsor:write"), passed=UNKNOWN),
+    "enableWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/enable", account("sponsor:write"), passed=UNKNOWN),
+    "testWebhook": Place("POST", "/api/v1/sponsors/webhooks/whk_1/test", account("sponsor:write"), passed=UNKNOWN),
+    "listWebhookDeliveries": Place(
+        "GET", "/api/v1/sponsors/webhooks/whk_1/deliveries", account("sponsor:read"), passed=UNKNOWN
+    ),
+    "resendWebhookDelivery": Place(
+        "POST", "/api/v1/sponsors/webhooks/whk_1/deliveries/dlv_1/resend", account("sponsor:write"), passed=UNKNOWN
     ),
     "listAllCampaigns": Place("GET", f"{ADMINISTRATION}/campaigns", admin("admin:read")),
     "reviewCampaign": Place(
@@ -220,6 +253,7 @@ PLACES = {
         "POST", f"{ADMINISTRATION}/bookings/bok_unknown/refund", admin("admin:write"), passed=UNKNOWN
     ),
     "listAudit": Place("GET", f"{ADMINISTRATION}/audit", admin("admin:read")),
+    "listSites": Place("GET", f"{ADMINISTRATION}/sites", admin("admin:read")),
     "setAccountTier": Place(
         "POST",
         "/api/v1/admin/accounts/tier",

@@ -64,6 +64,8 @@ async def test_a_reservation_holds_a_week(world: World) -> None:
         "clicks": 0,
         "sponsorName": "Example Tools",
         "heldUntil": NOON_MS + 30 * MINUTE_MS,
+        "campaignStatus": "pending",
+        "nextStep": "pay",
     }
     assert await person.read(booking["id"]) == {"booking": booking, "receipt": None}
     assert (await person.get(f"{API}/bookings")).json == {"items": [booking], "cursor": None, "hasMore": False}

@@ -7,7 +7,7 @@ import pytest
 from service.web.embed import SCRIPT
 from tests.api.world import World
 
-LARGEST_BYTES = 4_096
+LARGEST_BYTES = 5_120
 
 
 async def test_the_script_is_served_to_any_site(world: World) -> None:
@@ -71,7 +71,6 @@ def test_the_script_is_small_and_plain() -> None:
         "cookie",
         "eval",
         "import",
-        "window.",
     ):
         assert forbidden not in text
     assert '"use strict";' in text.splitlines()[:3]

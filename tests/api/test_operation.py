@@ -194,7 +194,7 @@ async def test_the_size_of_batches_is_a_histogram_by_actor(world: World) -> None
 async def test_actors_and_the_pool_are_seen(world: World) -> None:
     families = await _scraped(world)
     names = {"keys", "directory", "quota", "bookings", "events", "windows", "mail"}
-    names |= {"session_reader", "sessions", "devices", "passkeys", "accounts"}
+    names |= {"session_reader", "sessions", "devices", "passkeys", "accounts", "webhook_keeper", "webhooks"}
     for name in ("catalog_mailbox_depth", "catalog_actor_accepting"):
         assert {actor for (actor,) in _values(families[name])} == names
     assert set(_values(families["catalog_actor_accepting"]).values()) == {1}
@@ -235,7 +235,7 @@ def _check_labels(samples: Iterable[object]) -> None:
         labels = sample.labels  # type: ignore[attr-defined]
         assert labels.keys() <= {
             *("operation", "status", "code", "actor", "event"),
-            *("state", "snapshot", "fate", "le"),
+            *("state", "snapshot", "fate", "outcome", "le"),
             *NODE,
         }
         assert labels.get("operation", "other") in NAMES

@@ -164,6 +164,7 @@ async def test_placements_are_those_that_are_live(stocked: World) -> None:
         "sponsorName",
         "side",
         "demo",
+        "slotId",
     }
 
 

@@ -101,7 +101,10 @@ NEVER = {
     "stripeWebhook",  # in test mode there is nothing
     *IN_SESSIONS,
 }
-BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"}
+BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"} | {
+    "requestRefund",
+    "declineRefund",
+}
 """These need other operations first."""
 
 

@@ -24,6 +24,8 @@ from actors.sessions.messages import Session
 from actors.stores import Stores
 from actors.supervision import running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
+from actors.webhooks.messages import Task
+from actors.webhooks.store import DeliveryFailed
 from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
@@ -49,7 +51,9 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
+from storage.memory.sites import MemorySites
 from storage.memory.tables import Memory
+from storage.memory.webhooks import MemoryWebhooks
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
@@ -63,6 +67,7 @@ SECRETS = Secrets(
     cursors=b"the secret that cursors are sealed with",
     links=b"the secret that links are sealed with",
     visitors=b"the secret that visitors are hashed with",
+    webhooks=b"the secret that the secrets of webhooks derive from",
 )
 
 NODE = NodeInfo("n1", "host-1", 7, "1.0.0", "http://192.0.2.1:8080", NOON_MS)
@@ -102,6 +107,21 @@ class Postbox:
         self.mails.append(mail)
 
 
+class Endpoints:
+    """The receivers of webhooks: keep what they get, and answer with `status`."""
+
+    def __init__(self) -> None:
+        self.tasks: list[Task] = []
+        self.status = 200
+
+    async def post(self, task: Task) -> int:
+        await trio.lowlevel.checkpoint()
+        self.tasks.append(task)
+        if self.status != 200:
+            raise DeliveryFailed(f"status {self.status}", self.status)
+        return self.status
+
+
 @dataclass(slots=True)
 class Announcer:
     """Announcements of stores in memory."""
@@ -128,6 +148,7 @@ class World:
     metrics: Metrics
     client: Client
     postbox: Postbox
+    endpoints: Endpoints
     node_memory: Memory
     agent: Agent = field(default_factory=lambda: Agent("cli", "tests"))
     entropy: SeededEntropy = field(default_factory=lambda: SeededEntropy(7))
@@ -331,11 +352,16 @@ async def open_world(
         sponsorship=sponsorship_store,
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sites=MemorySites(memory),
         nodes=MemoryNodes(node_memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
+        webhooks=MemoryWebhooks(memory),
     )
-    ports = Ports(replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, tracer=tracer)
+    endpoints = Endpoints()
+    ports = Ports(
+        replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, receivers=endpoints, tracer=tracer
+    )
     node = assemble(config, stores, ports)
     services, metrics, limits = node.services, node.metrics, Limits.of(config)
     client = Client(
@@ -356,6 +382,7 @@ async def open_world(
             metrics,
             client,
             postbox,
+            endpoints,
             node_memory,
         )
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
+from actors.weeks import WEEK_MS
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
@@ -42,6 +43,7 @@ class Look:
 
 LOOKS = (
     Look("home", "/", coloured=True),
+    Look("embed", "/embed", "/embed?side=&look=warm&label=Anzeige", ("visitor",), coloured=True),
     Look("usecases", "/usecases"),
     Look("usecases-none", "/usecases", "/usecases?q=zeppelins", ("visitor",)),
     Look("usecase", "/usecases/{slug}", "/usecases/USECASE", coloured=True),
@@ -53,6 +55,7 @@ LOOKS = (
     Look("sign-in-link", "/sign-in/link", "/sign-in/link?token=unknown", ("visitor",)),
     Look("end", "/end/{token}", "END", coloured=True),
     Look("end-unknown", "/end/{token}", "/end/unknown", ("visitor",), status=404),
+    Look("unsubscribe", "/unsubscribe/{token}", "STOP", coloured=True),
     Look("sign-out", "/sign-out", who=("account",)),
     Look("checkout", "/checkout/{token}", "CHECKOUT", coloured=True),
     Look("receipt", "/receipt/{token}", "RECEIPT", coloured=True),
@@ -83,6 +86,7 @@ LOOKS = (
     Look("admin-slots", "/admin/slots"),
     Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
     Look("admin-sponsors", "/admin/sponsors"),
+    Look("admin-sites", "/admin/sites"),
     Look("admin-accounts", "/admin/accounts"),
     Look("admin-audit", "/admin/audit", coloured=True),
     Look("ops", "/ops", coloured=True),
@@ -101,8 +105,8 @@ AT_NIGHT = {look.name for look in LOOKS if look.coloured} if SLOW else {"home", 
 NO_PAGES = {"/docs", "/nothing"}
 """Paths of looks that are not in the table of pages."""
 
-LOOKED_AT_ELSEWHERE = {"/sign-in/passkey"}
-"""Pages that need an authenticator: `test_passkeys` looks at them."""
+LOOKED_AT_ELSEWHERE = {"/sign-in/passkey", "/dev/outbox/{id}"}
+"""Pages that need an authenticator, and the HTML of mails: `test_passkeys` and `test_mails` look at them."""
 
 
 def lookers(look: Look) -> tuple[str, ...]:
@@ -149,16 +153,29 @@ def found(node: Service) -> dict[str, str]:
         "HELD": held["id"],
         "RECEIPT": receipt.removeprefix(node.url),
         "CHECKOUT": again.json()["checkoutUrl"].removeprefix(node.url),
-        "END": _end_link(node),
+        "END": _link(node, "end"),
+        "STOP": _stop_link(node, key),
         "DEVICE": node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()["user_code"],
     }
 
 
-def _end_link(node: Service) -> str:
-    """The address in the mail about a new key."""
-    address = re.search(r"/end/lnk_[\w-]+", node.get("/dev/outbox").text)
+def _link(node: Service, page: str) -> str:
+    """The address of a page in the newest mail that has one."""
+    address = re.search(rf"/{page}/lnk_[\w-]+", node.get("/dev/outbox").text)
     assert address
     return address[0]
+
+
+def _stop_link(node: Service, key: str) -> str:
+    """The address in the mail about a week that is held."""
+    headers = {"authorization": f"Bearer {key}"}
+    week = node.get("/api/v1/sponsors/inventory").json()["weekStart"] + 20 * WEEK_MS
+    wanted = {"campaignId": "demo-campaign-receipts", "slotId": "demo-left-top", "weekStart": week}
+    body = wanted | {"idempotencyKey": "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"}
+    held = node.http.post("/api/v1/sponsors/bookings", json=body, headers=headers)
+    assert held.status_code == 200, held.text
+    node.http.post(f"/api/v1/sponsors/bookings/{held.json()['booking']['id']}/cancel", headers=headers)
+    return _link(node, "unsubscribe")
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)

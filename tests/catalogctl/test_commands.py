@@ -122,6 +122,14 @@ async def test_the_usage_and_the_owner_of_the_key(desk: Desk) -> None:
     assert "Service  https://catalog.test\n" in await desk.out("whoami")
 
 
+async def test_mails_are_shown_and_chosen_by_topic(desk: Desk) -> None:
+    assert await desk.out("notifications") == "Reviews   on\nBookings  on\nReports   on\n"
+    changed = await desk.out("notifications", "--reports", "off", "--bookings", "on")
+    assert changed == "Reviews   on\nBookings  on\nReports   off\n"
+    assert await desk.json("notifications") == {"reviews": True, "bookings": True, "reports": False}
+    assert [record.action for record in desk.world.memory.audits].count("account.mails_chosen") == 1
+
+
 async def test_an_anonymous_key_sees_its_lifetime_limit_and_is_refused_sponsoring(desk: Desk) -> None:
     desk.stage.environment["CATALOGCTL_KEY"] = desk.world.key()
     out = await desk.out("usage")
@@ -137,7 +145,15 @@ async def test_without_a_key_public_data_is_shown_and_nothing_else_is_requested(
     assert "There are no slots." in await desk.out("sponsor", "inventory")
     assert await desk.out("sponsor", "placements") == "There are no placements now.\n"
     asked = len(desk.asked)
-    for words in ("usage", "whoami", "sponsor me", "sponsor campaigns", "sponsor bookings", "sponsor keys"):
+    for words in (
+        "usage",
+        "whoami",
+        "notifications",
+        "sponsor me",
+        "sponsor campaigns",
+        "sponsor bookings",
+        "sponsor keys",
+    ):
         assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=2)
     assert len(desk.asked) == asked
 
@@ -148,6 +164,7 @@ REFUSED = {
     "usecases --limit 1000": "limit",
     "bots --cursor nonsense": "cursor",
     "sponsor booking bkg_unknown": "(not_found)",
+    "sponsor invoice bkg_unknown": "(not_found)",
     "sponsor edit-campaign cmp_unknown --name A": "(not_found)",
     "sponsor revoke-key key_unknown": "(not_found)",
     "sponsor create-key --name A --scopes everything": "(invalid_request)",
@@ -221,6 +238,43 @@ async def test_weeks_are_booked_paid_for_watched_and_cancelled(desk: Desk) -> No
     assert "Status       checkout\n" in await desk.out("sponsor", "booking", booking)
     assert "Status       cancelled\n" in await desk.out("sponsor", "cancel", booking)
     assert "(invalid_state)" in await desk.refused("sponsor", "checkout", booking)
+
+
+async def test_a_refund_of_a_paid_booking_is_requested_once(desk: Desk) -> None:
+    campaign = await a_campaign(desk)
+    await desk.out("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
+    [booking] = column(await desk.out("sponsor", "bookings"))
+    ask = ("sponsor", "request-refund", booking, "--reason", "The wrong week")
+    assert "reserved has nothing to refund" in await desk.refused(*ask)
+    await desk.out("sponsor", "checkout", booking)
+    row = desk.world.memory.bookings[booking]
+    await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", row.amount_cents, row.currency)
+    out = await desk.out(*ask)
+    assert "wait for decision\n" in out
+    assert "Refund asked" in out
+    assert "already requested" in await desk.refused(*ask)
+
+
+async def test_a_payment_and_its_refund_have_documents(desk: Desk) -> None:
+    campaign = await a_campaign(desk)
+    await desk.out("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
+    [booking] = column(await desk.out("sponsor", "bookings"))
+    assert await desk.out("sponsor", "invoice", booking) == "The booking has no invoice.\n"
+    assert await desk.out("sponsor", "invoices") == "No invoices yet.\n"
+    await desk.out("sponsor", "checkout", booking)
+    ledger = desk.world.services.ledger
+    await ledger.take_payment("evt_1", booking, "pay_1", 12_000, "usd")
+    await ledger.settle_refund(booking, None)
+    shown = await desk.out("sponsor", "invoice", booking)
+    for line in (
+        "Number   TEST-INV-000001\nKind     invoice\n",
+        f"Buyer    Example Tools, https://tools.example.com/, {EMAIL}\n",
+        "Amount   USD 120.00\nPayment  pay_1\nNote     Test mode: no money moved.\n\n",
+        "Kind        credit note\nBelongs to  TEST-INV-000001\n",
+    ):
+        assert line in shown, shown
+    assert column(await desk.out("sponsor", "invoices")) == ["TEST-INV-000001", "TEST-CN-000001"]
+    assert len((await desk.json("sponsor", "invoice", booking))["invoices"]) == 2
 
 
 async def test_a_booking_whose_response_was_lost_is_found_by_its_idempotency_key(desk: Desk) -> None:

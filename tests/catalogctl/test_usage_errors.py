@@ -14,6 +14,8 @@ from tests.catalogctl.stage import Stage, no_network
         ("bots --limit 0", "is not a number from 1"),
         ("bots --limit ten", "is not a number from 1"),
         ("bots query --slug bot-01", "--slug shows one entry"),
+        ("notifications --reports maybe", "invalid choice: 'maybe'"),
+        ("notifications --reports", "expected one argument"),
         ("sponsor", "the following arguments are required: COMMAND"),
         ("sponsor inventory --week 2026-12-29", "2026-12-29 is not a Monday; its week begins on 2026-12-28"),
         ("sponsor inventory --week soon", "--week must be the date of a Monday"),

@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 import trio
 
+from actors.announcements import Topic
 from actors.clock import MINUTE_MS, TrioClock
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.messages import Mail, QueuedMessage
@@ -24,7 +25,12 @@ def link_of(facts: Mapping[str, str], recipient: str, sent_ms: int) -> str:
     return f"https://catalog.example/end/{facts['ends']}-{facts['target']}-{recipient}-{sent_ms}"
 
 
-WRITER = MailRenderer("Catalog <no-reply@catalog.example>", "https://catalog.example", lambda nonce: CODE, link_of)
+def stop_url_of(recipient: str, topic: Topic) -> str:
+    return f"https://catalog.example/unsubscribe/{topic}-{recipient}"
+
+
+SITE = "https://catalog.example"
+WRITER = MailRenderer("Catalog <no-reply@catalog.example>", SITE, lambda nonce: CODE, link_of, stop_url_of)
 
 
 class Transport:

@@ -1,18 +1,23 @@
-"""The contents of mails, and that nothing in them can inject a header."""
+"""The contents of mails: both parts say the same, and nothing that somebody wrote becomes more than words."""
 
-import email
-import email.policy
 import json
+import re
+from collections.abc import Mapping
 from dataclasses import replace
+from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from actors.clock import MINUTE_MS
-from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
-from actors.mail.rendering import TEMPLATES, MailRenderer, as_message, sender_address
-from tests.mail.office import BASE_MS, CODE, WRITER, link_of
+from actors.announcements import Topic
+from actors.clock import DAY_MS, MINUTE_MS
+from actors.letters import LONG
+from actors.mail.letters import LETTERS, letter_of
+from actors.mail.messages import MailFailed, QueuedMessage
+from actors.mail.parts import WIDTH
+from actors.mail.rendering import MailRenderer
+from actors.mail.words import SUBJECT_LENGTH
+from tests.mail.office import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
+from tests.mail.samples import BOOKED, FACTS, harmed, message, samples
 
 
 def queued(
@@ -29,18 +34,23 @@ def test_a_claim_code_stands_on_a_line_of_its_own_and_not_in_the_subject() -> No
     assert "ignore this message" in mail.text
 
 
+def flat(text: str) -> str:
+    """The text without its line breaks."""
+    return " ".join(text.split())
+
+
 def test_a_claim_code_names_the_key_and_says_what_it_will_be_able_to_do() -> None:
-    text = WRITER.write(replace(queued(), facts='{"label":"cs_anon_abcd"}')).text
+    text = flat(WRITER.write(replace(queued(), facts='{"label":"cs_anon_abcd"}')).text)
     assert "The key begins with cs_anon_abcd." in text
     assert "everything that your account can, except administration" in text
     assert "begins with (not named)" in WRITER.write(queued()).text, "of a message that the previous version queued"
 
 
 def test_the_code_is_that_of_the_messages_nonce() -> None:
-    writer = MailRenderer(
-        "no-reply@catalog.example", "https://catalog.example", lambda nonce: f"<{nonce.decode()}>", link_of
-    )
-    assert "<nonce>" in writer.write(queued()).text.splitlines()
+    writer = MailRenderer("no-reply@catalog.example", SITE, lambda nonce: f"<{nonce.decode()}>", link_of, stop_url_of)
+    mail = writer.write(queued())
+    assert "<nonce>" in mail.text.splitlines()
+    assert ">&lt;nonce&gt;<" in mail.html
 
 
 @pytest.mark.parametrize(
@@ -76,11 +86,15 @@ def test_a_mail_about_a_passkey_names_it_and_says_what_to_do(template: str) -> N
     assert name not in mail.subject
 
 
-def test_a_text_takes_its_values_from_the_facts_of_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TEMPLATES, "told", ("What happened", "{what} at {site}: {braces}"))
-    facts = json.dumps({"what": "Something happened", "braces": "{code}", "site": "https://elsewhere.example"})
+def test_values_come_from_the_facts_and_no_fact_replaces_what_the_service_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(
+        LETTERS, "told", letter_of("subject: Hello\nbecause: so\n\n{{ what }} at {{ site }}: {{ braces }}")
+    )
+    facts = json.dumps({"what": "Something happened", "braces": "{{ code }}", "site": "https://elsewhere.example"})
     mail = WRITER.write(replace(queued(template="told"), facts=facts))
-    assert mail.text == "Something happened at https://catalog.example: {code}"
+    assert mail.text.startswith("Something happened at https://catalog.example: {{ code }}\n")
 
 
 def test_an_unknown_template_fails_and_is_not_refused() -> None:
@@ -88,83 +102,9 @@ def test_an_unknown_template_fails_and_is_not_refused() -> None:
         WRITER.write(queued(template="of_tomorrow"))
 
 
-@pytest.mark.parametrize(
-    "recipient",
-    [
-        "anna@example.com\r\nBcc: eve@example.com",
-        "anna@example.com, eve@example.com",
-        "Eve <eve@example.com>",
-        "anna",
-        "@example.com",
-        "anna@",
-        "a@b@c",
-        "an na@example.com",
-        "anna@example.com\x00",
-        "=?utf-8?q?x=0d=0asubject=3a_pay_now=0d=0a=0d=0ahello_?=@example.com",
-        "=?utf-8?q?eve=40example.com=2c?=@example.com",
-        "=?utf-8?q?=40._?==22@example.com",
-        "",
-    ],
-)
-def test_a_recipient_that_is_not_one_plain_address_is_refused(recipient: str) -> None:
-    with pytest.raises(MailRefused):
-        WRITER.write(queued(recipient))
-
-
-PIECES = ["=?", "utf-8", "?q?", "?b?", "=0d=0a", "=40", "DQo", "bcc=3ax", "_", "?=", "=", "a", ".", "+"]
-
-
-@given(
-    st.text(max_size=80) | st.lists(st.sampled_from(PIECES), max_size=9).map(lambda some: "".join(some) + "@a.example")
-)
-def test_whatever_the_recipient_there_is_one_and_no_other_header(recipient: str) -> None:
-    try:
-        mail = WRITER.write(queued(recipient))
-    except MailRefused:
-        return
-    message = as_message(mail)
-    again = email.message_from_bytes(message.as_bytes(policy=email.policy.SMTPUTF8), policy=email.policy.default)
-    assert sorted(again.keys()) == sorted(message.keys())
-    assert again["To"] == recipient
-    assert len(message["To"].addresses) == 1
-
-
-@pytest.mark.parametrize("field", ["subject", "sender"])
-def test_a_line_break_in_a_header_is_an_error(field: str) -> None:
-    words = {"subject": "Hello", "sender": "no-reply@catalog.example", field: "x@example.com\r\nBcc: eve@example.com"}
-    mail = Mail("let_1", words["sender"], "anna@example.com", words["subject"], "text", BASE_MS)
-    with pytest.raises(ValueError, match=r"linefeed|ASCII"):
-        as_message(mail)
-
-
-def test_the_message_has_the_headers_that_a_machines_message_should_have() -> None:
-    message = as_message(WRITER.write(queued()))
-    assert dict(message.items()) == {
-        "From": "Catalog <no-reply@catalog.example>",
-        "To": "anna@example.com",
-        "Subject": "Your code to claim an API key",
-        "Date": "Thu, 20 Nov 2025 12:00:00 +0000",
-        "Message-ID": "<let_1@catalog.example>",
-        "Auto-Submitted": "auto-generated",
-        "Content-Type": 'text/plain; charset="utf-8"',
-        "Content-Transfer-Encoding": "7bit",
-        "MIME-Version": "1.0",
-    }
-
-
-def test_a_repeat_of_a_mail_is_the_same_message() -> None:
-    assert as_message(WRITER.write(queued())).as_bytes() == as_message(WRITER.write(queued())).as_bytes()
-
-
-@pytest.mark.parametrize("text", ["no-reply@catalog.example", "Catalog <no-reply@catalog.example>"])
-def test_a_sender_is_an_address_with_or_without_a_name(text: str) -> None:
-    assert sender_address(text).addr_spec == "no-reply@catalog.example"
-
-
-@pytest.mark.parametrize("text", ["", "catalog", "a@b, c@d", "Catalog <>", "katalög@example.com", "a@b\r\nBcc: c@d"])
-def test_any_other_sender_is_a_clear_error_at_start(text: str) -> None:
-    with pytest.raises(ValueError, match=r"mail\.sender must be"):
-        MailRenderer(text, "https://catalog.example", lambda nonce: CODE, link_of)
+def test_a_message_without_a_fact_that_its_template_needs_waits_for_a_node_that_can_render_it() -> None:
+    with pytest.raises(MailFailed, match="refund_cents"):
+        WRITER.write(message("refund_made", BOOKED))
 
 
 def test_mails_about_a_deletion_say_what_happens_and_how_to_undo_it() -> None:
@@ -172,8 +112,207 @@ def test_mails_about_a_deletion_say_what_happens_and_how_to_undo_it() -> None:
     assert f"\n{CODE}\n" in code.text
     assert CODE not in code.subject
     scheduled = WRITER.write(replace(queued(template="deletion_scheduled"), facts='{"day": "1 May 2027, 12:00 UTC"}'))
-    assert "will be deleted on 1 May 2027, 12:00 UTC, at" in scheduled.text
+    assert "will be deleted on 1 May 2027, 12:00 UTC." in flat(scheduled.text)
     assert "https://catalog.example/account/delete" in scheduled.text
     for template in ("deletion_undone", "account_deleted"):
         told = WRITER.write(queued(template=template))
         assert CODE not in told.text + told.subject
+
+
+# Every mail.
+
+SAMPLES = dict(samples())
+
+
+class Words(HTMLParser):
+    """The visible words of a page, and the addresses of its links."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.links: list[str] = []
+        self.tags: set[str] = set()
+        self._hidden = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self._hidden += tag in ("style", "title")
+        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in ("style", "title")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self.words += data.split()
+
+
+def test_the_samples_have_every_template() -> None:
+    assert set(FACTS) == {name for name in LETTERS if not name.endswith(LONG)}
+    assert {name + LONG for name in FACTS} == {name for name in LETTERS if name.endswith(LONG)}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_both_parts_say_the_same_and_lead_to_the_same_places(name: str) -> None:
+    mail = WRITER.write(SAMPLES[name])
+    page, (body, footer) = Words(mail.html), mail.text.split("\n-- \n")
+    written = re.sub(r"^[>-] ", "", body, flags=re.MULTILINE).split()
+    shown, _, because = " ".join(page.words).replace("Or open ", "").partition(" You get this mail because ")
+    head = ["Catalog", *mail.subject.split()]
+    assert [word.removesuffix(":") for word in shown.split()] == [word.removesuffix(":") for word in head + written]
+    assert flat(footer).startswith(f"You get this mail because {because.partition(' Stop mails')[0]}")
+    lines = {line for line in mail.text.splitlines() if re.fullmatch(r"https://catalog\.example/\S+", line)}
+    assert set(page.links) == lines | {SITE}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_mail_says_why_it_came_and_keeps_its_code_out_of_the_subject(name: str) -> None:
+    mail = WRITER.write(SAMPLES[name])
+    assert max(len(line) for line in mail.text.splitlines() if "://" not in line) <= WIDTH
+    assert "You get this mail because " in flat(mail.text)
+    assert SITE in mail.text
+    assert CODE not in mail.subject
+    assert not re.search(r"\d{6}", mail.subject)
+    assert '<html lang="en"' in mail.html
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_only_mails_with_a_topic_can_be_turned_off(name: str) -> None:
+    topic = LETTERS[SAMPLES[name].template].topic
+    mail = WRITER.write(SAMPLES[name])
+    assert bool(topic) == ("Stop mails about" in mail.text) == ("Stop mails about" in mail.html) == bool(mail.stop_url)
+    if topic:
+        assert mail.stop_url == stop_url_of("anna@example.com", topic)
+        assert mail.stop_url in mail.text.splitlines()
+        assert f"{SITE}/dashboard#mails" in mail.text.splitlines()
+
+
+def test_the_mails_that_can_be_turned_off_are_these() -> None:
+    assert {name: letter.topic for name, letter in LETTERS.items() if letter.topic and not name.endswith(LONG)} == {
+        "review_digest": Topic.REVIEWS,
+        "campaign_approved": Topic.REVIEWS,
+        "campaign_rejected": Topic.REVIEWS,
+        "booking_reserved": Topic.BOOKINGS,
+        "week_begins": Topic.BOOKINGS,
+        "week_ended": Topic.REPORTS,
+    }
+
+
+def test_whatever_somebody_writes_stays_words_in_both_parts_and_in_the_subject() -> None:
+    for text, sample in harmed():
+        mail = WRITER.write(sample)
+        case = (sample.template, text)
+        plain = WRITER.write(message(sample.template, FACTS[sample.template]))
+        assert Words(mail.html).tags <= Words(plain.html).tags | {"br"}, case
+        assert mail.subject.isprintable() or "\u2068" in mail.subject, case
+        assert len(mail.subject) <= SUBJECT_LENGTH + 1, case
+        assert "=?" not in mail.subject, case
+        allowed = set("\n\u2068\u2069")
+        assert all(letter.isprintable() or letter in allowed for letter in mail.text), case
+        assert all(letter.isprintable() or letter in allowed for letter in mail.html), case
+        assert ("https://evil.example" in mail.text.splitlines()) is False, case
+        assert mail.text.count(f"\n{CODE}\n") == plain.text.count(f"\n{CODE}\n"), case
+
+
+def test_words_from_right_to_left_do_not_turn_the_words_around_them() -> None:
+    name = "\u05d0\u05d1\u05d2 \u202eevil"
+    mail = WRITER.write(message("campaign_approved", {"campaign": name, "campaign_id": "cmp_1", "edit": ""}))
+    assert 'Your ad "\u2068\u05d0\u05d1\u05d2 evil\u2069" was approved.' in flat(mail.text)
+
+
+OF_RELEASE_1_1: Mapping[str, set[str]] = {
+    "claim_code": set(),
+    "sign_in_code": set(),
+    "passkey_added": {"name"},
+    "passkey_removed": {"name"},
+    "deletion_code": set(),
+    "deletion_scheduled": {"day"},
+    "deletion_undone": set(),
+    "account_deleted": set(),
+    "dispute_opened": {"booking", "slot", "payment"},
+    "dispute_won": {"booking", "slot", "payment"},
+    "dispute_lost": {"booking", "slot", "payment"},
+    "new_key": {"ends", "target", "label", "how"},
+    "new_session": {"ends", "target", "label"},
+    "new_administrator": {"ends", "target", "label"},
+}
+"""The templates of release 1.1, and the facts that it wrote at least."""
+
+
+@pytest.mark.parametrize("template", OF_RELEASE_1_1)
+def test_a_message_that_the_last_release_queued_is_rendered(template: str) -> None:
+    facts = {name: FACTS[template][name] for name in OF_RELEASE_1_1[template]}
+    mail = WRITER.write(message(template, facts))
+    assert all(
+        fact in flat(mail.text) for name, fact in facts.items() if name in ("name", "day", "booking", "slot", "how")
+    )
+
+
+# Words.
+
+
+def of_booking(template: str, **facts: str) -> str:
+    mail = WRITER.write(message(template, {**FACTS[template], **facts}))
+    return f"{mail.subject}\n{flat(mail.text)}"
+
+
+def test_a_receipt_names_the_amount_and_the_weeks_in_its_subject() -> None:
+    text = of_booking("booking_receipt", amount_cents="123456", weeks="2")
+    assert text.startswith("Receipt: USD 1,234.56 for Left column, 24 November to 7 December\n")
+    test = of_booking("booking_receipt", mode="test")
+    assert test.startswith("Test receipt: ")
+    assert "no money moved" in test
+
+
+def test_a_year_is_named_where_it_is_not_the_year_of_the_mail() -> None:
+    assert "24 November to 4 January 2026" in of_booking("booking_receipt", weeks="6")
+    later = str(int(BOOKED["week_start_ms"]) + 364 * DAY_MS)
+    assert "23 November 2026 to 29 November 2026" in of_booking("booking_receipt", week_start_ms=later)
+
+
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ("yes", "is shown from now on"),
+        ("pending", "still waits for review"),
+        ("rejected", "was not approved"),
+        ("paused", "is paused"),
+        ("disputed", "while the payment is disputed"),
+        ("draft", "Submit it for review"),
+    ],
+)
+def test_the_mail_of_a_week_that_begins_says_whether_the_ad_is_shown(shown: str, words: str) -> None:
+    text = of_booking("week_begins", shown=shown)
+    assert words in text
+    assert ("and your ad is not shown" in text) == (shown != "yes")
+
+
+@pytest.mark.parametrize(
+    ("facts", "words", "no_words"),
+    [
+        ({"impressions": "1", "clicks": "1"}, "1 times shown, 1 click\n", "not shown in"),
+        ({"impressions": "0", "clicks": "0"}, "Your report for Left column, 24 November to 30 November", "Click rate"),
+        ({"unshown_weeks": "1"}, "was not shown in the week.", "We refund"),
+        ({"unshown_weeks": "1", "weeks": "3"}, "was not shown in 1 week of 3.", "We refund"),
+        ({"unshown_weeks": "1", "refund_cents": "9900"}, "We refund USD 99.00 for the time", "of 1."),
+    ],
+)
+def test_a_report_says_what_there_is_to_say(facts: Mapping[str, str], words: str, no_words: str) -> None:
+    text = of_booking("week_ended", **facts)
+    assert words in text
+    assert no_words not in text
+
+
+def test_a_digest_says_where_there_are_more_than_it_lists() -> None:
+    assert "These are the first of them." in of_booking("review_digest")
+    one = of_booking("review_digest", count="1", ads="Example Tools: Ship it")
+    assert one.startswith("1 ad waits for review\n")
+    assert "These are the first" not in one
+
+
+def test_a_note_that_is_not_there_leaves_no_trace() -> None:
+    for template in ("campaign_rejected", "refund_declined"):
+        text = of_booking(template, note="")
+        assert "wrote:" not in text
+        assert "> " not in text

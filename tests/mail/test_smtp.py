@@ -3,6 +3,7 @@
 import socket
 import ssl
 import subprocess
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from actors.supervision import running
 from service.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
 from tests.mail.office import BASE_MS, CODE, WRITER, Office
+from tests.mail.samples import FACTS, message, samples
 from tests.mail.servers import Doorman, Dropping, Hanging, HangingFarewell, Mailbox
 
 PASSWORD = "p:a/s@s"
@@ -41,7 +43,11 @@ async def test_a_mail_arrives_with_its_code_and_headers() -> None:
     assert message["To"] == "anna@example.com"
     assert message["Message-ID"] == "<let_1@catalog.example>"
     assert message["Auto-Submitted"] == "auto-generated"
-    assert CODE in message.get_content().splitlines()
+    plain, html = message.get_body(("plain",)), message.get_body(("html",))
+    assert plain is not None
+    assert html is not None
+    assert CODE in plain.get_content().splitlines()
+    assert CODE in html.get_content()
 
 
 async def test_a_repeat_has_the_same_message_id() -> None:
@@ -373,3 +379,24 @@ async def test_without_a_server_the_mail_is_on_the_log_with_its_code(caplog: pyt
     await ConsoleTransport().send(mail())
     assert "anna@example.com" in caplog.text
     assert CODE in caplog.text
+
+
+async def test_every_mail_is_received_as_it_was_written_with_both_parts_and_short_lines_of_ascii() -> None:
+    sent = [WRITER.write(replace(sample, id=f"let_{at}")) for at, (_, sample) in enumerate(samples())]
+    wild = "Größe 🚀 " + "x" * 1_200
+    facts = FACTS["campaign_rejected"] | {"campaign": wild, "note": f".\r\n{wild}\r\nFrom me\r\n."}
+    sent.append(WRITER.write(replace(message("campaign_rejected", facts), id="let_wild")))
+    with servers.SmtpServer(Mailbox()) as server:
+        transport = to(server)
+        for each in sent:
+            await transport.send(each)
+    for mail, read, envelope in zip(sent, server.taken.messages, server.taken.envelopes, strict=True):
+        content = envelope.original_content or b""
+        assert content.isascii()
+        assert all(len(line) <= 78 for line in content.splitlines() if not line.startswith((b"List-", b"Subject")))
+        assert (read["Subject"], read["To"], read.defects) == (mail.subject, mail.recipient, [])
+        assert [part.get_content_type() for part in read.iter_parts()] == ["text/plain", "text/html"]
+        plain, html = (part.get_content().replace("\r\n", "\n") for part in read.iter_parts())
+        assert (plain, html) == (mail.text, mail.html + "\n")
+        stops = read["List-Unsubscribe"], read["List-Unsubscribe-Post"]
+        assert stops == ((f"<{mail.stop_url}>", "List-Unsubscribe=One-Click") if mail.stop_url else (None, None))

@@ -5,6 +5,7 @@ keys and repeats them, failures too, and moves money once. What goes wrong is sc
 """
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 SECRET_KEY = "sk_live_stands_in_for_a_key"
 HALF_HOUR, DAY = 1_800, 86_400
@@ -22,6 +23,8 @@ SESSION_FIELDS = {
     "client_reference_id",
     "metadata[booking_id]",
     "payment_intent_data[metadata][booking_id]",
+    "invoice_creation[enabled]",
+    "invoice_creation[invoice_data][metadata][booking_id]",
     "line_items[0][quantity]",
     "line_items[0][price_data][currency]",
     "line_items[0][price_data][unit_amount]",
@@ -74,6 +77,8 @@ class Processor:
     sessions: list[dict[str, Any]] = field(default_factory=list)
     payments: dict[str, Payment] = field(default_factory=dict)
     refunds: dict[str, dict[str, Any]] = field(default_factory=dict)
+    invoices: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By session."""
     refund_status: str = "succeeded"
     hanging: threading.Event = field(default_factory=threading.Event)
     released: threading.Event = field(default_factory=threading.Event)
@@ -111,7 +116,10 @@ class Processor:
         return error(404, "invalid_request_error", f"Unrecognized request URL ({asked.method}: {asked.path}).")
 
     def _session(self, form: dict[str, str]) -> Reply:
-        assert form.keys() == SESSION_FIELDS, form.keys() ^ SESSION_FIELDS
+        assert form.keys() - {"customer_email"} == SESSION_FIELDS, form.keys() ^ SESSION_FIELDS
+        if "customer_email" in form and not re.fullmatch(r"[\x21-\x7e]+@[\x21-\x7e]+", form["customer_email"]):
+            words = f"Invalid email address: {form['customer_email']}"
+            return error(400, "invalid_request_error", words, code="email_invalid", param="customer_email")
         expires = int(form["expires_at"])
         if not self.now + HALF_HOUR <= expires <= self.now + DAY:
             words = "The `expires_at` timestamp must be at least 30 minutes from Checkout Session creation."
@@ -135,15 +143,19 @@ class Processor:
         return 200, session
 
     def _refund(self, form: dict[str, str]) -> Reply:
-        assert form.keys() == {"payment_intent", "metadata[booking_id]"}, form
+        assert form.keys() - {"amount"} == {"payment_intent", "metadata[booking_id]"}, form
         payment = self.payments.get(form["payment_intent"])
         if payment is None:
             words = f"No such payment_intent: '{form['payment_intent']}'"
             return error(404, "invalid_request_error", words, code="resource_missing", param="payment_intent")
-        amount = payment.amount - payment.refunded
-        if amount == 0:
+        left = payment.amount - payment.refunded
+        if left == 0:
             words = "Charge ch_1 has already been refunded."
             return error(400, "invalid_request_error", words, code="charge_already_refunded")
+        amount = int(form.get("amount", left))
+        if not 0 < amount <= left:
+            words = f"Refund amount ({amount}) is greater than unrefunded amount on charge ({left})"
+            return error(400, "invalid_request_error", words, param="amount")
         if self.refund_status not in ("failed", "canceled"):
             payment.refunded += amount
         refund: dict[str, Any] = {
@@ -160,16 +172,37 @@ class Processor:
         return 200, dict(refund)
 
     def _read(self, asked: Asked) -> Reply:
+        address = urlsplit(asked.path)
+        if address.path == "/v1/checkout/sessions":
+            return self._listed(dict(parse_qsl(address.query)))
+        if address.path == "/v1/refunds":
+            query = dict(parse_qsl(address.query))
+            assert query.keys() == {"payment_intent", "limit"}, query
+            found = [each for each in self.refunds.values() if each["payment_intent"] == query["payment_intent"]]
+            return 200, {"object": "list", "data": found, "has_more": False, "url": "/v1/refunds"}
         refund = self.refunds.get(asked.path.removeprefix("/v1/refunds/"))
         if refund is None:
             return error(404, "invalid_request_error", "No such refund", code="resource_missing")
         return 200, refund
+
+    def _listed(self, query: dict[str, str]) -> Reply:
+        """The sessions of a payment intent, with their invoices."""
+        assert query.keys() == {"payment_intent", "limit", "expand[0]"}, query
+        assert query["expand[0]"] == "data.invoice"
+        found = [each for each in self.sessions if each.get("payment_intent") == query["payment_intent"]]
+        shown = [each | {"invoice": self.invoices.get(each["id"])} for each in found[: int(query["limit"])]]
+        return 200, {"object": "list", "data": shown, "has_more": False, "url": "/v1/checkout/sessions"}
 
     def pay(self, session_id: str) -> dict[str, Any]:
         """Pay a session, and return the event that Stripe posts."""
         [session] = [each for each in self.sessions if each["id"] == session_id]
         payment_id = f"pi_of_{session_id}"
         self.payments[payment_id] = Payment(session["amount_total"], session["currency"])
+        self.invoices[session_id] = {
+            "id": f"in_of_{session_id}",
+            "object": "invoice",
+            "hosted_invoice_url": f"https://invoice.example.com/i/{session_id}",
+        }
         session |= {"payment_intent": payment_id, "payment_status": "paid", "status": "complete"}
         return {
             "id": f"evt_of_{session_id}",

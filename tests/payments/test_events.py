@@ -27,22 +27,29 @@ TOLD = {
         event("charge.refunded", charge()),
         RefundUpdated("evt_1", "bok_1", "pi_1"),
     ),
-    "a refund that succeeded": (event("refund.updated", refund()), RefundUpdated("re_1.succeeded", "bok_1", "pi_1")),
+    "a refund that succeeded": (
+        event("refund.updated", refund()),
+        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000),
+    ),
     "the same by its older name": (
         event("charge.refund.updated", refund()),
-        RefundUpdated("re_1.succeeded", "bok_1", "pi_1"),
+        RefundUpdated("re_1.succeeded", "bok_1", "pi_1", cents=125_000),
     ),
     "a refund that failed": (
         event("refund.failed", refund(status="failed", failure_reason="lost_or_stolen_card")),
-        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: lost_or_stolen_card"),
+        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: lost_or_stolen_card", cents=125_000),
     ),
     "the same, told as an update": (
         event("refund.updated", refund(status="failed"), "evt_2"),
-        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: no reason given"),
+        RefundUpdated("re_1.failed", "bok_1", "pi_1", "failed at the processor: no reason given", cents=125_000),
     ),
     "a refund that was cancelled": (
         event("refund.updated", refund(status="canceled")),
-        RefundUpdated("re_1.canceled", "bok_1", "pi_1", "canceled at the processor: no reason given"),
+        RefundUpdated("re_1.canceled", "bok_1", "pi_1", "canceled at the processor: no reason given", cents=125_000),
+    ),
+    "a charge that was refunded in part": (
+        event("charge.refunded", charge(refunded=False, amount_refunded=100)),
+        RefundUpdated("evt_1", "bok_1", "pi_1", total_cents=100),
     ),
     "a dispute": (disputed(), DisputeUpdated("evt_d", "dp_1", "pi_1", PaymentState.DISPUTED)),
     "a dispute that is reviewed": (
@@ -92,7 +99,9 @@ IGNORED: dict[str, Any] = {
     "an event without data": paid() | {"data": None},
     "an event whose data is a list": paid() | {"data": [session()]},
     "an event whose object is a text": paid() | {"data": {"object": "cs_test_1"}},
-    "a charge that was paid back in part": event("charge.refunded", charge(refunded=False, amount_refunded=100)),
+    "a charge with nothing refunded": event("charge.refunded", charge(refunded=False, amount_refunded=0)),
+    "a part without an amount": event("charge.refunded", charge(refunded=False, amount_refunded=None)),
+    "a refund without an amount": event("refund.updated", refund(amount=None)),
     "a charge that says yes in words": event("charge.refunded", charge(refunded="true")),
     "a charge of another system": event("charge.refunded", charge(booking_id=None)),
     "a charge without a payment": event("charge.refunded", charge(payment_intent=None)),

@@ -395,9 +395,12 @@ class SlowProcessor:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    async def checkout(self, made: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, made: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         await trio.sleep(self.seconds)
         return Checkout("https://pay.example.com/session", made.hold_ms)
+
+    async def invoice_url(self, booking: Booking) -> str | None:
+        raise AssertionError("nobody asked for it")
 
     async def refund(self, made: Booking) -> bool:
         raise AssertionError("nobody asked for it")

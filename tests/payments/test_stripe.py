@@ -59,6 +59,8 @@ async def test_a_session_is_asked_for_as_stripe_documents_it(stripe: Processor) 
         "client_reference_id": "bok_1",
         "metadata[booking_id]": "bok_1",
         "payment_intent_data[metadata][booking_id]": "bok_1",
+        "invoice_creation[enabled]": "true",
+        "invoice_creation[invoice_data][metadata][booking_id]": "bok_1",
         "line_items[0][quantity]": "1",
         "line_items[0][price_data][currency]": "usd",
         "line_items[0][price_data][unit_amount]": "125000",
@@ -76,6 +78,40 @@ async def test_the_event_of_a_payment_names_the_session_that_was_made(stripe: Pr
     assert opened.session_id is not None
     told = event_of(stripe.pay(opened.session_id))
     assert told == PaymentSucceeded("evt_of_cs_test_1", MADE.id, opened.session_id, "pi_of_cs_test_1", 125_000, "usd")
+
+
+async def test_the_payers_email_is_filled_in(stripe: Processor) -> None:
+    opened = await payments(stripe).checkout(MADE, "Autumn", "owner@example.com")
+    assert stripe.asked[-1].form["customer_email"] == "owner@example.com"
+    assert await payments(stripe).checkout(MADE, "Autumn", "owner@example.com") == opened
+
+
+async def test_an_email_that_stripe_does_not_know_is_left_out(stripe: Processor) -> None:
+    opened = await payments(stripe).checkout(MADE, "Autumn", "bücher@example.com")
+    assert "customer_email" not in stripe.asked[-1].form
+    assert await payments(stripe).checkout(MADE, "Autumn", "bücher@example.com") == opened
+    assert len(stripe.sessions) == 1
+
+
+async def test_the_invoice_of_a_payment_is_found_through_its_session(stripe: Processor) -> None:
+    opened = await checkout(stripe)
+    assert opened.session_id is not None
+    stripe.pay(opened.session_id)
+    paid = replace(PAID, payment_id=f"pi_of_{opened.session_id}")
+    assert await payments(stripe).invoice_url(paid) == f"https://invoice.example.com/i/{opened.session_id}"
+    assert await payments(stripe).invoice_url(PAID) is None, "no session was paid with this payment"
+    assert await payments(stripe).invoice_url(MADE) is None, "nobody has paid"
+    stripe.invoices[opened.session_id]["hosted_invoice_url"] = None
+    assert await payments(stripe).invoice_url(paid) is None, "the invoice is a draft"
+    del stripe.invoices[opened.session_id]
+    assert await payments(stripe).invoice_url(paid) is None, "the session is older than invoices"
+
+
+async def test_a_slow_look_up_of_an_invoice_is_given_up(stripe: Processor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.payments.stripe_gateway.LOOKUP_SECONDS", 0.2)
+    stripe.script.append("hang")
+    with pytest.raises(PaymentsUnavailable, match=r"within 0\.2 s"):
+        await payments(stripe).invoice_url(PAID)
 
 
 async def test_asked_again_by_any_node_at_any_time_of_the_hold_the_page_is_the_same(stripe: Processor) -> None:
@@ -356,6 +392,47 @@ async def test_a_refund_in_a_state_that_nobody_knows_is_asked_about_later(stripe
     stripe.refund_status = "dancing"
     with pytest.raises(PaymentsUnavailable):
         await refund(stripe)
+
+
+PART = replace(PAID, refund_cents=30_000)
+
+
+async def test_a_part_is_refunded_once_however_often_it_is_asked(stripe: Processor) -> None:
+    assert [await refund(stripe, PART) for _ in range(3)] == [True, True, True]
+    assert stripe.payments["pi_1"].refunded == 30_000
+    assert [asked.form.get("amount") for asked in stripe.asked if asked.method == "POST"] == ["30000"]
+
+
+async def test_a_part_is_refunded_once_though_stripe_has_forgotten_the_key(stripe: Processor) -> None:
+    """Stripe forgets keys after a day, and some refunds are under way for longer."""
+    stripe.refund_status = "pending"
+    for done, status in ((False, "pending"), (True, "succeeded")):
+        if stripe.refunds:
+            stripe.refunds["re_1"]["status"] = status
+        assert await refund(stripe, PART) is done
+        stripe.kept.clear()
+    assert (stripe.payments["pi_1"].refunded, len(stripe.refunds)) == (30_000, 1)
+
+
+async def test_parts_of_different_amounts_and_the_rest_have_different_keys(stripe: Processor) -> None:
+    for made in (PART, replace(PART, refund_cents=20_000), PAID):
+        assert await refund(stripe, made) is True
+    assert [each["amount"] for each in stripe.refunds.values()] == [30_000, 20_000, 75_000]
+    keys = [asked.headers["idempotency-key"] for asked in stripe.asked if asked.method == "POST"]
+    assert keys == ["refund-bok_1-30000", "refund-bok_1-20000", "refund-bok_1"]
+
+
+async def test_no_more_is_refunded_than_what_is_left(stripe: Processor) -> None:
+    stripe.payments["pi_1"].refunded = 110_000
+    assert await refund(stripe, replace(PART, refunded_cents=110_000)) is True
+    assert stripe.refunds["re_1"]["amount"] == 15_000
+
+
+async def test_a_part_that_failed_is_made_anew(stripe: Processor) -> None:
+    await refund(stripe, PART)
+    stripe.refunds["re_1"]["status"], stripe.payments["pi_1"].refunded = "failed", 0
+    assert await refund(stripe, PART) is True
+    assert stripe.payments["pi_1"].refunded == 30_000
 
 
 async def test_a_refund_of_a_payment_that_is_not_there_is_refused(stripe: Processor) -> None:

@@ -109,9 +109,15 @@ async def test_a_refund_made_by_hand_settles_the_booking(bank: Bank) -> None:
     assert bank.books.tables.weeks == {}
 
 
-async def test_a_partial_refund_made_by_hand_is_left_alone(bank: Bank) -> None:
+async def test_a_part_that_was_refunded_by_hand_counts_and_the_booking_goes_on(bank: Bank) -> None:
     made = await heard(bank, paid(), refunded_by_hand(refunded=False, amount_refunded=100))
-    assert (made.status, made.refunded_cents) == (BookingStatus.PAID, 0)
+    assert (made.status, made.refunded_cents) == (BookingStatus.PAID, 100)
+    more = refunded_by_hand(refunded=False, amount_refunded=300) | {"id": "evt_more"}
+    assert (await heard(bank, more)).refunded_cents == 300
+    late = refunded_by_hand(refunded=False, amount_refunded=200) | {"id": "evt_late"}
+    assert (await heard(bank, late)).refunded_cents == 300, "an older event"
+    made = await heard(bank, refunded_by_hand() | {"id": "evt_all"})
+    assert (made.status, made.refunded_cents) == (BookingStatus.REFUNDED, 125_000)
 
 
 async def test_a_refund_that_is_told_before_its_payment_ends_the_same(bank: Bank) -> None:

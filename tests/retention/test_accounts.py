@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import trio
 
-from actors.accounts.messages import Deletion, Scheduled, Undone
+from actors.accounts.messages import Deletion, MailChoices, MailsChosen, Scheduled, Undone
 from actors.accounts.state import SETTLED_MS
 from actors.accounts.store import EXPORTED, SECRET
 from actors.accounts.sweeper import AccountEraser, EraserLimits
+from actors.announcements import Topic
 from actors.bookings.records import CampaignStatus
 from actors.clock import DAY_MS, HOUR_MS
 from actors.values import Account, Agent, Code, Refused, StorageUnavailable
@@ -168,6 +169,8 @@ async def test_what_was_paid_stays_without_the_words_of_the_campaign(year: Year)
     sponsor = await year.stores.sponsorship.sponsor(tenant_id)
     assert sponsor is not None
     assert (sponsor.name, sponsor.website) == ("Acme", "")
+    invoices = await year.stores.sponsorship.invoices(tenant_id, None, 100)
+    assert {(each.buyer_name, each.buyer_website, each.buyer_email) for each in invoices} == {("Acme", "", "")}
     [view] = await year.stores.sponsorship.campaigns(tenant_id, None, 10)
     assert view.campaign.status is CampaignStatus.PAUSED
     assert set(asdict(view.campaign.content).values()) == {"Deleted", ""}
@@ -290,3 +293,22 @@ async def test_one_who_is_the_last_administrator_when_the_day_comes_stays(year: 
     waiting = await year.stores.accounts.deletion(deletion.tenant_id)
     assert waiting is not None
     assert (waiting.begun_ms, waiting.due_ms) == (None, year.clock.at_ms + HOUR_MS)
+
+
+async def test_choices_of_mails_are_kept_until_the_account_ends(year: Year) -> None:
+    accounts, agent = year.node.services.accounts, Agent("session", "ses_1", READER)
+    await accounts.choose_mails(READER, dict.fromkeys(Topic, True), agent)
+    assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER)
+    for _ in range(2):
+        done = await accounts.choose_mails(READER, {Topic.REVIEWS: False, Topic.BOOKINGS: False}, agent)
+        assert done == MailsChosen(MailChoices(READER, reviews=False, bookings=False))
+    await accounts.choose_mails(READER, {Topic.BOOKINGS: True}, agent)
+    assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER, reviews=False)
+    assert (await exported(year, READER))["mail_choices"] == [asdict(MailChoices(READER, reviews=False))]
+    assert await year.stores.accounts.mail_choices("nobody@example.com") == MailChoices("nobody@example.com")
+    deletion = await due(year, READER)
+    async with trio.open_nursery() as nursery:  # in one batch
+        nursery.start_soon(accounts.choose_mails, READER, {Topic.REPORTS: False}, agent)
+        nursery.start_soon(accounts.begin_erasure, deletion)
+    await erase(year)
+    assert await year.stores.accounts.mail_choices(READER) == MailChoices(READER)

@@ -14,11 +14,12 @@ import trio
 from actors.accounts.messages import Scheduled
 from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
+from actors.announcements import Topic
 from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
-from actors.events.messages import Event, Kind
+from actors.events.messages import OTHER, Event, Kind
 from actors.events.state import EventRules
 from actors.keys.messages import Claimed
 from actors.letters import Origin
@@ -31,6 +32,8 @@ from actors.sessions.second_factor import PasskeyKept
 from actors.stores import Stores
 from actors.supervision import running
 from actors.values import Agent, Refused
+from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookKept
+from actors.webhooks.sending import Retries, judged_by
 from actors.weeks import WEEK_MS, week_of
 from service.assembly import Assembly, Ports, assemble, prunings
 from service.config.loading import load
@@ -46,8 +49,10 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
+from storage.memory.sites import MemorySites
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
+from storage.memory.webhooks import MemoryWebhooks
 from storage.pool import Database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
@@ -60,7 +65,9 @@ from storage.postgres.nodes import PostgresNodes
 from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
+from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.postgres.webhooks import PostgresWebhooks
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
@@ -78,11 +85,14 @@ RULES = RetentionRules(
     usage_days=10,
     audit_days=10,
     sessions_days=7,
+    webhook_deliveries_days=7,
     payment_reports_days=7,
 )
 """Lives that fit into one period, so that two periods show what stays."""
 
-GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days"})
+GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "invoices"})
+"""Tables that keep what was paid for, its idempotency key and invoices, and what was delivered for it."""
+GROWING = frozenset({"bookings", "booking_keys", "slot_weeks", "delivery_days", "event_site_counts"})
 """Tables that keep what was paid for, its idempotency key, and what was delivered for it."""
 
 GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_counts"}
@@ -91,6 +101,7 @@ GROWING_IN_POSTGRES = GROWING - {"delivery_days"} | {"event_bookings", "event_co
 KNOWN_MS = 5 * DAY_MS
 """How long networks are remembered for a mailbox."""
 
+ROOM = Room(free=100, slow_free=100, per_receiver=100, per_account=100)
 ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 OPERATOR = Agent("cli", "uid 0")
 CAREFUL = "careful@example.com"
@@ -120,9 +131,11 @@ def stores_in(memory: Memory) -> Stores:
         sponsorship=MemorySponsorship(memory),
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sites=MemorySites(memory),
         nodes=MemoryNodes(memory),
         accounts=MemoryAccounts(memory),
         retention=MemoryRetention(memory),
+        webhooks=MemoryWebhooks(memory),
     )
 
 
@@ -139,16 +152,24 @@ def stores_over(database: Database) -> Stores:
         sponsorship=PostgresSponsorship(database),
         ledger=PostgresLedger(database),
         events=PostgresEvents(database),
+        sites=PostgresSites(database),
         nodes=PostgresNodes(database),
         accounts=PostgresAccounts(database),
         retention=PostgresRetention(database),
+        webhooks=PostgresWebhooks(database),
     )
 
 
 async def sizes(below: Memory | Database) -> Mapping[str, int]:
     """The rows of each table; of partitions, their number."""
     if isinstance(below, Memory):
-        names = {"keys": "api_keys", "audits": "audit", "outbox": "marks", "messages": "outbox"}
+        names = {
+            "site_days": "event_site_counts",
+            "keys": "api_keys",
+            "audits": "audit",
+            "outbox": "marks",
+            "messages": "outbox",
+        }
         tables = {names.get(name, name): getattr(below, name) for name in below.__slots__}
         unpaid = sum(row.paid_ms is None for row in below.bookings.values())
         counts = {name: len(table) for name, table in tables.items() if isinstance(table, dict | list)}
@@ -196,6 +217,7 @@ class Year:
         await ledger.save_profile(tenant_id, "Acme", "https://example.com", OPERATOR)
         made: Any = await ledger.create_campaign(tenant_id, "Autumn", CONTENT, OPERATOR)
         self._campaign = made.campaign.id
+        await self._listen(PEOPLE[0])
         await ledger.move_campaign(None, self._campaign, CampaignMove.APPROVE, OPERATOR)
 
     async def pass_days(self, days: int) -> Mapping[str, int]:
@@ -248,6 +270,15 @@ class Year:
         response = Authenticator(email.encode()).creates(dict(ceremony.options))
         assert isinstance(await passkeys.register(agent, "Laptop", response), PasskeyKept)
 
+    async def _listen(self, email: str) -> None:
+        """Have the events of an account posted."""
+        url = f"https://{self._tenants[email].lower().replace('_', '-')}.example.com/hook"
+        made = await self.node.services.webhooks.create(self._tenants[email], url, list(EventType), OPERATOR)
+        assert isinstance(made, WebhookKept)
+        assert isinstance(
+            await self.node.services.webhooks.test(self._tenants[email], made.webhook.id, OPERATOR), Queued
+        )
+
     async def _keys(self) -> None:
         """Keys that are minted and forgotten, tried, or claimed; those of accounts are revoked after a while."""
         keys, quota = self.node.services.keys, self.node.services.quota
@@ -279,6 +310,7 @@ class Year:
         assert isinstance(login, StartedLogin)
         agent = Agent("session", session_id, email)
         await services.devices.decide(login.device.user_code, agent, approve=self.day % 2 == 0)
+        await services.accounts.choose_mails(email, {Topic.REPORTS: self.day % 2 == 0}, agent)
         await services.sessions.end_session(session_id, email, agent)
         await services.sessions.issue_link(email, OPERATOR)
         waiting = await self._enter_code(CAREFUL)
@@ -311,7 +343,7 @@ class Year:
         )
         assert isinstance(foreign, Refused)
         outcomes = await services.events.record_all(
-            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")]
+            [Event(self._paid, Kind.IMPRESSION, f"{self.day:08}-0000-4000-8000-000000000000")], OTHER
         )
         assert len(outcomes) == 1
 
@@ -319,6 +351,7 @@ class Year:
         """Somebody signs up, looks around, and deletes the account."""
         accounts, agent = self.node.services.accounts, Agent("session", "ses_of_leaver", email)
         await self._register(email, await self.sign_in(email))
+        await self._listen(email)
         await self.node.services.ledger.save_profile(self._tenants[email], "Leaver", "https://example.com", agent)
         await self.node.services.ledger.create_campaign(self._tenants[email], "Idea", CONTENT, agent)
         self.clock.at_ms += MINUTE_MS
@@ -330,6 +363,9 @@ class Year:
     async def _housekeeping(self) -> None:
         lease = await self.stores.outbox.lease(100, self.clock.at_ms, self.clock.at_ms + 1)
         await self.stores.outbox.mark([Sent(mail.id, self.clock.at_ms) for mail in lease.messages])
+        while tasks := (await self.stores.webhooks.lease(ROOM, self.clock.at_ms, self.clock.at_ms + 1)).tasks:
+            attempts = [Attempt(t.delivery.id, t.webhook.id, 1, self.clock.at_ms, 1, answered=200) for t in tasks]
+            await self.stores.webhooks.settle(attempts, judged_by(Retries()))
         await self.node.services.eraser.sweep()
         await Pruner(self.prunings, self.clock, PrunerLimits(rows=20, pause_seconds=0.0))._round()
 

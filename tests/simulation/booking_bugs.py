@@ -8,10 +8,11 @@ from typing import Any
 import trio
 
 from actors.bookings import actor as ledger_actor
-from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions
+from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions, unit_of_work
 from actors.bookings.actor import BookingLedger
 from actors.bookings.answers import Answer
 from actors.bookings.campaigns import keep_new, keep_profile
+from actors.bookings.invoices import Invoice, InvoiceKind, documents
 from actors.bookings.messages import CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
@@ -23,6 +24,7 @@ from actors.ids import fingerprint
 from actors.keys import granting as key_granting
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
+from storage.memory.invoices import issue
 from storage.memory.ledger import MemoryLedger
 from tests.simulation.faults import Link, LinkedSponsorship, SimulatedBug
 from tests.simulation.office import CountedSweeper
@@ -249,6 +251,47 @@ class _SharedPayments(MemoryLedger):
         return False
 
 
+class _RepeatedInvoices(MemoryLedger):
+    """Writes the invoices of a batch again when the batch is repeated."""
+
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
+        known = self._memory.journal.get(batch_id.owner, 0) >= batch_id.seq
+        decision = await super().transact(batch_id, locks, decide)
+        if known:
+            issue(self._memory, decision.invoices)
+        return decision
+
+
+class _CountsAlone(MemoryLedger):
+    """Numbers invoices by what the node has written itself."""
+
+    def _write(self, before: Snapshot, decision: Decision) -> None:
+        with patched(self._memory, "invoice_numbers", vars(self).setdefault("_numbers", {})):
+            super()._write(before, decision)
+
+
+class _GivesUpNumbers(MemoryLedger):
+    """Takes the numbers of a batch before it is sure to be written."""
+
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
+        try:
+            return await super().transact(batch_id, locks, decide)
+        except StorageUnavailable:
+            last = self._memory.invoice_numbers
+            last.update({series: number + 1 for series, number in last.items()})
+            raise
+
+
+def _never_cancelled(*change: Any) -> list[Invoice]:
+    """No invoice for a refund that failed."""
+    return [each for each in documents(*change) if each.kind is InvoiceKind.CREDIT_NOTE or each.belongs_to is None]
+
+
+def _whole_refunds(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
+    """Takes every refund for one of the whole payment."""
+    return settlement._refunded(unit, booking, origin)
+
+
 class _ShowsDisputed(LinkedSponsorship):
     """Lists disputed placements."""
 
@@ -399,6 +442,16 @@ BUGS: Mapping[str, Bug] = {
     ),
     "week-held-again-at-once": _bug(
         "An account may hold a week again at once.", replaced(reservations, "_held_too_often", lambda *arguments: None)
+    ),
+    "invoices-repeated": _bug("A repeated batch writes its invoices again.", swapped(ledger_store=_RepeatedInvoices)),
+    "invoices-counted-by-each-node": _bug("Each node numbers its own invoices.", swapped(ledger_store=_CountsAlone)),
+    "numbers-given-up": _bug("A batch that fails has taken the next number.", swapped(ledger_store=_GivesUpNumbers)),
+    "failed-refund-stays-credited": _bug(
+        "A refund that failed leaves its credit note.", replaced(unit_of_work, "documents", _never_cancelled)
+    ),
+    "part-taken-for-all": _bug(
+        "A refund of a part counts as one of the whole payment.",
+        replaced(settlement, "_refunded_so_far", _whole_refunds),
     ),
     "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "take_payment", _whatever_amount)),
     "refund-under-fresh-keys": _bug("Each refund attempt has a new idempotency key.", swapped(payments=_FreshKeys)),

@@ -87,6 +87,27 @@ class _CountingStore(LinkedEvents):
         return added
 
 
+class _RecountingStore(LinkedEvents):
+    """Counts a batch by website each time it runs, apart from its rows."""
+
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        seen: set[tuple[str, int]] = self.__dict__.setdefault("_seen", set())
+        again = (batch_id.owner, batch_id.seq) in seen
+        seen.add((batch_id.owner, batch_id.seq))
+        added = await super().record(batch_id, day, rows)
+        for row in rows if again else ():
+            place = row.booking_id, day, row.site
+            if row.key in added and place in self._memory.site_days:
+                impressions, clicks = self._memory.site_days[place]
+                self._memory.site_days[place] = impressions + 1, clicks
+        return added
+
+
+def _of_the_first(messages: Sequence[Record]) -> Iterable[int | None]:
+    """The website of the first message, for all events of a batch."""
+    return [messages[0].site for message in messages for _ in message.events]
+
+
 def _unsorted(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
     return list(reversed(_rows_of(events, keys)))
 
@@ -347,6 +368,10 @@ BUGS: Mapping[str, Bug] = {
     "events-not-deduplicated": _bug("Every event counts as a new one.", swapped(event_store=_RepeatingStore)),
     "events-not-counted": _bug("Rows are stored and not counted.", swapped(event_store=_UncountedStore)),
     "events-counted-again": _bug("A retried batch is counted twice.", swapped(event_store=_CountingStore)),
+    "sites-counted-again": _bug("A retried batch is counted twice by website.", swapped(event_store=_RecountingStore)),
+    "site-of-another": _bug(
+        "All events of a batch count for the website of the first.", replaced(deduper, "_sites_of", _of_the_first)
+    ),
     "rows-not-sorted": _bug("Rows are not sorted.", replaced(deduper, "rows_of", _unsorted)),
     "remembered-before-commit": _bug("A key is remembered before its commit is known.", swapped(deduper=_HastyMemory)),
     "failed-batch-remembered": _bug("Keys of a failed batch are remembered.", swapped(deduper=_StubbornMemory)),

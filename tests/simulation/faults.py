@@ -21,6 +21,7 @@ from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.divided_batches import Elsewhere
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
+from storage.memory.sites import MemorySites
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 
@@ -64,6 +65,7 @@ BASE_RATES: Mapping[str, float] = {
     "refund_declined_later": 0.50,
     "refund_failed": 0.10,
     "refunded_by_hand": 0.08,
+    "refunded_in_part_by_hand": 0.5,
     "checkout_anew": 0.10,
     "disputed": 0.30,
     "dispute_stays_open": 0.10,
@@ -273,6 +275,13 @@ class LinkedSponsorship(MemorySponsorship):
 
     async def waiting_refunds(self, limit: int) -> int:
         return await plainly(super().waiting_refunds(limit))
+
+
+class LinkedSites(MemorySites):
+    """Websites in memory."""
+
+    async def sites(self) -> Mapping[str, int]:
+        return await plainly(super().sites())
 
 
 class LinkedEvents(MemoryEvents):

@@ -7,12 +7,14 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
+from zlib import crc32
 
 import trio
 
 from actors.bookings.records import Content
 from actors.events.messages import Event
 from actors.values import ActorFailed, OutboxMessage, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
+from tests.simulation.rules import ORIGINS
 
 T = TypeVar("T")
 
@@ -143,6 +145,14 @@ class Post:
     agent: str = "Mozilla/5.0 (X11; Linux x86_64)"
     purpose: str = ""
     spoilt: int | None = None
+
+    @property
+    def origin(self) -> str:
+        """The origin of the page, which follows from the visitor and the address; relays have none."""
+        event = self.events[0]
+        return (
+            "" if self.batch else tuple(ORIGINS)[crc32(f"{event.visitor[:8]}{self.client[-1]}".encode()) % len(ORIGINS)]
+        )
 
 
 @dataclass(frozen=True, slots=True)

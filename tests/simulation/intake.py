@@ -19,6 +19,7 @@ from actors.events.actor import EventDeduper
 from actors.events.keeper import PartitionKeeper
 from actors.events.messages import Event, Record, Window
 from actors.events.router import EventOutcome, EventRouter
+from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.mailbox import request_id
 from actors.supervision import Member
@@ -58,6 +59,15 @@ class CountedKeeper(PartitionKeeper):
         await counted(self.node, super().run(task_status=task_status))
 
 
+class CountedSites(SiteBook):
+    """Counts failures as those of actors are."""
+
+    node: "Node"
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        await counted(self.node, super().run(task_status=task_status))
+
+
 async def counted(node: "Node", work: Awaitable[R]) -> R:
     try:
         return await work
@@ -74,8 +84,8 @@ class Recorder:
         self._deduper = deduper
         self._overloaded = overloaded
 
-    def keyed(self, events: Sequence[Event]) -> Record:
-        return self._deduper.keyed(events)
+    def keyed(self, events: Sequence[Event], site: int | None = None) -> Record:
+        return self._deduper.keyed(events, site)
 
     async def record_keyed(self, handed: Record) -> Sequence[bool]:
         about = Handed(request_id.get(), tuple(handed.events))
@@ -114,7 +124,8 @@ class Intake:
             deduper.observer = self._observe
         assert isinstance(self.placements, CountedPlacements)
         assert isinstance(self.partitions, CountedKeeper)
-        self.placements.node = self.partitions.node = node
+        assert isinstance(services.sites, CountedSites)
+        self.placements.node = self.partitions.node = services.sites.node = node
         self._handlers = handlers
         # Requests in flight that a full mailbox has rejected.
         self._overloaded: set[str] = set()
@@ -136,7 +147,8 @@ class Intake:
 
     @property
     def members(self) -> list[Member]:
-        return [self.placements, *self.actors, self.partitions]
+        sites = [self._services.sites] if self._services.sites.rules.count else []
+        return [self.placements, *self.actors, self.partitions, *sites]
 
     def _observe(self, batch: ServedBatch) -> None:
         if batch.size > 1:
@@ -176,6 +188,8 @@ class Intake:
     async def _serve(self, name: str, client: str, post: Post | None = None) -> Answer:
         operation = self._handlers[name]
         headers = {} if post is None else {"user-agent": post.agent, "sec-purpose": post.purpose}
+        if post is not None and post.origin:
+            headers["origin"] = post.origin
         body = b"" if post is None else written(post)
         request = Request(operation.method, operation.path, {}, "", headers, body, client)
         return await dispatch(self._services, operation, request)

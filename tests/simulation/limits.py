@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 from ipaddress import ip_network
 
+from actors.events.sites import SiteRules
 from actors.events.state import EventRules
 from service.config.loading import load
 from service.config.model import Config
@@ -33,7 +34,7 @@ from tests.simulation.rules import (
 
 BASE_URL = "https://bots.example.com"
 RELAYS = [ip_network("127.0.0.0/8")]
-SECRETS = Secrets(codes=SECRET, cursors=SECRET, links=SECRET, visitors=SECRET)
+SECRETS = Secrets(codes=SECRET, cursors=SECRET, links=SECRET, visitors=SECRET, webhooks=SECRET)
 
 
 @cache
@@ -57,7 +58,7 @@ def settings() -> Config:
     )
 
 
-def node_limits(event_rules: EventRules, shards: int) -> Limits:
+def node_limits(event_rules: EventRules, shards: int, sites: SiteRules) -> Limits:
     """Limits so small that each is reached many times in a run."""
     return replace(
         Limits.of(settings()),
@@ -77,5 +78,6 @@ def node_limits(event_rules: EventRules, shards: int) -> Limits:
         event_keys_remembered=REMEMBERED_KEYS * shards,
         event_sweep_seconds=SWEEP_SECONDS,
         event_shards=shards,
+        sites=sites,
         placements=PlacementsLimits(LOOK_SECONDS, BOOKINGS.horizon_weeks),
     )

@@ -14,6 +14,7 @@ from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
 from actors.clock import TrioClock
 from actors.events.actor import EventDeduper
+from actors.events.sites import SiteRules
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import Issued, KeyKeeper, Minted
@@ -49,16 +50,17 @@ from storage.memory.nodes import MemoryNodes
 from storage.memory.quota import MemoryQuota
 from storage.memory.retention import MemoryRetention
 from storage.memory.tables import Memory
+from storage.memory.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase
-from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSponsorship, Look
+from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
-from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, Handlers, Intake
+from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, CountedSites, Handlers, Intake
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
 from tests.simulation.office import CountedSweeper, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
-from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS
+from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -93,9 +95,11 @@ class Parts:
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
     event_store: type[LinkedEvents] = LinkedEvents
+    site_store: type[LinkedSites] = LinkedSites
     workers: type[WorkerEvents] = WorkerEvents
     placements: type[CountedPlacements] = CountedPlacements
     partitions: type[CountedKeeper] = CountedKeeper
+    sites: type[CountedSites] = CountedSites
     mail: type[CountedSender] = CountedSender
     outbox: type[LinkedOutbox] = LinkedOutbox
     transport: type[LinkedTransport] = LinkedTransport
@@ -123,6 +127,7 @@ class Parts:
             windows=self.windows,
             partitions=self.partitions,
             placements=self.placements,
+            sites=self.sites,
         )
 
 
@@ -143,9 +148,11 @@ def stores_of(parts: Parts, link: Link) -> Stores:
         ledger=parts.ledger_store(link),
         events=divided or events,
         sections=divided,
+        sites=parts.site_store(link),
         nodes=MemoryNodes(Memory()),
         accounts=MemoryAccounts(Memory()),
         retention=MemoryRetention(Memory()),
+        webhooks=MemoryWebhooks(Memory()),
     )
 
 
@@ -262,7 +269,8 @@ class Node:
             payments=PaymentGateway(parts.payments(self), None),
             classes=parts.classes,
         )
-        limits = node_limits(self.world.event_rules, self.world.shards)
+        sites = SITES if self.world.counts_sites else SiteRules()
+        limits = node_limits(self.world.event_rules, self.world.shards, sites)
         assembly = assemble(settings(), stores_of(parts, link), ports, limits)
         self.services, self.partitions = assembly.services, assembly.partitions
         self.quota, self.keeper, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache

@@ -21,7 +21,7 @@ from actors.supervision import Member
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
-from service.api.operations import admin, bookings, scoped_keys, sponsors
+from service.api.operations import admin, bookings, refund_requests, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
 
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-OPERATIONS = {row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *admin.ROWS, *scoped_keys.ROWS)}
+OPERATIONS = {
+    row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *refund_requests.ROWS, *admin.ROWS, *scoped_keys.ROWS)
+}
 CLI = Agent("cli", "sim")
 WEBSITE = "https://tools.example.com/"
 
@@ -214,7 +216,7 @@ class Office:
     async def request_refund(self, text: str, booking_id: str, reason: str) -> BookingView | Refused:
         return await self._as(
             text,
-            "cancelBooking",
+            "requestRefund",
             "request refund",
             lambda caller: Change(booking_id, caller.owner, reason),
             lambda caller: self.ledger.request_refund(caller.owner, booking_id, reason, caller.agent),
@@ -236,7 +238,7 @@ class Office:
     async def decline_refund(self, text: str, booking_id: str, note: str) -> BookingView | Refused:
         return await self._as(
             text,
-            "refundBooking",
+            "declineRefund",
             "decline refund",
             lambda caller: Change(booking_id, None, note),
             lambda caller: self.ledger.decline_refund_request(booking_id, note, caller.agent),
@@ -355,7 +357,9 @@ class Office:
                 return await self.node.intent(
                     "settle refund",
                     Change(told.booking_id, None, told.declined or "", payment=told.payment_id),
-                    lambda: self.ledger.settle_refund(told.booking_id, told.declined, told.event_id, told.payment_id),
+                    lambda: self.ledger.settle_refund(
+                        told.booking_id, told.declined, told.event_id, told.payment_id, told.cents, told.total_cents
+                    ),
                 )
             case DisputeUpdated():
                 return await self.node.intent(

@@ -36,12 +36,14 @@ class PaymentSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class RefundUpdated:
-    """The outcome of a refund."""
+    """The outcome of a refund: its amount, or what was refunded so far if that is a part, or neither if it is all."""
 
     event_id: str
     booking_id: str
     payment_id: str
     declined: str | None = None
+    cents: int | None = None
+    total_cents: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +79,15 @@ class Payment:
     busy: bool = False
     """A refund, or an event about one, is in flight."""
     by_hand: bool = False
+    """All of it was refunded by hand."""
+    hand_cents: int = 0
     failed: bool = False
     """The refund was sent back by the bank."""
     dispute: PaymentState | None = None
+
+    @property
+    def left_cents(self) -> int:
+        return self.told.amount_cents - sum(self.back)
 
     @property
     def frozen(self) -> bool:
@@ -119,8 +127,8 @@ class Processor:
         """A node sends someone to this session, which can be paid from now on."""
         self.pages[booking_id].shown.append(session_id)
 
-    def refund(self, key: str, payment_id: str, cents: int | None = None) -> bool:
-        """Refund `cents` of a payment, or all of it, once per key. Returns True when done, False while undecided."""
+    def refund(self, key: str, payment_id: str, cents: int | None) -> bool:
+        """Refund a part of a payment, or the rest of it, once per key. Returns True when done, False while undecided."""
         payment = self.payments[payment_id]
         if payment.failed or payment.frozen:
             self._decline(payment)
@@ -152,20 +160,22 @@ class Processor:
 
     def _pay_back(self, key: str, payment: Payment, cents: int | None) -> None:
         payment.busy = True
-        payment.back.append(payment.told.amount_cents if cents is None else cents)
+        payment.back.append(payment.left_cents if cents is None else cents)
         self._made.add(key)
-        self._start(self._told_as_paid_back, payment, self._faults.strikes("refund_failed"))
+        self._start(self._told_as_paid_back, payment, payment.back[-1], self._faults.strikes("refund_failed"))
 
-    async def _told_as_paid_back(self, payment: Payment, fails: bool) -> None:
-        """Refund by hand. If it `fails`, the bank sends the money back some time after the refund was reported."""
-        await self._tell(self._refunded(payment))
+    async def _told_as_paid_back(self, payment: Payment, cents: int, fails: bool) -> None:
+        """Report a refund, and what was refunded in all. If it `fails`, the bank sends the money back some time later."""
+        told = self._refunded(payment, cents=cents), self._refunded_so_far(payment)
+        for event in self._random.sample(told, 2):
+            await self._tell(event)
         if not fails:
             return
         await trio.sleep(self._random.uniform(0.1, 1.0))
-        payment.back.pop()
+        payment.back.remove(cents)
         payment.failed = True
         self._decline(payment)
-        await self._tell(self._refunded(payment, "simulated: account closed"))
+        await self._tell(self._refunded(payment, "simulated: account closed", cents))
 
     def _decline(self, payment: Payment) -> None:
         booking_id = payment.told.booking_id
@@ -203,12 +213,19 @@ class Processor:
         await trio.sleep(self._random.uniform(0.0, 3.0))
         if payment.busy or payment.back or payment.frozen:
             return
-        payment.by_hand = payment.busy = True
-        payment.back.append(payment.told.amount_cents)
-        await self._tell(self._refunded(payment))
+        payment.by_hand = not self._faults.strikes("refunded_in_part_by_hand")
+        payment.busy = payment.by_hand
+        payment.hand_cents = payment.told.amount_cents if payment.by_hand else payment.told.amount_cents // 4
+        payment.back.append(payment.hand_cents)
+        await self._tell(self._refunded_so_far(payment))
 
-    def _refunded(self, payment: Payment, declined: str | None = None) -> RefundUpdated:
-        return RefundUpdated(self._event("re"), payment.told.booking_id, payment.told.payment_id, declined)
+    def _refunded(self, payment: Payment, declined: str | None = None, cents: int | None = None) -> RefundUpdated:
+        told = payment.told
+        return RefundUpdated(self._event("re"), told.booking_id, told.payment_id, declined, cents)
+
+    def _refunded_so_far(self, payment: Payment) -> RefundUpdated:
+        total = sum(payment.back) if payment.left_cents else None
+        return RefundUpdated(self._event("re"), payment.told.booking_id, payment.told.payment_id, total_cents=total)
 
     async def _dispute(self, payment: Payment) -> None:
         """Dispute a payment that nobody has begun to refund, at times before it was reported; then decide. Both events
@@ -307,7 +324,7 @@ class LinkedPayments:
         self.processor = node.world.processor
         self._faults = node.world.faults
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         await self._travel()
         if self._faults.strikes("checkout_unavailable"):
             raise PaymentsUnavailable("simulated: no answer")
@@ -324,12 +341,15 @@ class LinkedPayments:
         await self._travel()
         return done
 
+    async def invoice_url(self, booking: Booking) -> None:
+        await self._travel()
+
     def key_of(self, booking: Booking) -> str:
         """One key for each amount: a retry moves the money once, and a new order is a new refund."""
         return f"refund-{booking.id}-{self.cents_of(booking)}"
 
     def cents_of(self, booking: Booking) -> int | None:
-        return booking.refund_cents
+        return None if booking.refund_cents is None else booking.refund_left_cents
 
     async def _travel(self) -> None:
         slow = self._faults.strikes("processor_slow")

@@ -10,6 +10,7 @@ from actors.bookings.sweeper import SweeperLimits
 from actors.clock import SECOND_MS
 from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
+from actors.events.sites import SiteRules
 from actors.keys.state import KeyRules
 from actors.letters import LetterRules
 from actors.mail.actor import MailLimits
@@ -103,6 +104,18 @@ EVENTS_PER_MINUTE = 30
 EVENTS_PER_BOOKING = 5
 REMEMBERED_KEYS = 14
 """So few that old keys are forgotten, and the store has to decide."""
+ORIGINS = {
+    "": "",
+    "null": "",
+    "https://a.example.com": "a.example.com",
+    "https://A.example.com:8443": "a.example.com",
+    "http://b.example.com": "b.example.com",
+    "https://c.example.com": "c.example.com",
+    "https://d.example.com": "d.example.com",
+}
+"""The origins of pages, each with its website, if it is one."""
+SITES = SiteRules(count=True, networks=2, most=2)
+"""For worlds that count by website. There are more websites than places."""
 SWEEP_SECONDS = 0.7
 AHEAD_DAYS = 2
 KEEP_DAYS = (1, 7)

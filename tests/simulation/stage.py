@@ -3,7 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from actors.accounts.messages import MailChoices
 from actors.announcements import Topic
+from actors.bookings.invoices import documents
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -21,6 +23,7 @@ from actors.bookings.records import (
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.events.messages import Kind, Row
 from actors.weeks import WEEK_MS, week_of, weeks_from
+from storage.memory.invoices import issue
 from tests.simulation.processor import Payment, PaymentSucceeded
 from tests.simulation.rules import BOOKINGS, OLD_DAYS
 
@@ -44,6 +47,8 @@ class Ending:
     disputed: bool = False
 
 
+CHOICES = {"sponsor-1@example.org": (Topic.REVIEWS,), "admin-1@example.org": (Topic.BOOKINGS, Topic.REPORTS)}
+"""The topics that these accounts want mails about, once they exist."""
 ENDING = (
     Ending((True, True)),
     Ending((True, False)),
@@ -64,13 +69,13 @@ def open_office(world: "World") -> None:
         world.memory.slots[slot_id] = Slot(slot_id, slot_id, Side.LEFT, cents, world.base_ms, weeks=weeks)
         world.board.slots.append(slot_id)
     world.memory.administrators["admin-0@example.org"] = world.base_ms
-    world.memory.mail_choices["sponsor-1@example.org"] = frozenset({Topic.REVIEWS})
-    world.memory.mail_choices["admin-1@example.org"] = frozenset({Topic.BOOKINGS, Topic.REPORTS})
+    for email, topics in CHOICES.items():
+        world.memory.mail_choices[email] = MailChoices(email, **{str(topic): topic in topics for topic in Topic})
     _open_ending_weeks(world)
 
 
 def _open_ending_weeks(world: "World") -> None:
-    """Every other one was paid to a version without schedules."""
+    """Every other one was paid to a version without schedules and invoices."""
     memory, week_ms = world.memory, week_of(world.base_ms) - WEEK_MS
     memory.sponsors[TENANT] = Sponsor(TENANT, "spo_stage", "Example Tools", WEBSITE, week_ms - WEEK_MS)
     for number, ending in enumerate(ENDING):
@@ -80,6 +85,7 @@ def _open_ending_weeks(world: "World") -> None:
         booking = _sell(world, booking_id, slot, week_ms, week_ms + ending.made * DAY_MS + HOUR_MS, approved=False)
         if number % 2:
             booking = replace(booking, next_step_ms=(day_of(world.base_ms) + 1) * DAY_MS + BOOKINGS.settle_ms)
+            issue(memory, documents(None, booking, memory.sponsors[TENANT], BOOKINGS.seller, booking.created_ms))
         if ending.requested:
             at_ms = world.base_ms - HOUR_MS
             booking = replace(booking, refund_requested_ms=at_ms, refund_reason="It was not shown.", refund_requests=1)

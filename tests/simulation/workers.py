@@ -189,3 +189,9 @@ def _forget(memory: Memory, rows: Sequence[tuple[int, Row]]) -> None:
             memory.delivery_days[row.booking_id, day] = counts
         else:
             del memory.delivery_days[row.booking_id, day]
+        if row.site is not None:
+            place = row.booking_id, day, row.site
+            impressions, clicks = memory.site_days[place]
+            memory.site_days[place] = impressions - (not click), clicks - click
+            if not any(memory.site_days[place]):
+                del memory.site_days[place]

@@ -98,6 +98,7 @@ class World:
         self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice(self.cast.nodes))]
         self.event_rules = EventRules(chance.choice((24, 24, 6)), chance.choice(KEEP_DAYS), AHEAD_DAYS)
         self.shards = chance.choice((1, 1, 2))
+        self.counts_sites = seed % 2 == 0
         self.cluster = Random(f"{seed}-cluster").choice((None, Cluster(2, 1), Cluster(3, 2), Cluster(3, 3)))
         self.clients = [
             Client(self, f"{live.__name__}-{number}", live) for live, size in self.cast.crowd for number in range(size)

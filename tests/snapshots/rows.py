@@ -47,7 +47,7 @@ def slot(slot_id: str = "left-1", **fields: Any) -> Slot:
 
 
 def booking(booking_id: str, slot_id: str = "left-1", start: int = 0, weeks: int = 1, **fields: Any) -> Booking:
-    """A paid booking that starts in week `start`."""
+    """A paid booking that starts in week `start`, without a schedule."""
     made: dict[str, Any] = {
         "tenant_id": "ten_ann",
         "campaign_id": f"cmp_{booking_id}",
@@ -58,6 +58,7 @@ def booking(booking_id: str, slot_id: str = "left-1", start: int = 0, weeks: int
         "mode": Mode.TEST,
         "created_ms": NOON_MS - HOUR_MS,
         "hold_ms": NOON_MS - HOUR_MS,
+        "next_step_ms": None,
     }
     return Booking(booking_id, slot_id=slot_id, week_start_ms=week(start), weeks=weeks, **(made | fields))
 
@@ -115,6 +116,7 @@ def overview_of(revision: int, from_week_ms: int, *rows: Slot | Booking) -> Over
         placements=[
             SoldPlacement(
                 booking_id=row.id,
+                slot_id=row.slot_id,
                 side=slots[row.slot_id].side,
                 content=content(row.id),
                 sponsor_name=SPONSOR,

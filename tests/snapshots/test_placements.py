@@ -82,6 +82,7 @@ def test_a_placement_is_rendered_with_the_fields_of_the_specification() -> None:
         "sponsorName": "Example Sponsor",
         "side": "left",
         "demo": False,
+        "slotId": "left-1",
     }
     assert demo["demo"] is True
 

@@ -309,9 +309,15 @@ class Ledger:
         return OrderRefund(booking_id, reason, self.origin())
 
     def settle(
-        self, booking_id: str, declined: str | None = None, event: str | None = None, payment: str | None = None
+        self,
+        booking_id: str,
+        declined: str | None = None,
+        event: str | None = None,
+        payment: str | None = None,
+        cents: int | None = None,
+        total_cents: int | None = None,
     ) -> SettleRefund:
-        return SettleRefund(booking_id, declined, self.origin(PAYMENTS), event, payment)
+        return SettleRefund(booking_id, declined, self.origin(PAYMENTS), event, payment, cents, total_cents)
 
     def dispute(
         self, payment: str, state: PaymentState = PaymentState.DISPUTED, dispute: str = "dp_1"

@@ -234,7 +234,7 @@ def test_a_requested_refund_is_told_to_both_sides() -> None:
     assert (booking.refund_requested_ms, booking.refund_reason, booking.refund_requests) == (NOON, "A mistake", 1)
     assert (ledger.mailed(), [mail.template for mail in ledger.alerts]) == (["refund_requested"], ["refund_to_decide"])
     assert {mail.topic for mail in ledger.mails} == {None}
-    assert ledger.told() == [("booking.refund_requested", {"reason": "A mistake"})]
+    assert ledger.told() == [("booking.refund_requested", {})]
 
 
 def test_a_request_is_refused_with_the_state_of_the_booking_and_changes_nothing() -> None:

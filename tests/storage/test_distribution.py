@@ -63,7 +63,7 @@ async def test_it_is_distributed_once_with_what_it_holds(database_target: Target
         assert await migrate(database, distributed=True) == []
         divided = "select logicalrelid::text as name from pg_dist_partition order by 1"
         tables = [row["name"] for row in await database.read(lambda c: c.fetch(divided))]
-        assert tables == ["event_counts", "event_journal", "event_keys"]
+        assert tables == ["event_counts", "event_journal", "event_keys", "event_site_counts"]
         kept = "select (select count(*) from undistributed.event_keys), (select sum(impressions) from deliveries)"
         assert tuple(await database.read(lambda c: c.fetchrow(kept))) == (1, 1)
 

@@ -15,6 +15,7 @@ from actors.keys.store import KeyStore
 from actors.quota.store import QuotaStore
 from actors.retention.store import RetentionStore
 from actors.sessions.store import SessionStore
+from actors.webhooks.store import WebhookStore
 from storage.memory.accounts import MemoryAccounts
 from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
@@ -25,6 +26,7 @@ from storage.memory.retention import MemoryRetention
 from storage.memory.sessions import MemorySessions
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
+from storage.memory.webhooks import MemoryWebhooks
 from storage.pool import Database, open_database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.devices import PostgresDevices
@@ -35,6 +37,7 @@ from storage.postgres.quota import PostgresQuota
 from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
+from storage.postgres.webhooks import PostgresWebhooks
 from storage.target import Target
 from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus
 
@@ -52,6 +55,7 @@ class Stores:
     devices: DeviceStore
     accounts: AccountStore
     retention: RetentionStore
+    webhooks: WebhookStore
     below: Memory | Database
 
 
@@ -67,6 +71,7 @@ def stores_in_memory() -> Stores:
         MemoryDevices(memory),
         MemoryAccounts(memory),
         MemoryRetention(memory),
+        MemoryWebhooks(memory),
         memory,
     )
 
@@ -82,6 +87,7 @@ def stores_over(database: Database) -> Stores:
         PostgresDevices(database),
         PostgresAccounts(database),
         PostgresRetention(database),
+        PostgresWebhooks(database),
         database,
     )
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from actors.accounts.messages import MailChoices
 from actors.announcements import AccountMail, Topic
 from actors.bookings.decision import Decision
 from actors.bookings.messages import CreateCampaign, SendDigest
@@ -27,7 +28,7 @@ async def turn_off(books: Books, email: str, topic: Topic) -> None:
     """Turn one topic off."""
     below, rest = books.stores.below, [each for each in Topic if each is not topic]
     if isinstance(below, Memory):
-        below.mail_choices[email] = frozenset(rest)
+        below.mail_choices[email] = MailChoices(email, *(each in rest for each in Topic))
         return
 
     async def insert(connection: Connection) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Message
 from actors.bookings.records import BookingView, PaymentReport
 from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
@@ -15,6 +16,7 @@ from actors.clock import DAY_MS
 from actors.values import AuditRecord, BatchId, Refused
 from storage.memory.tables import Memory
 from storage.pool import Database
+from storage.postgres.columns import record_of
 from tests.slow import shortened
 from tests.stores.books import DAY, Books, a_world, week
 from tests.stores.conftest import Stores, stores_in_memory, stores_over
@@ -71,18 +73,24 @@ async def rest(below: Memory | Database) -> Mapping[str, Any]:
                 message.id: (message.recipient, message.template, message.facts, message.expires_ms)
                 for message in below.messages.values()
             },
+            "invoices": below.invoices,
+            "invoice_numbers": below.invoice_numbers,
         }
     keys = await below.read(
         lambda c: c.fetch("select tenant_id, operation, key, fingerprint, booking_id from booking_keys")
     )
     events = await below.read(lambda c: c.fetch("select id, booking_id from payment_events"))
-    reports = await below.read(lambda c: c.fetch("select id, payment_id, state, reported_ms from payment_reports"))
+    reports = await below.read(lambda c: c.fetch("select * from payment_reports"))
     mails = await below.read(lambda c: c.fetch("select id, recipient, template, facts, expires_ms from outbox"))
+    invoices = [record_of(Invoice, row) for row in await below.fetch("select * from invoices")]
+    numbers = await below.fetch("select series, last from invoice_numbers")
     return {
         "keys": set(map(tuple, keys)),
         "events": set(map(tuple, events)),
         "reports": {row["id"]: PaymentReport(**row) for row in reports},
         "mails": {row["id"]: tuple(row)[1:] for row in mails},
+        "invoices": {row.number: row for row in invoices},
+        "invoice_numbers": {row["series"]: row["last"] for row in numbers},
     }
 
 

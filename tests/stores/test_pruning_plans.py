@@ -56,9 +56,15 @@ insert into payment_events select 'evt_' || n, 'bok_' || n, n from generate_seri
 insert into payment_reports select 'dp_' || n, 'pay_' || n, 'disputed', n from generate_series(1, 20000) as n;
 insert into account_deletions (tenant_id, email, requested_ms, sent_ms)
 select 'gone_' || n, n || '@example.com', 1, n from generate_series(1, 20000) as n;
+insert into webhooks (id, tenant_id, url, host, events, created_ms, status)
+select 'whk_' || n, 'ten_1', 'https://' || n, '', '{booking.paid}', 1, 'disabled' from generate_series(1, 2000) as n;
+insert into webhook_deliveries (id, webhook_id, event_id, subject_id, type, body, created_ms, status, done_ms)
+select 'dlv_' || n, 'whk_' || n % 2000 + 1, 'evt_' || n, 'bok_' || n, 'booking.paid', '', n,
+    case when n % 2 = 0 then 'delivered' else 'waiting' end, case when n % 2 = 0 then n end
+from generate_series(1, 20000) as n;
 analyze tenants, api_keys, claims, key_uses, usage_days, bookings, slot_weeks, booking_keys, payment_events, payment_reports;
 analyze account_deletions, sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox;
-analyze pending_sign_ins, passkey_challenges;
+analyze pending_sign_ins, passkey_challenges, webhooks, webhook_deliveries;
 set plan_cache_mode = force_generic_plan
 """
 

@@ -25,6 +25,7 @@ from actors.keys.messages import Claim, Key
 from actors.retention.state import RetentionRules, lives_ms
 from actors.retention.store import Rows
 from actors.values import Account, AuditRecord, Tenant, Tier
+from actors.webhooks.messages import Delivery, DeliveryStatus, EventType, Webhook, WebhookStatus
 from actors.weeks import WEEK_MS, week_of
 from storage.memory.tables import Memory
 from storage.pool import Connection, Database
@@ -276,3 +277,21 @@ def test_every_kind_of_rows_has_a_life_of_whole_days() -> None:
 def test_the_audit_of_a_booking_outlives_it() -> None:
     with pytest.raises(AssertionError, match="outlive"):
         RetentionRules(unpaid_bookings_days=10, audit_days=9)
+
+
+async def test_an_old_delivery_goes_unless_it_waits_for_a_webhook_that_is_on(base: Base) -> None:
+    await base.tenant("ann")
+    for number, status in ((1, WebhookStatus.ENABLED), (2, WebhookStatus.DISABLED)):
+        hook = Webhook(f"whk_{number}", "ten_ann", f"https://{number}.example.com/", "", (EventType.TEST,), 1, status)
+        await base.put("webhooks", "webhooks", hook.id, hook)
+        for name, created_ms, done_ms in (("done", OLD, NOW), ("young", YOUNG, NOW), ("waiting", OLD, None)):
+            standing = DeliveryStatus.WAITING if done_ms is None else DeliveryStatus.DELIVERED
+            row = Delivery(0, f"dlv_{name}{number}", hook.id, "evt_1", "bok_1", "", "", created_ms)
+            row = replace(row, done_ms=done_ms, status=standing)
+            columns = {field: value for field, value in asdict(row).items() if value is not None and field != "seq"}
+            await base.put("webhook_deliveries", "webhook_deliveries", row.id, row, **columns)
+    assert await base.prune(Rows.WEBHOOK_DELIVERIES, 2) == 2
+    assert await base.prune(Rows.WEBHOOK_DELIVERIES) == 1
+    left = await base.left("webhook_deliveries", "webhook_deliveries")
+    assert left == ["dlv_waiting1", "dlv_young1", "dlv_young2"]
+    assert await base.prune(Rows.WEBHOOK_DELIVERIES) == 0

@@ -268,8 +268,8 @@ async def test_a_placement_tells_its_side_content_brand_and_weeks(books: Books, 
     await books.lay_out(booking(2, 2, demo=True, **paid), booking(1, week_start_ms=week(3), **paid))
     content = campaign().content
     assert list((await reads.overview(week(1))).placements) == [
-        SoldPlacement("bok_1", Side.RIGHT, content, "Brand 1", week(3), week(5), False),
-        SoldPlacement("bok_2", Side.RIGHT, content, "Brand 2", week(1), week(3), True),
+        SoldPlacement("bok_1", "right-1", Side.RIGHT, content, "Brand 1", week(3), week(5), False),
+        SoldPlacement("bok_2", "right-1", Side.RIGHT, content, "Brand 2", week(1), week(3), True),
     ]
 
 

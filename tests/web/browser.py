@@ -43,6 +43,8 @@ class Read(HTMLParser):
             self.links.append(named.get("href", ""))
         elif tag == "form":
             self.forms.append(Form(named.get("action", "")))
+        elif tag == "textarea" and self.forms:
+            self.forms[-1].fields[named["name"]] = ""
         elif tag == "input" and self.forms:
             self.forms[-1].fields[named["name"]] = named.get("value", "")
         elif tag == "button" and self.forms and "value" in named:

@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
+from actors.announcements import Topic
 from service.web.pages.page import Audience, Page
+from tests.api.callers import OUR_PAGE
 from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
 from tests.api.world import World
 from tests.web.visitors import Visitor
@@ -48,6 +50,11 @@ async def _booking(world: World) -> str:
     return f"/sponsor/bookings/{await _sold(world)}"
 
 
+async def _invoice(world: World) -> str:
+    await _receipt(world)
+    return f"{await _booking(world)}/invoice"
+
+
 def at(path: str) -> Callable[[World], Awaitable[str]]:
     async def address(world: World) -> str:
         return path
@@ -70,21 +77,49 @@ async def _ending(world: World) -> str:
     return world.services.links.ending_url(facts, ANN, world.now_ms).removeprefix(world.services.base_url)
 
 
+async def _stopping(world: World) -> str:
+    return world.services.links.stop_url(ANN, Topic.REPORTS).removeprefix(world.services.base_url)
+
+
+async def _mail(world: World) -> str:
+    """The address of a mail's HTML, which only a service for this machine alone shows."""
+    await world.client.post("/api/v1/auth/session", headers=OUR_PAGE, json={"email": ANN})
+    [*_, message_id] = world.memory.messages
+    return f"/dev/outbox/{message_id}"
+
+
+async def _webhook(world: World) -> str:
+    if not world.memory.webhooks:
+        body = {"url": "https://tools.example.com/hook", "events": ["booking.paid"]}
+        assert (await sponsor(world, ANN).post("/api/v1/sponsors/webhooks", body)).status == 200
+    [webhook_id] = world.memory.webhooks
+    return f"/sponsor/webhooks/{webhook_id}"
+
+
 ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/usecases/{slug}": at("/usecases/case-04"),
     "/bots/{slug}": at("/bots/bot-00"),
     "/checkout/{token}": _checkout,
     "/receipt/{token}": _receipt,
     "/end/{token}": _ending,
+    "/unsubscribe/{token}": _stopping,
+    "/dev/outbox/{id}": _mail,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
+    "/sponsor/webhooks/{id}": _webhook,
+    "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
     "/admin/bookings": _bookings_paid,
     "/admin/slots/{id}": with_something("/admin/slots/left-top"),
 }
 """Functions by path that create the content of a page and return its address."""
 
-OF_ANN = {"/sponsor/campaigns/{id}", "/sponsor/bookings/{id}"}
+OF_ANN = {
+    "/sponsor/campaigns/{id}",
+    "/sponsor/bookings/{id}",
+    "/sponsor/bookings/{id}/invoice",
+    "/sponsor/webhooks/{id}",
+}
 """Pages that only their owner may see."""
 
 

@@ -35,6 +35,7 @@ def test_these_are_the_pages_of_administrators() -> None:
         "/admin/accounts",
         "/admin/audit",
         "/admin/bookings",
+        "/admin/sites",
         "/admin/slots",
         "/admin/slots/left-top",
         "/admin/sponsors",

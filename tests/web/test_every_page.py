@@ -22,6 +22,8 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+OURS = [page for page in PAGES if page.path != "/dev/outbox/{id}"]
+"""Without the HTML of a mail, which `test_mails` reads."""
 
 
 def test_each_path_stands_in_the_table_once() -> None:
@@ -35,7 +37,7 @@ async def place(page: Page) -> AsyncIterator[World]:
         yield opened
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
+@pytest.mark.parametrize("page", OURS, ids=lambda page: page.path)
 async def test_a_page_is_sound_html_under_a_strict_policy_for_whoever_may_see_it(place: World, page: Page) -> None:
     path = await address_of(place, page)
     for visitor in visitors_of(place, page):
@@ -67,7 +69,7 @@ async def test_a_page_leads_nowhere_that_is_not_there(world: World, page: Page, 
             place, _, fragment = target.partition("#")
             response = await visitor.get(place)
             assert response.status < 400, f"{path} leads to {target}"
-            if fragment:
+            if fragment and response.status != 303:
                 assert fragment in parsed(response.body.decode()).ids, f"{path} leads to {target}"
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from actors.bookings.payments import Checkout, PaymentsRefused
 from actors.bookings.records import Booking
+from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
+from actors.values import Agent
 from actors.weeks import WEEK_MS
 from service.web.pages.bookings import WEEKS, new_uuid
 from service.web.pages.calendar import Cell, cell_of
@@ -28,6 +30,7 @@ from tests.snapshots.rows import hold, slot, week
 from tests.web.browser import FORM, Browser
 
 SPONSOR = "sponsor@example.com"
+AGENT = Agent("session", "ses_admin", ADMIN)
 BRAND = {name: CAMPAIGN[name] for name in ("headline", "body")} | PROFILE
 
 
@@ -153,8 +156,8 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     assert person.page.words.count("Receipt") == 1
     assert booking in person.page.links
     await person.open(booking)
-    assert "The booking is paid, and the weeks are yours." in person.text
-    assert "once an administrator has approved its campaign" in person.text
+    assert "You have paid, and the weeks are yours." in person.text
+    assert "once an administrator has approved it" in person.text
     assert receipt in person.page.links
     assert "checkout" not in [button for form in person.page.forms for button in form.buttons]
 
@@ -169,7 +172,7 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await person.open(campaign)
     await person.press("pause")
     assert NOTICES["campaign_pause"] in person.text
-    assert "while its campaign is paused" in (await person.open(booking)).text
+    assert "not shown until you resume it" in (await person.open(booking)).text
     await person.open(campaign)
     await world.settled()
     assert (await world.client.get("/api/v1/sponsors/placements")).json["placements"] == []
@@ -195,8 +198,11 @@ async def test_brand_creative_and_week_go_in_one_form_the_first_time(world: Worl
 class Elsewhere:
     """A processor with pages of its own."""
 
-    async def checkout(self, booking: Booking, campaign_name: str) -> Checkout:
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
         return Checkout(f"https://pay.example.com/{booking.id}?a=1&b=2", booking.hold_ms)
+
+    async def invoice_url(self, booking: Booking) -> str | None:
+        raise PaymentsRefused("nothing was paid")
 
     async def refund(self, booking: Booking) -> bool:
         raise PaymentsRefused("nothing was paid")
@@ -295,7 +301,7 @@ async def test_a_stale_booking_page_says_why_and_shows_how_it_stands(world: Worl
     assert NOTICES["booking_cancelled"] in person.text
     await person.send(checkout, "checkout")
     assert person.status == 409
-    assert "The booking was cancelled, and nothing was paid." in person.text
+    assert "You cancelled the booking and paid nothing." in person.text
     assert (await person.open(booking)).forms == person.page.forms
 
 
@@ -305,7 +311,7 @@ async def test_a_hold_that_ran_out_is_said(world: World) -> None:
     world.clock.at_ms += 30 * MINUTE_MS
     await person.send(checkout, "checkout")
     assert person.status == 409
-    assert "The hold expired before a payment arrived." in person.text
+    assert "The hold ended before a payment arrived, and you paid nothing." in person.text
     await person.open(booking)
     assert "Time left" not in person.text
     await person.open("/sponsor")
@@ -592,12 +598,61 @@ async def test_a_booking_that_went_wrong_says_so_in_words(world: World) -> None:
         "refund_declined",
         "refund_failed",
         "dispute_lost",
+        "not_shown",
+        "partly_shown",
     )
     for issue in issues:
         world.memory.bookings[row.id] = type(row)(**values | {"payment_issue": issue})
         await person.open(booking)
         assert issue not in person.text
-        assert "paid" in person.text
+        assert any(word in person.text for word in ("payment", "paid", "refund"))
+
+
+async def test_a_paid_booking_whose_ad_was_rejected_leads_to_an_edit_or_a_refund(world: World) -> None:
+    person, booking = await booked(world)
+    await person.press("checkout")
+    await person.press("pay")
+    row = world.memory.bookings[booking.rpartition("/")[2]]
+    await world.services.ledger.move_campaign(None, row.campaign_id, CampaignMove.REJECT, AGENT, "The link is dead")
+    await person.open(booking)
+    assert "the weeks stay yours" in person.text
+    assert "The link is dead" in person.text
+    assert f"/sponsor/campaigns/{row.campaign_id}" in person.page.links
+    await person.press("request_refund", reason="We do not sell it any more")
+    assert NOTICES["refund_requested"] in person.text
+    assert "We do not sell it any more" in person.text
+    assert "request_refund" not in [button for form in person.page.forms for button in form.buttons]
+    await world.services.ledger.decline_refund_request(row.id, "Mend the link instead", AGENT)
+    await person.open(booking)
+    assert "Mend the link instead" in person.text
+
+
+async def test_a_request_that_its_booking_does_not_allow_is_refused_with_the_state(world: World) -> None:
+    person, booking = await booked(world)
+    await person.press("checkout")
+    await person.press("pay")
+    await person.open(booking)
+    form = person.form_with("request_refund")
+    await person.send(form, "request_refund", reason="A mistake")
+    await person.send(form, "request_refund", reason="A mistake")
+    assert person.status == 409
+    assert "already requested" in person.text
+
+
+async def test_an_edit_of_an_approved_ad_shows_what_visitors_see_until_it_is_approved(world: World) -> None:
+    person, booking = await booked(world)
+    row = world.memory.bookings[booking.rpartition("/")[2]]
+    await world.services.ledger.move_campaign(None, row.campaign_id, CampaignMove.APPROVE, AGENT)
+    page = f"/sponsor/campaigns/{row.campaign_id}"
+    await person.open(page)
+    await person.press("save", headline="A newer headline")
+    assert NOTICES["edit_saved"] in person.text
+    assert "What visitors see now" in person.text
+    assert world.memory.campaigns[row.campaign_id].content.headline != "A newer headline"
+    await person.open(page)
+    await person.press("withdraw")
+    assert "What visitors see now" not in person.text
+    assert world.memory.campaigns[row.campaign_id].pending is None
 
 
 async def test_delivery_is_plotted_from_the_first_day_on(world: World) -> None:

@@ -11,11 +11,16 @@ from service.api.operations.delivery import ROWS as DELIVERY
 from service.api.operations.devices import ROWS as DEVICES
 from service.api.operations.events import ROWS as EVENTS
 from service.api.operations.health import ROWS as HEALTH
+from service.api.operations.invoices import ROWS as INVOICES
 from service.api.operations.keys import ROWS as KEYS
+from service.api.operations.notifications import ROWS as NOTIFICATIONS
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
+from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
+from service.api.operations.sites import ROWS as SITES
+from service.api.operations.sponsor_webhooks import ROWS as SPONSOR_WEBHOOKS
 from service.api.operations.sponsors import ROWS as SPONSORS
 from service.api.operations.usage import ROWS as USAGE
 from service.api.operations.watching import ROWS as WATCHING
@@ -29,14 +34,19 @@ OPERATIONS: tuple[Operation, ...] = (
     *USAGE,
     *ACCOUNT,
     *ACCOUNT_DATA,
+    *NOTIFICATIONS,
     *CATALOG,
     *PLACEMENTS,
     *EVENTS,
     *SPONSORS,
     *BOOKINGS,
+    *REFUND_REQUESTS,
     *DELIVERY,
+    *INVOICES,
     *SCOPED_KEYS,
+    *SPONSOR_WEBHOOKS,
     *ADMIN,
+    *SITES,
     *ACCOUNTS,
     *WATCHING,
     *WEBHOOKS,

@@ -13,7 +13,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
-from service.api.operations.bookings import booking_answer, booking_of, booking_position
+from service.api.operations.bookings import admin_booking_answer, admin_booking_of, booking_position
 from service.api.operations.responses import list_page, with_id
 from service.api.operations.sponsors import campaign_position
 from service.api.policy import Access
@@ -60,7 +60,7 @@ def _position(record: Sponsor | AuditRecord) -> Before:
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:
     fetch = partial(services.sponsorship.bookings, None)
-    render = partial(booking_of, services)
+    render = partial(admin_booking_of, services)
     return await list_page(services, call, "all bookings", fetch, booking_position, render, BookingPage)
 
 
@@ -71,7 +71,7 @@ async def refund(services: Services, call: Call, booking_id: str) -> Answer | Re
     view = await services.ledger.order_refund(booking_id, reason, call.caller.agent)
     if not isinstance(view, Refused):
         services.sweeper.wake()
-    return booking_answer(services, view)
+    return admin_booking_answer(services, view)
 
 
 CLEARABLE = {"youtubeUrl": "youtube_url", "youtubeNotes": "youtube_notes"}
@@ -91,7 +91,7 @@ async def describe_video(services: Services, call: Call, booking_id: str) -> Ans
             field for name, field in CLEARABLE.items() if name in body.model_fields_set and getattr(body, name) is None
         ),
     )
-    return booking_answer(services, view)
+    return admin_booking_answer(services, view)
 
 
 async def list_audit(services: Services, call: Call) -> Answer | Refused:

@@ -90,7 +90,7 @@ async def open_checkout(services: Services, call: Call, booking_id: str) -> Answ
     if isinstance(view, Refused):
         return view
     try:
-        checkout = await services.payments.checkout(view.booking, view.campaign_name)
+        checkout = await services.payments.checkout(view.booking, view.campaign_name, call.caller.email)
     except PaymentsUnavailable as error:
         log.warning("no checkout for %s: %s", booking_id, error)
         return unavailable("Payment is unavailable right now. Try again in a moment.")
@@ -115,13 +115,22 @@ def booking_of(services: Services, view: BookingView) -> Booking:
     return Booking.of(view, services.clock.now_ms(), services.links.receipt_url(view.booking))
 
 
+def admin_booking_of(services: Services, view: BookingView) -> Booking:
+    """The wire model of a booking for administrators."""
+    return Booking.of(view, services.clock.now_ms(), services.links.receipt_url(view.booking), admin=True)
+
+
+def admin_booking_answer(services: Services, view: BookingView | Refused) -> Answer | Refused:
+    return respond(view, lambda found: BookingAnswer(booking=admin_booking_of(services, found)))
+
+
 def booking_answer(services: Services, view: BookingView | Refused) -> Answer | Refused:
     return respond(view, lambda found: BookingAnswer(booking=booking_of(services, found)))
 
 
 _bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access=Access.REQUIRED, metered=True)
 _reserving = partial(_bookings, method="POST", result=BookingAnswer)
-LEADS_TO = dict.fromkeys(("getBooking", "getDelivery", "openCheckout", "cancelBooking"), "/booking/id")
+LEADS_TO = dict.fromkeys(("getBooking", "getDelivery", "getInvoices", "openCheckout", "cancelBooking"), "/booking/id")
 RESERVING_CODES = (Code.NOT_FOUND, Code.SLOT_UNAVAILABLE, Code.HOLD_LIMIT, Code.IDEMPOTENCY_CONFLICT)
 """`hold_limit` says in `retryAfter` when to try again, unless paying or cancelling a booking is what helps."""
 KEY = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"

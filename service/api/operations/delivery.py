@@ -14,6 +14,7 @@ from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
 from service.api.policy import Access
 from service.schemas.bookings import Delivery, DeliveryDay
+from service.schemas.sites import SiteCounts
 
 
 @with_id(unknown_booking)
@@ -22,7 +23,10 @@ async def read_delivery(services: Services, call: Call, booking_id: str) -> Answ
     if view is None:
         return unknown_booking()
     counted = await services.sponsorship.delivered(booking_id)
-    return Answer.of(delivery_of(view.booking, counted, services.clock.now_ms()))
+    delivery = delivery_of(view.booking, counted, services.clock.now_ms())
+    if services.config.events.count_sites:
+        delivery.sites = [SiteCounts.of(each) for each in await services.sites.store.of_booking(booking_id)]
+    return Answer.of(delivery)
 
 
 def delivery_of(booking: Booking, counted: Iterable[DayDelivered], now_ms: int) -> Delivery:

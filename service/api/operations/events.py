@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import compress
 
-from actors.events.messages import Event, Kind, Window
+from actors.events.messages import OTHER, Event, Kind, Window
 from actors.events.router import EventOutcome
 from actors.values import Code, Refused
 from service.api.context import Services
@@ -17,6 +17,7 @@ from service.api.errors import Family, too_fast
 from service.api.messages import NO_STORE, Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access, Budget
+from service.http.addresses import network_of
 from service.schemas.events import BatchEvent, EventBatchBody, EventBatchResult, EventBody, EventResult
 from service.schemas.fields import may_exist
 
@@ -46,17 +47,21 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
     if outcome is not None:
         return event_answer(services.events.count(outcome))
     [event] = _events([body])
-    return event_answer(await _record(services, call.request.client, event))
+    site = services.sites.number_of(call.request.headers.get("origin"))
+    outcome = await _record(services, call.request.client, event, site)
+    if site == OTHER and outcome is EventOutcome.RECORDED:
+        services.sites.recorded(call.request.headers.get("origin"), network_of(call.request.client))
+    return event_answer(outcome)
 
 
-async def _record(services: Services, address: str, event: Event) -> EventOutcome:
+async def _record(services: Services, address: str, event: Event, site: int | None) -> EventOutcome:
     """Record an event, unless its address has added as many to the booking as it may. Only recorded events count."""
     budgets = services.budgets
     unused = budgets.take_events(address, event.booking_id)
     if not unused:
         return services.events.count(EventOutcome.CAPPED)
     try:
-        outcome = await services.events.record(event)
+        outcome = await services.events.record(event, site)
         if outcome is EventOutcome.RECORDED:
             unused = 0
         return outcome
@@ -92,13 +97,15 @@ async def _outcomes(
 ) -> list[EventOutcome]:
     """The outcome of each event, in order. Only events that are not dropped here go to the deduper."""
     now_ms = services.clock.now_ms()
+    # Relays send no `Origin`, so their events count as those of other websites.
+    site = services.sites.number_of(call.request.headers.get("origin"))
     dropped = _dropped(call.request.headers)
     known = {booking_id: dropped or _inactive(window, now_ms) for booking_id, window in windows.items()}
     if not any(known.values()):
         # The common case: relays report live placements.
-        return await _record_all(services, call.request.client, _events(events))
+        return await _record_all(services, call.request.client, _events(events), site)
     live = _events([each for each in events if known[each.bookingId] is None])
-    recorded = iter(await _record_all(services, call.request.client, live) if live else ())
+    recorded = iter(await _record_all(services, call.request.client, live, site) if live else ())
     outcomes = []
     for each in events:
         outcome = known[each.bookingId]
@@ -106,17 +113,19 @@ async def _outcomes(
     return outcomes
 
 
-async def _record_all(services: Services, address: str, events: Sequence[Event]) -> list[EventOutcome]:
+async def _record_all(
+    services: Services, address: str, events: Sequence[Event], site: int | None
+) -> list[EventOutcome]:
     """Record events as `_record` does. Of each booking, the first ones are recorded, as many as its address may add."""
     budgets = services.budgets
     if not budgets.caps_events(address):
-        return await services.events.record_all(events)
+        return await services.events.record_all(events, site)
     asked = Counter([event.booking_id for event in events])
     unused = {booking_id: budgets.take_events(address, booking_id, count) for booking_id, count in asked.items()}
     allowed = [True] * len(events) if unused == asked else _first_of_each(events, dict(unused))
     first = list(compress(events, allowed))
     try:
-        recorded = await services.events.record_all(first) if first else []
+        recorded = await services.events.record_all(first, site) if first else []
         for event, outcome in zip(first, recorded, strict=True):
             unused[event.booking_id] -= outcome is EventOutcome.RECORDED
     finally:

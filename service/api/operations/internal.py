@@ -15,12 +15,13 @@ from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.endings import end_by_link, view_ending
+from service.api.operations.notifications import stop_mails, view_stopping
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
 from service.config.deployment import host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
-from service.schemas.internal import CatalogSize, Ending, LinkUse, OutboxMail, OutboxMails, Purchase
+from service.schemas.internal import CatalogSize, Ending, LinkUse, OutboxMail, OutboxMails, Purchase, StoppedMails
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import Page
 
@@ -65,6 +66,7 @@ def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
         template=message.template,
         subject=None if mail is None else mail.subject,
         text=None if mail is None else mail.text,
+        html=None if mail is None else mail.html,
         createdAt=message.created_ms,
         expiresAt=message.expires_ms,
         sentAt=message.sent_ms,
@@ -202,4 +204,6 @@ INTERNAL = (
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
+    _row("viewStopping", "stopping/{token}", view_stopping, StoppedMails),
+    _row("stopMails", "stopping/{token}", stop_mails, StoppedMails, "POST"),
 )

@@ -52,7 +52,9 @@ async def _apply(services: Services, event: PaymentEvent) -> BookingView | Refus
                 event.session_id,
             )
         case RefundUpdated():
-            return await ledger.settle_refund(event.booking_id, event.declined, event.event_id, event.payment_id)
+            return await ledger.settle_refund(
+                event.booking_id, event.declined, event.event_id, event.payment_id, event.cents, event.total_cents
+            )
         case DisputeUpdated():
             return await ledger.settle_dispute(event.dispute_id, event.payment_id, event.state)
 

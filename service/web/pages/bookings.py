@@ -150,6 +150,12 @@ async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
     return Template("sponsor_checkout.html", values)
 
 
+async def request_refund(request: PageRequest) -> SeeOther | FormError:
+    body = {"reason": request.form.get("reason", "").strip()}
+    result = await request.ask("requestRefund", path=request.path_values, body=body)
+    return result.see_other(request.path, "refund_requested")
+
+
 async def cancel(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("cancelBooking", path=request.path_values)
     return result.see_other(request.path, "booking_cancelled")
@@ -158,5 +164,10 @@ async def cancel(request: PageRequest) -> SeeOther | FormError:
 PAGES = (
     Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
     Page("/sponsor/book", book, {"reserve": reserve, "start": start}, Audience.ACCOUNT),
-    Page("/sponsor/bookings/{id}", booking, {"checkout": check_out, "cancel": cancel}, Audience.ACCOUNT),
+    Page(
+        "/sponsor/bookings/{id}",
+        booking,
+        {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
+        Audience.ACCOUNT,
+    ),
 )

@@ -29,12 +29,15 @@ async def campaign(request: PageRequest) -> Template:
     found = (await request.ask("getCampaign", path=request.path_values)).or_refused()["campaign"]
     status = CampaignStatus(found["status"])
     moves = [move.value for move in OWNERS_MOVES if after(CAMPAIGN_MOVES, status, move) is not None]
+    if found.get("pendingRevision"):
+        moves.append(CampaignMove.WITHDRAW.value)
     return Template("sponsor_campaign.html", {"campaign": found, "moves": moves})
 
 
 async def save(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("editCampaign", path=request.path_values, body=_typed(request))
-    return result.see_other(request.path, "campaign_saved")
+    edited = result.refused is None and result.json["campaign"].get("pendingRevision")
+    return result.see_other(request.path, "edit_saved" if edited else "campaign_saved")
 
 
 def _moving(move: CampaignMove) -> Act:

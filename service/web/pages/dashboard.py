@@ -22,6 +22,13 @@ SCOPES: Mapping[Scope, str] = {
 }
 """The words for each scope, to follow "It can"."""
 
+TOPICS: Mapping[str, tuple[str, str]] = {
+    "reviews": ("Reviews", "when an ad of yours was reviewed, and for administrators when ads wait for review"),
+    "bookings": ("Bookings", "when a week is held for you, and when it begins"),
+    "reports": ("Reports", "what your ad reached, when its weeks are over"),
+}
+"""The mails that can be turned off: their name, and when they come."""
+
 LIVES = (7, 30, 90, 365)
 """The lives of a new key to choose from, in days."""
 
@@ -35,6 +42,7 @@ async def dashboard(request: PageRequest) -> Template:
     keys = (await request.ask("listAccountKeys")).or_refused()["items"]
     sessions = (await request.ask("listSessions")).or_refused()["items"]
     deletion = (await request.ask("getAccountDeletion")).or_refused()
+    mails = (await request.ask("getNotifications")).or_refused()
     return Template(
         "dashboard.html",
         {
@@ -52,6 +60,7 @@ async def dashboard(request: PageRequest) -> Template:
             "lives": LIVES,
             "administers": request.caller.admin,
             "sessions": sessions,
+            "topics": [(topic, *words, mails[topic]) for topic, words in TOPICS.items()],
             **await passkeys.shown(request),
             "deletes_at": deletion.get("deletesAt"),
         },
@@ -125,7 +134,14 @@ async def end_all(request: PageRequest) -> SeeOther | FormError:
     return result.see_other("/dashboard", "all_ended")
 
 
+async def choose_mails(request: PageRequest) -> SeeOther | FormError:
+    """Turn mails on or off. A checkbox that is not set is not sent."""
+    body = {topic: f"mails_{topic}" in request.form for topic in TOPICS}
+    return (await request.ask("editNotifications", body=body)).see_other("/dashboard#mails", "mails_chosen")
+
+
 ACTIONS = {
+    "choose-mails": choose_mails,
     "create-full": create_full,
     "create-scoped": create_scoped,
     "revoke": revoke,

@@ -49,11 +49,17 @@ def changes_of(changes: Mapping[str, Any]) -> list[Change]:
     ]
 
 
+APPROVALS = ("campaign.approved", "campaign.edit_approved")
+
+
 def news_of(campaign: Mapping[str, Any], records: Sequence[Mapping[str, Any]], *, complete: bool) -> News:
-    """The visible changes since the last approval, from the audit records, newest first. `complete`: no record is missing."""
-    before: dict[str, Any] = {}
+    """The visible changes since the last approval: those of the waiting edit, or those in the audit records, newest first.
+    `complete`: no record is missing."""
+    revision: Mapping[str, Any] = campaign.get("pendingRevision") or {}
+    before = {name: campaign[name] for name in revision}
+    campaign = {**campaign, **revision}
     for place, record in enumerate(records):
-        if record["action"] == "campaign.approved":
+        if record["action"] in APPROVALS:
             before |= _name_approved(records[place:])
             fresh = [
                 Change(name, str(campaign.get(name, "")), str(before[name]))
@@ -70,7 +76,7 @@ def news_of(campaign: Mapping[str, Any], records: Sequence[Mapping[str, Any]], *
 def _name_approved(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The approved sponsor name. The audit holds it only at approvals that changed it."""
     for record in records:
-        if record["action"] == "campaign.approved" and "shownAs" in record["changes"]:
+        if record["action"] in APPROVALS and "shownAs" in record["changes"]:
             return {"sponsorName": record["changes"]["shownAs"][1]}
     return {}
 

@@ -32,7 +32,14 @@ async def queue(request: PageRequest) -> Template:
     order = "oldest" if state == STATES[0] else "newest"
     query = {"status": state, "order": order, "limit": SHOWN, "cursor": request.query.get("cursor")}
     page = (await request.ask("listAllCampaigns", query=query)).or_refused()
-    entries = [{"campaign": campaign, "news": await _news(request, campaign)} for campaign in page["items"]]
+    entries = [
+        {
+            "campaign": campaign | campaign.get("pendingRevision", {}),
+            "on_the_air": bool(campaign.get("pendingRevision")),
+            "news": await _news(request, campaign),
+        }
+        for campaign in page["items"]
+    ]
     values = {
         "entries": entries,
         "state": state,
@@ -47,7 +54,7 @@ async def queue(request: PageRequest) -> Template:
 
 
 async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | None:
-    if campaign["status"] != "pending":
+    if campaign["status"] != "pending" and not campaign.get("pendingRevision"):
         return None
     query = {"targetId": campaign["id"], "limit": HISTORY}
     audit = (await request.ask("listAudit", query=query)).or_refused()

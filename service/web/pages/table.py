@@ -13,14 +13,18 @@ from service.web.pages.deliveries import PAGES as DELIVERIES
 from service.web.pages.device import PAGES as DEVICE
 from service.web.pages.ending import PAGES as ENDING
 from service.web.pages.home import PAGES as HOME
+from service.web.pages.invoices import PAGES as INVOICES
 from service.web.pages.ops import PAGES as OPS
 from service.web.pages.outbox import PAGES as OUTBOX
 from service.web.pages.page import Page
 from service.web.pages.passkeys import PAGES as PASSKEYS
 from service.web.pages.reviewing import PAGES as REVIEWING
 from service.web.pages.sign_in import PAGES as SIGN_IN
+from service.web.pages.sites import PAGES as SITES
 from service.web.pages.slots import PAGES as SLOTS
 from service.web.pages.sponsor import PAGES as SPONSOR
+from service.web.pages.unsubscribing import PAGES as UNSUBSCRIBING
+from service.web.pages.webhooks import PAGES as WEBHOOKS
 
 PAGES: tuple[Page, ...] = (
     *HOME,
@@ -35,12 +39,16 @@ PAGES: tuple[Page, ...] = (
     *CALENDAR,
     *CAMPAIGNS,
     *BOOKINGS,
+    *WEBHOOKS,
+    *INVOICES,
     *CHECKOUT,
     *ENDING,
+    *UNSUBSCRIBING,
     *REVIEWING,
     *SLOTS,
     *DELIVERIES,
     *ADMINISTRATION,
+    *SITES,
     *OPS,
     *OUTBOX,
 )

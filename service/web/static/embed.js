@@ -1,94 +1,116 @@
-// Sponsored placements on a website: see docs/embedding.md.
+// Placements on a website: see /embed.
 "use strict";
 {
-	const api = new URL("/api/v1/sponsors/", document.currentScript.src);
+	const { src, dataset } = document.currentScript;
+	const api = new URL("/api/v1/sponsors/", src);
 	const sent = new Set();
 	let visitorId;
 
-	// Colours come from the page, light or dark.
 	const sheet = new CSSStyleSheet();
 	sheet.replaceSync(`
-		* { margin: 0; padding: 0 }
-		ul { display: flex; flex-wrap: wrap; gap: .75em; margin-top: .4em }
-		li { border: 1px solid #8886; border-radius: .5em; display: block; flex: 1 15em; line-height: 1.45; padding: 1em;
-			position: relative }
-		a { color: inherit; display: block; font-weight: 600; margin: .7em 0 .2em; text-decoration: none }
-		a::after { content: ""; inset: 0; position: absolute }
-		b { background: #8883; border-radius: .4em; font-size: .7em; margin-right: .8em; padding: .5em }
-		p { font-size: .9em }
-		p + p { margin-top: .6em; text-decoration: underline }
-		small { opacity: .8 }`);
+* { margin: 0; padding: 0 }
+ul { display: flex; flex-wrap: wrap; gap: .75em; margin-top: .4em }
+li { border: 1px solid #8886; border-radius: .5em; display: block; flex: 1 15em; line-height: 1.45; padding: 1em; position: relative }
+a { color: inherit; display: block; font-weight: 600; margin: .7em 0 .2em; text-decoration: none }
+a::after { content: ""; inset: 0; position: absolute }
+b { background: #8883; border-radius: .4em; font-size: .7em; margin-right: .8em; padding: .5em }
+p { font-size: .9em }
+p + p { margin-top: .6em; text-decoration: underline }
+small { opacity: .8 }`);
 
-	// Sends an event once. Text needs no preflight; a beacon outlives the page.
+	// Sends an event once. Text needs no preflight.
 	const send = (kind, bookingId) => {
-		if (navigator.doNotTrack === "1" || navigator.globalPrivacyControl) return;
+		if ("preview" in dataset || navigator.doNotTrack === "1" || navigator.globalPrivacyControl) return;
 		const digit = () => (crypto.getRandomValues(new Uint8Array(1))[0] & 15).toString(16);
 		visitorId ||= "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replace(/x/g, digit);
 		try {
 			const kept = localStorage.placementVisitor;
 			if (/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(kept)) visitorId = kept;
 			else localStorage.placementVisitor = visitorId;
-		} catch {} // Without storage, memory keeps the id.
+		} catch {}
 		const body = JSON.stringify({ bookingId, kind, visitorId });
 		if (sent.has(body)) return;
 		sent.add(body);
-		if (navigator.sendBeacon?.(api + "events", body)) return;
-		fetch(api + "events", { method: "POST", body, credentials: "omit", keepalive: true }).catch(() => {});
+		navigator.sendBeacon?.(api + "events", body) ||
+			fetch(api + "events", { method: "POST", body, credentials: "omit", keepalive: true }).catch(() => {});
 	};
 
-	// An impression: half in view for one whole second. Prerendered pages are hidden.
-	const watch = (card, bookingId) => {
-		let inView, timer;
-		const look = () => {
-			clearTimeout(timer);
-			if (inView && !document.hidden) timer = setTimeout(send, 1000, "impression", bookingId);
-		};
-		const moved = (entries) => {
-			inView = entries.pop().intersectionRatio >= 0.5;
-			look();
-		};
-		new IntersectionObserver(moved, { threshold: 0.5 }).observe(card);
-		addEventListener("visibilitychange", look);
+	// An impression: half in view for a whole second.
+	const timers = new Map();
+	const time = (card) => {
+		clearTimeout(timers.get(card));
+		const seen = () => card.isConnected && send("impression", card.booking);
+		timers.set(card, document.hidden ? 0 : setTimeout(seen, 1000));
 	};
+	const moved = (entries) => {
+		for (const { target, intersectionRatio } of entries) {
+			clearTimeout(timers.get(target));
+			if (intersectionRatio < 0.5) timers.delete(target);
+			else time(target);
+		}
+	};
+	const observer = new IntersectionObserver(moved, { threshold: 0.5 });
+	addEventListener("visibilitychange", () => [...timers.keys()].forEach(time));
 
-	const add = (parent, tag, part, textContent, more) =>
-		parent.appendChild(Object.assign(document.createElement(tag), { part, textContent }, more));
+	const add = (to, tag, part, textContent, more) =>
+		to.appendChild(Object.assign(document.createElement(tag), { part, textContent }, more));
 
-	const show = (box, placements) => {
-		const root = box.attachShadow({ mode: "open" });
+	const roots = new WeakMap();
+	const show = (box, own) => {
+		const root = roots.get(box) || box.attachShadow({ mode: "open" });
+		roots.set(box, root);
 		root.adoptedStyleSheets = [sheet];
+		root.replaceChildren();
+		if (!own[0]) return add(root, "slot");
 		const ariaLabel = box.dataset.label || "Sponsored";
 		add(root, "small", "label", ariaLabel);
 		const list = add(root, "ul", "list", "", { role: "list", ariaLabel });
-		for (const each of placements) {
+		for (const each of own) {
 			const click = ({ button }) => button < 2 && send("click", each.bookingId);
 			const link = { href: each.targetUrl, rel: "sponsored noopener nofollow", onclick: click, onauxclick: click };
-			const card = add(list, "li", "card");
+			const card = add(list, "li", "card", "", { booking: each.bookingId });
 			add(card, "b", "logo", each.logoText, { ariaHidden: true });
 			add(card, "small", "sponsor", each.sponsorName + (each.demo ? " (Sample)" : ""));
 			add(card, "a", "title", each.headline, /^https?:/i.test(each.targetUrl) && link);
-			add(card, "p", "body", each.body);
-			add(card, "p", "cta", each.cta);
-			watch(card, each.bookingId);
+			for (const part of ["body", "cta"]) add(card, "p", part, each[part]);
+			observer.observe(card);
 		}
 	};
 
-	// Marks boxes at once, so a second script skips them.
-	const load = async () => {
-		const boxes = document.querySelectorAll("[data-placements]:not([data-placed])");
-		for (const box of boxes) box.dataset.placed = 0;
+	// Draws new and changed boxes.
+	const drawn = new WeakMap();
+	const look = ({ dataset }) => JSON.stringify({ ...dataset, placed: 0 });
+	const draw = async () => {
+		const boxes = [...document.querySelectorAll("[data-placements],[data-slot]")].filter((box) => drawn.get(box) !== look(box));
 		if (!boxes[0]) return;
+		for (const { dataset } of boxes) if ("placements" in dataset) dataset.placed ||= 0;
 		try {
 			const { placements } = await (await fetch(api + "placements", { credentials: "omit" })).json();
 			for (const box of boxes) {
-				const wanted = ({ side }) => [side, ""].includes(box.dataset.placements);
-				const own = placements.filter(wanted).slice(0, box.dataset.limit);
-				if (own.length) show(box, own);
+				const { placements: side, slot, limit } = box.dataset;
+				const wanted = (each) => (side ? side === each.side : side === "" || slot) && (!slot || slot === each.slotId);
+				const own = placements.filter(wanted).slice(0, limit);
+				drawn.set(box, look(box));
+				if (own[0] || roots.has(box)) show(box, own);
+				else if (side == null) continue;
 				box.dataset.placed = own.length;
+				const detail = { number: own.length, bookingIds: own.map((each) => each.bookingId) };
+				box.dispatchEvent(new CustomEvent("placements:shown", { bubbles: true, composed: true, detail }));
 			}
-		} catch {} // Nothing is shown.
+		} catch {}
 	};
 
-	if (document.readyState === "loading") addEventListener("DOMContentLoaded", load);
-	else load();
+	// Calls meanwhile are one more look.
+	let calls = 0;
+	const reload = async () => {
+		if (calls++) return;
+		for (let seen; seen !== calls; await draw()) seen = calls;
+		calls = 0;
+	};
+
+	// For all script elements.
+	const first = (window[Symbol.for("placements")] ||= reload);
+	if (!window.hasOwnProperty("placements")) window.placements = { reload: first };
+	if (document.readyState === "loading") addEventListener("DOMContentLoaded", first);
+	else first();
 }

@@ -7,7 +7,20 @@ the world; none of the deciding code is used.
 
 from collections.abc import Callable, Iterator
 
-from tests.simulation.oracle import access, answers, events, key_cache, keys, mail, money, people, quota, running, shown
+from tests.simulation.oracle import (
+    access,
+    answers,
+    events,
+    key_cache,
+    keys,
+    mail,
+    money,
+    people,
+    quota,
+    running,
+    shown,
+    sites,
+)
 from tests.simulation.oracle.case import Case
 
 Check = Callable[[Case], Iterator[str]]
@@ -36,6 +49,6 @@ judge_office = judging(*answers.CHECKS, *money.CHECKS, *access.CHECKS)
 def judge_site(case: Case) -> Iterator[str]:
     """For worlds of websites, which find rows by their events. `counts` checks each of their transactions."""
     rows = events.rows_of(case)
-    for check in (*events.CHECKS, *shown.CHECKS):
+    for check in (*events.CHECKS, *shown.CHECKS, *sites.CHECKS):
         for violation in check(case, rows):
             yield f"{check.__name__}: {violation}"

@@ -32,6 +32,7 @@ BOOKING_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
 STILL = (
     "booking.refund_ordered",
     "booking.refund_declined",
+    "booking.refunded_in_part",
     "booking.paid_twice",
     "booking.video_described",
     "booking.dispute_opened",

@@ -28,6 +28,10 @@ def counts_are_sums_of_rows(world: "World", when: str) -> Iterator[str]:
     for place in sorted({*counted, *rows}):
         if counted.get(place) != rows.get(place):
             yield f"{when}: of {place} there are {rows.get(place)} rows, but the count is {counted.get(place)}"
+    by_site, of_sites = world.memory.site_days, world.tally.sites
+    for at in sorted({*by_site, *of_sites}):
+        if by_site.get(at) != of_sites.get(at):
+            yield f"{when}: by website {at} there are {of_sites.get(at)} rows, but the count is {by_site.get(at)}"
 
 
 def judge_drop(world: "World", node: str, days: Sequence[int], wall_ms: int) -> Iterator[str]:

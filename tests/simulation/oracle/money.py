@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 
+from actors.bookings.invoices import InvoiceKind
 from actors.bookings.records import Booking, BookingStatus, PaymentState
 from tests.simulation.oracle.bookings import OPEN, WEEK_MS, waits, weeks
 from tests.simulation.oracle.case import Case
@@ -23,8 +24,8 @@ def nothing_is_paid_back_twice(case: Case) -> Iterator[str]:
                 orders.setdefault(row.payment_id, []).append(_ordered(row))
     for payment_id, payment in case.world.processor.payments.items():
         paid_cents = payment.told.amount_cents
-        most = max([paid_cents if payment.by_hand else 0, *orders.get(payment_id, [])])
-        if not sum(payment.back) <= most <= paid_cents:
+        most = min(paid_cents, payment.hand_cents + max(orders.get(payment_id, [0])))
+        if sum(payment.back) > most:
             yield f"{payment_id} over {paid_cents}, of which {most} were ordered, was refunded in total: {payment.back}"
 
 
@@ -57,14 +58,18 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
     has_weeks = all(case.memory.slot_weeks.get(week) == booking.id for week in weeks(booking))
     match booking.status:
         case BookingStatus.PAID:
-            fair = has_weeks and not payment.back and payment.dispute is not PaymentState.LOST
+            # A part that was refunded by hand leaves the booking as it is.
+            fair = has_weeks and booking.refunded_cents == sum(payment.back) < payment.told.amount_cents
+            fair = fair and payment.dispute is not PaymentState.LOST
             fair = fair and booking.disputed is (payment.dispute is PaymentState.DISPUTED)
         case BookingStatus.REFUNDED if payment.dispute is PaymentState.LOST:
             noted = booking.payment_issue in ("dispute_lost", "paid_twice")
             fair = noted and not payment.back and booking.refund_due_ms is None
         case BookingStatus.REFUNDED:
-            due = payment.told.amount_cents if payment.by_hand else _ordered(booking)
-            fair = booking.refunded_cents == sum(payment.back) == due
+            paid_cents = payment.told.amount_cents
+            least = min(paid_cents, max(payment.hand_cents, _ordered(booking)))
+            fair = least <= sum(payment.back) <= min(paid_cents, payment.hand_cents + _ordered(booking))
+            fair = fair and booking.refunded_cents == sum(payment.back) > 0
         case BookingStatus.REFUNDING:
             # The refund was declined or failed for good and not ordered again; the weeks may belong to another.
             declined = any(
@@ -72,12 +77,52 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
                 for audit in case.world.log.audited.get(booking.id, [])
             )
             noted = booking.payment_issue in ("refund_declined", "refund_failed", "paid_twice")
-            fair = declined and noted and booking.refund_due_ms is None and not payment.back
+            fair = declined and noted and booking.refund_due_ms is None and booking.refunded_cents == sum(payment.back)
             fair = fair and payment.dispute is not PaymentState.LOST
         case _:
             fair = False
     if not fair:
         yield f"{booking} has {'its' if has_weeks else 'no'} weeks, and the refunds of {payment.told} are {payment.back}"
+
+
+def every_movement_of_money_has_its_document(case: Case) -> Iterator[str]:
+    """Each payment that paid a booking has one invoice. Credit notes, without those that an invoice cancels, are what the
+    processor gave back or the bank took. A payment that is older than invoices has neither."""
+    for booking in case.memory.bookings.values():
+        own = [each for each in case.memory.invoices.values() if each.booking_id == booking.id]
+        notes = {each.number: each for each in own if each.kind is InvoiceKind.CREDIT_NOTE}
+        invoices = [each for each in own if each.kind is InvoiceKind.INVOICE]
+        first = [each for each in invoices if each.belongs_to is None]
+        cancels = {each.belongs_to: each.amount_cents for each in invoices if each.belongs_to is not None}
+        payment = case.world.processor.payments.get(booking.payment_id or "")
+        paid = 0 if payment is None else payment.told.amount_cents
+        if not first and case.world.log.since("bookings", booking.id) == 0:
+            if own:
+                yield f"{booking.id} is older than invoices, and has {own}"
+            continue
+        if [each.amount_cents for each in first] != ([paid] if paid else []):
+            yield f"{booking.id} was paid {paid}, and has the invoices {first}"
+            continue
+        if any(each.belongs_to != first[0].number for each in notes.values()):
+            yield f"{booking.id} has credit notes of another booking: {notes}"
+        cancelled = {number: notes[number].amount_cents for number in cancels if number in notes}
+        if len(cancels) != len(invoices) - len(first) or cancels != cancelled:
+            yield f"{booking.id} has invoices that cancel {cancels} of {notes}"
+        credited = sum(each.amount_cents for each in notes.values()) - sum(cancels.values())
+        back = [] if payment is None else [paid] if payment.dispute is PaymentState.LOST else payment.back
+        if credited != sum(back):
+            yield f"{booking.id} has credit notes of {credited}, and {back} went back"
+
+
+def numbers_of_invoices_have_no_gaps(case: Case) -> Iterator[str]:
+    series: dict[str, list[int]] = {}
+    for number, each in case.memory.invoices.items():
+        series.setdefault(each.series, []).append(each.sequence)
+        if not number.endswith(f"-{each.sequence:06}"):
+            yield f"{number} is number {each.sequence} of {each.series}"
+    for name, taken in series.items():
+        if sorted(taken) != list(range(1, len(taken) + 1)):
+            yield f"{name} has the numbers {sorted(taken)}"
 
 
 def nothing_is_declined_that_the_processor_did_not_decline(case: Case) -> Iterator[str]:
@@ -159,6 +204,8 @@ def what_is_sold_is_the_weeks_that_are_held(case: Case) -> Iterator[str]:
 CHECKS = (
     nothing_is_paid_back_twice,
     every_payment_is_accounted_for,
+    every_movement_of_money_has_its_document,
+    numbers_of_invoices_have_no_gaps,
     nothing_is_declined_that_the_processor_did_not_decline,
     nothing_is_left_undone,
     nobody_pays_for_weeks_that_nobody_saw,

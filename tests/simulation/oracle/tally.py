@@ -40,11 +40,14 @@ class Before:
 class Tally:
     """The rows and their sums.
 
-    `counts` are by booking and day; `totals` by booking, with the tick at which each began.
+    `counts` are by booking and day, `added` the same without the initial data, `sites` by website, too; `totals` by
+    booking, with the tick at which each began.
     """
 
     kept: list[Kept] = field(default_factory=list)
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
+    added: dict[tuple[str, int], Counts] = field(default_factory=dict)
+    sites: dict[tuple[str, int, int], Counts] = field(default_factory=dict)
     totals: dict[str, list[tuple[int, Counts]]] = field(default_factory=dict)
     dropped: set[int] = field(default_factory=set)
     batch_ids: dict[tuple[str, int], Began] = field(default_factory=dict)
@@ -78,6 +81,10 @@ class Tally:
             booking_id = kept.row.booking_id
             place = (booking_id, kept.day)
             self.counts[place] = added(self.counts.get(place, NONE), one)
+            self.added[place] = added(self.added.get(place, NONE), one)
+            if kept.row.site is not None:
+                of_site = (*place, kept.row.site)
+                self.sites[of_site] = added(self.sites.get(of_site, NONE), one)
             self.totals.setdefault(booking_id, []).append((tick, added(self.total(booking_id, tick), one)))
         self.kept.extend(fresh)
         return fresh

@@ -1,0 +1,183 @@
+"""Invoices and credit notes: which of them a change of a booking's money calls for, and their numbers.
+
+Pure; source: ADR 0078. Rules append documents without numbers to their decision, and the store numbers them at the end of its
+transaction: a number that was taken by a transaction that fails is free again, so a series has no gaps.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from actors.bookings.records import Booking, Mode, Sponsor
+
+TEST_PREFIX = "TEST-"
+"""Begins every number of test mode. The configured prefix must not begin with it."""
+
+
+class InvoiceKind(StrEnum):
+    """An invoice asks for money or confirms it; a credit note gives it back."""
+
+    INVOICE = "invoice"
+    CREDIT_NOTE = "credit_note"
+
+
+MARKS = {InvoiceKind.INVOICE: "INV-", InvoiceKind.CREDIT_NOTE: "CN-"}
+"""Precede the digits of a number, so that two series share no number under any prefix."""
+
+
+OTHER = {InvoiceKind.INVOICE: InvoiceKind.CREDIT_NOTE, InvoiceKind.CREDIT_NOTE: InvoiceKind.INVOICE}
+"""The kind of the documents that a document of a kind can belong to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seller:
+    """The seller's details for invoices. `prefix` begins each number."""
+
+    name: str = ""
+    address: str = ""
+    tax_id: str = ""
+    prefix: str = ""
+
+
+UNNAMED = Seller()
+"""Of a service whose seller is not configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Invoice:
+    """An invoice or credit note with the details of seller and buyer as they were. `amount_cents` is above 0 for both kinds.
+
+    A credit note belongs to the invoice of its payment. An invoice that belongs to a credit note cancels it, because its
+    refund did not arrive. The store sets `number`, `sequence`, `buyer_email` and `belongs_to`; until then `number` is the
+    prefix.
+    """
+
+    number: str
+    series: str
+    sequence: int
+    kind: InvoiceKind
+    booking_id: str
+    payment_id: str
+    tenant_id: str
+    amount_cents: int
+    currency: str
+    mode: Mode
+    issued_ms: int
+    seller_name: str
+    seller_address: str
+    seller_tax_id: str
+    buyer_name: str
+    buyer_website: str
+    buyer_email: str
+    slot_name: str
+    week_start_ms: int
+    weeks: int
+    belongs_to: str | None = None
+
+
+UNKNOWN = ""
+"""Stands in `belongs_to` until the store has found the document."""
+
+
+def documents(
+    before: Booking | None, after: Booking, buyer: Sponsor | None, seller: Seller, now_ms: int
+) -> list[Invoice]:
+    """The documents for a change of a booking: of what it was paid, or of what was refunded."""
+    if after.demo or after.payment_id is None:
+        return []
+    paid = (after.paid_cents or 0) - (0 if before is None else before.paid_cents or 0)
+    refunded = after.refunded_cents - (0 if before is None else before.refunded_cents)
+    made = []
+    for kind, cents, belongs_to in (
+        (InvoiceKind.INVOICE, paid, None),
+        (InvoiceKind.CREDIT_NOTE, refunded, UNKNOWN),
+        (InvoiceKind.INVOICE, -refunded, UNKNOWN),
+    ):
+        if cents > 0:
+            made.append(_document(kind, cents, belongs_to, after, buyer, seller, now_ms))
+    return made
+
+
+def _document(
+    kind: InvoiceKind,
+    cents: int,
+    belongs_to: str | None,
+    booking: Booking,
+    buyer: Sponsor | None,
+    seller: Seller,
+    now_ms: int,
+) -> Invoice:
+    assert booking.payment_id is not None, "a booking without a payment has no invoice"
+    return Invoice(
+        number=f"{TEST_PREFIX if booking.mode is Mode.TEST else ''}{seller.prefix}",
+        series=f"{booking.mode} {kind}",
+        sequence=0,
+        kind=kind,
+        booking_id=booking.id,
+        payment_id=booking.payment_id,
+        tenant_id=booking.tenant_id,
+        amount_cents=cents,
+        currency=booking.currency,
+        mode=booking.mode,
+        issued_ms=now_ms,
+        seller_name=seller.name,
+        seller_address=seller.address,
+        seller_tax_id=seller.tax_id,
+        buyer_name="" if buyer is None else buyer.name,
+        buyer_website="" if buyer is None else buyer.website,
+        buyer_email="",
+        slot_name=booking.slot_name,
+        week_start_ms=booking.week_start_ms,
+        weeks=booking.weeks,
+        belongs_to=belongs_to,
+    )
+
+
+def issuable(invoices: Iterable[Invoice], known: Iterable[Invoice]) -> list[Invoice]:
+    """The documents without those that belong to a document that does not exist: a payment that is older than invoices has
+    none, so a refund of it has no credit note. `known` are the earlier documents of the same bookings."""
+    there = {(each.booking_id, each.kind) for each in known}
+    made = []
+    for invoice in invoices:
+        if invoice.belongs_to is None or (invoice.booking_id, OTHER[invoice.kind]) in there:
+            there.add((invoice.booking_id, invoice.kind))
+            made.append(invoice)
+    return made
+
+
+def needed(invoices: Iterable[Invoice]) -> Mapping[str, int]:
+    """How many numbers of each series the documents need, sorted by series."""
+    return dict(sorted(Counter(invoice.series for invoice in invoices).items()))
+
+
+def numbered(
+    invoices: Sequence[Invoice], last: Mapping[str, int], known: Iterable[Invoice], emails: Mapping[str, str]
+) -> list[Invoice]:
+    """Issuable documents with their numbers. `last` is the last number of each series, those of these documents included;
+    `emails` are the addresses of accounts by tenant."""
+    following = {series: last[series] - count for series, count in needed(invoices).items()}
+    issued: defaultdict[tuple[str, InvoiceKind], list[Invoice]] = defaultdict(list)
+    for invoice in sorted(known, key=lambda each: each.sequence):
+        issued[invoice.booking_id, invoice.kind].append(invoice)
+    made = []
+    for invoice in invoices:
+        following[invoice.series] += 1
+        sequence = following[invoice.series]
+        others = issued[invoice.booking_id, OTHER[invoice.kind]]
+        ready = replace(
+            invoice,
+            number=f"{invoice.number}{MARKS[invoice.kind]}{sequence:06}",
+            sequence=sequence,
+            buyer_email=emails.get(invoice.tenant_id, ""),
+            belongs_to=None if invoice.belongs_to is None else _other(invoice, others).number,
+        )
+        issued[invoice.booking_id, invoice.kind].append(ready)
+        made.append(ready)
+    return made
+
+
+def _other(invoice: Invoice, others: Sequence[Invoice]) -> Invoice:
+    """The first invoice of the booking, which is that of the payment, for a credit note; the last credit note for an invoice
+    that cancels it."""
+    return others[0] if invoice.kind is InvoiceKind.CREDIT_NOTE else others[-1]

@@ -1,0 +1,113 @@
+"""Values in the words of a mail: amounts, weeks, moments and counts, and texts of others made harmless. Pure.
+
+Facts are strings, so the filters take strings. Times are UTC epoch milliseconds. A year is named where it is not the year
+in which the mail was written.
+"""
+
+import unicodedata
+from datetime import UTC, datetime, timedelta
+
+from jinja2 import pass_context
+from jinja2.runtime import Context
+
+from actors.times import DAY_MS, MINUTE_MS, SECOND_MS
+from actors.weeks import WEEK_MS
+
+WRITTEN = "written_ms"
+"""The name of the value that holds the time of the mail."""
+
+JOINERS = "\u200c\u200d"
+"""Format characters that some scripts and emoji need."""
+
+ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
+SUBJECT_LENGTH = 150
+LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+
+
+def harmless(text: str) -> str:
+    """The text on one line, without characters that control a program or the direction of what follows. A text that is
+    written from right to left is isolated from the words around it."""
+    shown = "".join("" if _is_format(letter) else _visible(letter) for letter in text)
+    line = " ".join(shown.split())
+    if any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in line):
+        return f"{ISOLATE}{line}{END_OF_ISOLATE}"
+    return line
+
+
+def _is_format(letter: str) -> bool:
+    return letter not in JOINERS and unicodedata.category(letter) == "Cf"
+
+
+def _visible(letter: str) -> str:
+    return " " if unicodedata.category(letter) in ("Cc", "Cs", "Co", "Zl", "Zp") else letter
+
+
+def header(text: str) -> str:
+    """The text as a subject: of bounded length, and without the beginning of an encoded word, which mail programs and
+    libraries decode, line ends included."""
+    line = " ".join(text.replace("=?", "= ?").split())
+    if len(line) <= SUBJECT_LENGTH:
+        return line
+    cut = f"{line[: SUBJECT_LENGTH - 1].rstrip()}…"
+    return cut + END_OF_ISOLATE * (cut.count(ISOLATE) - cut.count(END_OF_ISOLATE))
+
+
+def money(cents: str, currency: str) -> str:
+    """`USD 1,250.00`."""
+    return f"{currency.upper()} {int(cents) // 100:,}.{int(cents) % 100:02}"
+
+
+def number(count: str) -> str:
+    """`15,507`."""
+    return f"{int(count):,}"
+
+
+def plural(count: str, one: str, several: str) -> str:
+    """`1 click`, `15,507 clicks`."""
+    return f"{number(count)} {one if int(count) == 1 else several}"
+
+
+def rate(clicks: str, impressions: str) -> str:
+    """`2.07 %`; nothing without impressions."""
+    return f"{100 * int(clicks) / int(impressions):.2f} %" if int(impressions) else ""
+
+
+@pass_context
+def weeks(context: Context, start_ms: str, count: str) -> str:
+    """The first and the last day of weeks: `30 November to 6 December`."""
+    first, last = _utc(int(start_ms)), _utc(int(start_ms) + int(count) * WEEK_MS - DAY_MS)
+    return f"{_day(first, context)} to {_day(last, context)}"
+
+
+@pass_context
+def moment(context: Context, at_ms: str) -> str:
+    """`30 November, 10:03 UTC`."""
+    when = _utc(int(at_ms))
+    return f"{_day(when, context)}, {when:%H:%M} UTC"
+
+
+def minutes(life_ms: int) -> str:
+    """`10 minutes`, at least one."""
+    return plural(str(max(1, life_ms // MINUTE_MS)), "minute", "minutes")
+
+
+def time_of_day(at_ms: int) -> str:
+    """`10:03`."""
+    return f"{_utc(at_ms):%H:%M}"
+
+
+def stamp(at_ms: int) -> str:
+    """`2026-11-30 at 10:03`."""
+    return f"{_utc(at_ms):%Y-%m-%d at %H:%M}"
+
+
+def _day(when: datetime, context: Context) -> str:
+    written = _utc(int(context[WRITTEN]))
+    return f"{when.day} {when:%B}" if when.year == written.year else f"{when.day} {when:%B %Y}"
+
+
+def _utc(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(0, UTC) + timedelta(seconds=min(at_ms // SECOND_MS, LAST_SECOND))
+
+
+FILTERS = {"money": money, "number": number, "plural": plural, "rate": rate, "weeks": weeks, "moment": moment}

@@ -1,0 +1,1 @@
+"""Webhooks out: endpoints of accounts, and the deliveries of what happens to their bookings and campaigns."""

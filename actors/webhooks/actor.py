@@ -1,0 +1,142 @@
+"""The keeper of webhooks: creates, deletes, tests and turns on endpoints of accounts, one transaction per batch."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from actors.actor import Actor, ActorLimits
+from actors.clock import Clock, Entropy
+from actors.ids import ID_BYTES, fingerprint, new_id
+from actors.mailbox import request_id
+from actors.values import Agent, AuditRecord, BatchId, Refused
+from actors.webhooks.messages import (
+    Answer,
+    CreateWebhook,
+    DeleteWebhook,
+    Delivery,
+    EnableWebhook,
+    EventType,
+    Message,
+    Queued,
+    Resend,
+    SendTest,
+    Webhook,
+    WebhookDeleted,
+    WebhookKept,
+)
+from actors.webhooks.sending import delivery_of, event_of_test
+from actors.webhooks.state import Decision, Snapshot, WebhookRules, decide, rows_to_lock, unknown_webhook
+from actors.webhooks.store import WebhookStore
+
+PORTS = {"http": 80, "https": 443}
+
+
+class WebhookKeeper(Actor[Message, Answer]):
+    """Owns the webhooks of accounts."""
+
+    def __init__(
+        self,
+        store: WebhookStore,
+        clock: Clock,
+        entropy: Entropy,
+        rules: WebhookRules,
+        *,
+        node: str,
+        limits: ActorLimits,
+    ) -> None:
+        super().__init__("webhook_keeper", node, limits)
+        self._store = store
+        self._clock = clock
+        self._entropy = entropy
+        self.rules = rules
+
+    # Intents.
+
+    async def create(
+        self, tenant_id: str, url: str, events: Sequence[EventType], agent: Agent, idempotency_key: str | None = None
+    ) -> WebhookKept | Refused:
+        """Add a webhook. `url` is in its normal form. Each `idempotency_key` of an account creates one webhook."""
+        key = None if idempotency_key is None else fingerprint(tenant_id, "webhook", idempotency_key)
+        webhook = Webhook(
+            id=new_id("whk", self._entropy.token(ID_BYTES) if key is None else key),
+            tenant_id=tenant_id,
+            url=url,
+            host=receiver_of(url),
+            events=tuple(sorted(set(events))),
+            created_ms=self._clock.now_ms(),
+        )
+        # Without the URL, which goes with the account; the audit stays.
+        audit = self._audit(agent, "webhook.created", webhook.id, {"events": list(webhook.events)})
+        return await self.ask_for(CreateWebhook(webhook, key is not None, audit), WebhookKept, Refused)
+
+    async def delete(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookDeleted | Refused:
+        """Delete a webhook with its deliveries."""
+        audit = self._audit(agent, "webhook.deleted", webhook_id)
+        return await self.ask_for(DeleteWebhook(tenant_id, webhook_id, audit), WebhookDeleted, Refused)
+
+    async def enable(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookKept | Refused:
+        """Turn on a webhook that is off; what waits is sent in order. Turning it on again changes nothing."""
+        audit = self._audit(agent, "webhook.enabled", webhook_id)
+        return await self.ask_for(EnableWebhook(tenant_id, webhook_id, audit), WebhookKept, Refused)
+
+    async def test(self, tenant_id: str, webhook_id: str, agent: Agent) -> Queued | Refused:
+        """Queue a test event for a webhook. While one waits, no other is added."""
+        webhook = await self._store.webhook(tenant_id, webhook_id)
+        if webhook is None:
+            return unknown_webhook()
+        event_id = new_id("evt", self._entropy.token(ID_BYTES))
+        delivery = delivery_of(webhook, event_of_test(webhook, event_id, self._clock.now_ms()))
+        audit = self._audit(agent, "webhook.tested", webhook_id)
+        return await self.ask_for(SendTest(tenant_id, webhook_id, delivery, audit), Queued, Refused)
+
+    async def resend(self, tenant_id: str, webhook_id: str, delivery_id: str, agent: Agent) -> Queued | Refused:
+        """Deliver the event of a delivery again, with the same id and body. While it waits, nothing is added."""
+        audit = self._audit(agent, "webhook.resent", webhook_id, {"deliveryId": delivery_id})
+        new = new_id("dlv", self._entropy.token(ID_BYTES))
+        return await self.ask_for(Resend(tenant_id, webhook_id, delivery_id, new, audit), Queued, Refused)
+
+    async def webhooks(self, tenant_id: str) -> Sequence[Webhook]:
+        """The webhooks of an account, oldest first. Raises `StorageUnavailable`."""
+        return await self._store.webhooks(tenant_id)
+
+    async def webhook(self, tenant_id: str, webhook_id: str) -> Webhook | None:
+        """A webhook of an account. Raises `StorageUnavailable`."""
+        return await self._store.webhook(tenant_id, webhook_id)
+
+    async def deliveries(self, webhook_id: str, before_seq: int | None, limit: int) -> Sequence[Delivery]:
+        """Deliveries of a webhook, newest first. Raises `StorageUnavailable`."""
+        return await self._store.deliveries(webhook_id, before_seq, limit)
+
+    # The batch.
+
+    async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
+        def on(snapshot: Snapshot) -> Decision:
+            return decide(snapshot, messages, self.rules)
+
+        decision = await self._store.transact(batch_id, rows_to_lock(messages), on, self._clock.now_ms())
+        return decision.answers
+
+    # Making records.
+
+    def _audit(
+        self, agent: Agent, action: str, webhook_id: str, changes: Mapping[str, Any] | None = None
+    ) -> AuditRecord:
+        return AuditRecord(
+            id=new_id("aud", self._entropy.token(ID_BYTES)),
+            created_ms=self._clock.now_ms(),
+            actor_type=agent.type,
+            actor_id=agent.id,
+            actor_email=agent.email,
+            action=action,
+            target_type="webhook",
+            target_id=webhook_id,
+            request_id=request_id.get(),
+            changes=json.dumps(changes or {}),
+        )
+
+
+def receiver_of(url: str) -> str:
+    """The host and port that a URL leads to, which share the attempts of a receiver."""
+    parts = urlsplit(url)
+    return f"{parts.hostname}:{parts.port or PORTS[parts.scheme]}"

@@ -1,0 +1,86 @@
+"""Wire models of invoices and credit notes."""
+
+from typing import Literal
+
+from pydantic import BaseModel, Field
+
+from actors.bookings.invoices import Invoice as InvoiceRecord
+from actors.bookings.records import Mode
+from service.schemas.fields import BillingMode, Milliseconds, optional
+from service.schemas.lists import Page
+
+NO_MONEY = "Test mode: no money moved."
+
+
+class Seller(BaseModel):
+    """The seller when the document was issued. Empty texts: not configured."""
+
+    name: str
+    address: str = Field(description="Lines are separated by line feeds")
+    taxId: str
+
+
+class Buyer(BaseModel):
+    """The sponsor when the document was issued."""
+
+    name: str
+    website: str
+    email: str
+
+
+class Invoice(BaseModel):
+    """An invoice for a payment, or a credit note for a refund."""
+
+    number: str
+    kind: Literal["invoice", "credit_note"]
+    bookingId: str
+    paymentId: str
+    amountCents: int = Field(description="Above 0 for both kinds")
+    currency: str = Field(description="ISO 4217, in lower case")
+    mode: BillingMode
+    issuedAt: Milliseconds
+    seller: Seller
+    buyer: Buyer
+    slotName: str
+    weekStart: Milliseconds
+    weeks: int
+    belongsTo: str | None = optional(
+        "Of a credit note: the number of its invoice. Of an invoice: the number of the credit note that it cancels, because "
+        "the refund did not arrive"
+    )
+    note: str | None = optional("In test mode: that no money moved")
+
+    @classmethod
+    def of(cls, invoice: InvoiceRecord) -> "Invoice":
+        return cls(
+            number=invoice.number,
+            kind=invoice.kind.value,
+            bookingId=invoice.booking_id,
+            paymentId=invoice.payment_id,
+            amountCents=invoice.amount_cents,
+            currency=invoice.currency,
+            mode=invoice.mode.value,
+            issuedAt=invoice.issued_ms,
+            seller=Seller(name=invoice.seller_name, address=invoice.seller_address, taxId=invoice.seller_tax_id),
+            buyer=Buyer(name=invoice.buyer_name, website=invoice.buyer_website, email=invoice.buyer_email),
+            slotName=invoice.slot_name,
+            weekStart=invoice.week_start_ms,
+            weeks=invoice.weeks,
+            belongsTo=invoice.belongs_to,
+            note=NO_MONEY if invoice.mode is Mode.TEST else None,
+        )
+
+
+class InvoicePage(Page):
+    """Invoices and credit notes, newest first."""
+
+    items: list[Invoice]
+
+
+class BookingInvoices(BaseModel):
+    """The documents of one booking, oldest first; none before it is paid."""
+
+    invoices: list[Invoice]
+    processorInvoiceUrl: str | None = optional(
+        "The payment processor's own invoice, in live mode, if it can be found now"
+    )

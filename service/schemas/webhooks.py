@@ -1,0 +1,132 @@
+"""Wire models of webhooks out."""
+
+from dataclasses import asdict
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
+
+from actors.webhooks.messages import Delivery as DeliveryRow
+from actors.webhooks.messages import DeliveryStatus, EventType, NewDelivery, WebhookStatus
+from actors.webhooks.messages import Webhook as WebhookRow
+from service.schemas.fields import Milliseconds, Strict, optional
+from service.schemas.lists import Page
+from service.schemas.urls import URL_CHARACTERS, web_address
+
+EventName = Literal[
+    "booking.reserved",
+    "booking.paid",
+    "booking.cancelled",
+    "booking.refunded",
+    "booking.expired",
+    "campaign.approved",
+    "campaign.rejected",
+    "delivery.day",
+]
+
+_URL = WithJsonSchema({"type": "string", "format": "uri", "maxLength": URL_CHARACTERS})
+
+
+def _once(values: list[EventName]) -> list[EventName]:
+    if len(set(values)) < len(values):
+        raise ValueError("must name each event once")
+    return values
+
+
+class WebhookBody(Strict):
+    """A new webhook. The URL uses https and a public host."""
+
+    url: Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS), AfterValidator(web_address), _URL]
+    events: Annotated[list[EventName], Field(min_length=1, max_length=8), AfterValidator(_once)]
+
+    def types(self) -> list[EventType]:
+        return [EventType(name) for name in self.events]
+
+
+class Webhook(BaseModel):
+    """An endpoint that is told what happens to the account's bookings and campaigns."""
+
+    id: str
+    url: str
+    events: list[str]
+    status: Literal["enabled", "disabled"]
+    createdAt: Milliseconds
+    failingSince: int | None = optional("Epoch milliseconds of the first of the failures since the last success")
+    disabledAt: int | None = optional("Epoch milliseconds; only while the webhook is off")
+    disabledReason: str | None = optional("Why the service turned the webhook off")
+
+    @classmethod
+    def of(cls, webhook: WebhookRow) -> Self:
+        return cls(
+            id=webhook.id,
+            url=webhook.url,
+            events=[each.value for each in webhook.events],
+            status="enabled" if webhook.status is WebhookStatus.ENABLED else "disabled",
+            createdAt=webhook.created_ms,
+            failingSince=webhook.failing_since_ms,
+            disabledAt=webhook.disabled_ms,
+            disabledReason=webhook.disabled_reason,
+        )
+
+
+class WebhookCreated(BaseModel):
+    """A new webhook. `secret` verifies its deliveries and is shown once."""
+
+    webhook: Webhook
+    secret: str = Field(description="Signing secret of Standard Webhooks: whsec_ and 32 bytes in base64")
+
+
+class WebhookAnswer(BaseModel):
+    webhook: Webhook
+
+
+class Webhooks(BaseModel):
+    """The webhooks of the account, oldest first."""
+
+    items: list[Webhook]
+
+
+class WebhookDeleted(BaseModel):
+    deleted: Literal[True]
+
+
+class WebhookDelivery(BaseModel):
+    """An event and its delivery to a webhook."""
+
+    id: str
+    eventId: str = Field(description="Value of the header webhook-id, the same for every attempt and when sent again")
+    type: str
+    status: Literal["waiting", "delivered", "failed"]
+    createdAt: Milliseconds
+    attempts: int
+    nextAttemptAt: int | None = optional("Epoch milliseconds; only while an attempt is due later")
+    endedAt: int | None = optional("Epoch milliseconds of the delivery, or when it was given up")
+    responseStatus: int | None = optional("HTTP status of the last attempt")
+    error: str | None = optional("Why the last attempt failed")
+
+    @classmethod
+    def of(cls, delivery: DeliveryRow | NewDelivery) -> Self:
+        if isinstance(delivery, NewDelivery):
+            delivery = DeliveryRow(seq=0, **asdict(delivery))
+        retried = delivery.status is DeliveryStatus.WAITING and delivery.attempts > 0
+        return cls(
+            id=delivery.id,
+            eventId=delivery.event_id,
+            type=delivery.type,
+            status=delivery.status.value,
+            createdAt=delivery.created_ms,
+            attempts=delivery.attempts,
+            nextAttemptAt=delivery.due_ms if retried else None,
+            endedAt=delivery.done_ms,
+            responseStatus=delivery.answered,
+            error=delivery.last_error,
+        )
+
+
+class DeliveryAnswer(BaseModel):
+    delivery: WebhookDelivery
+
+
+class WebhookDeliveries(Page):
+    """Deliveries, newest first."""
+
+    items: list[WebhookDelivery]

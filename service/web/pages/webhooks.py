@@ -1,0 +1,71 @@
+"""A sponsor's webhooks: the list with a form for a new one, its secret once, and one webhook with what it got."""
+
+from actors.webhooks.messages import EventType
+from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
+
+PATH = "/sponsor/webhooks"
+CHOSEN = "event "
+"""The prefix of the names of the form's boxes."""
+
+EVENTS = {
+    EventType.BOOKING_RESERVED: "A week is held for you",
+    EventType.BOOKING_PAID: "A booking is paid",
+    EventType.BOOKING_CANCELLED: "A booking is cancelled",
+    EventType.BOOKING_EXPIRED: "A hold runs out",
+    EventType.BOOKING_REFUNDED: "A booking is refunded",
+    EventType.CAMPAIGN_APPROVED: "A campaign is approved",
+    EventType.CAMPAIGN_REJECTED: "A campaign is rejected",
+    EventType.DELIVERY_DAY: "A day of a running booking is over, with its figures",
+}
+
+
+async def webhooks(request: PageRequest) -> Template:
+    listed = (await request.ask("listWebhooks")).or_refused()["items"]
+    most = request.config.webhooks.per_account
+    return Template("sponsor_webhooks.html", {"webhooks": listed, "events": EVENTS, "most": most})
+
+
+async def create(request: PageRequest) -> Template | FormError:
+    chosen = [event.value for event in EVENTS if CHOSEN + event in request.form]
+    body = {"url": request.form.get("url", "").strip(), "events": chosen}
+    made = await request.ask("createWebhook", body=body, idempotency_key=request.form.get("form_id"))
+    if made.refused is not None:
+        return FormError(made.refused)
+    return Template("sponsor_webhook_made.html", {"webhook": made.json["webhook"], "secret": made.json["secret"]})
+
+
+async def webhook(request: PageRequest) -> Template:
+    found = (await request.ask("getWebhook", path=request.path_values)).or_refused()["webhook"]
+    cursor = request.query.get("cursor")
+    log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor, "limit": 20})
+    values = {"webhook": found, "deliveries": log.or_refused(), "cursor": cursor, "events": EVENTS}
+    return Template("sponsor_webhook.html", values)
+
+
+async def resend(request: PageRequest) -> SeeOther | FormError:
+    path = {**request.path_values, "deliveryId": request.form.get("delivery", "")}
+    return (await request.ask("resendWebhookDelivery", path=path)).see_other(request.path, "webhook_resent")
+
+
+async def delete(request: PageRequest) -> SeeOther | FormError:
+    return (await request.ask("deleteWebhook", path=request.path_values)).see_other(PATH, "webhook_deleted")
+
+
+def _asking(operation: str, notice: str) -> Act:
+    async def act(request: PageRequest) -> SeeOther | FormError:
+        return (await request.ask(operation, path=request.path_values)).see_other(request.path, notice)
+
+    return act
+
+
+ACTIONS: dict[str, Act] = {
+    "test": _asking("testWebhook", "webhook_tested"),
+    "enable": _asking("enableWebhook", "webhook_enabled"),
+    "resend": resend,
+    "delete": delete,
+}
+
+PAGES = (
+    Page(PATH, webhooks, {"create": create}, Audience.ACCOUNT),
+    Page(f"{PATH}/{{id}}", webhook, ACTIONS, Audience.ACCOUNT),
+)

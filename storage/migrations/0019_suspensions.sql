@@ -1,0 +1,19 @@
+-- Suspended accounts, and the indexes of the administrators' lists.
+-- works with: 14
+
+alter table accounts add column suspended_ms bigint;
+alter table accounts add column suspension_reason text check (length(suspension_reason) between 1 and 500);
+alter table accounts add constraint accounts_suspension check ((suspended_ms is null) = (suspension_reason is null));
+comment on column accounts.suspended_ms is
+    'Since when an administrator has suspended the account: nothing of it is shown, and its keys and sessions are refused.';
+
+create index accounts_newest on accounts (created_ms desc, tenant_id desc);
+create index accounts_suspended on accounts (created_ms desc, tenant_id desc) where suspended_ms is not null;
+
+create index bookings_in_status on bookings (status, created_ms desc, id desc);
+create index bookings_of_slot on bookings (slot_id, created_ms desc, id desc);
+create index bookings_by_week on bookings (week_start_ms);
+create index bookings_in_trouble on bookings (created_ms desc, id desc)
+    where disputed or (payment_issue is not null and status in ('paid', 'refunding'))
+        or (refund_requested_ms is not null and status = 'paid');
+create index bookings_by_payment_time on bookings (paid_ms) where paid_ms is not null;

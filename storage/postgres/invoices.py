@@ -1,0 +1,39 @@
+"""Invoices and credit notes over Postgres."""
+
+from collections.abc import Sequence
+
+from actors.bookings.invoices import Invoice, issuable, needed, numbered
+from actors.bookings.store import Before
+from storage.pool import Connection, Database
+from storage.postgres.columns import columns, record_of, write
+from storage.statements import statements
+
+SQL = statements("invoices")
+
+
+async def issue(connection: Connection, decided: Sequence[Invoice]) -> None:
+    """Number documents and insert them. The rows of their series stay locked until the transaction ends, so this comes after
+    all else but the revision."""
+    if not decided:
+        return
+    booking_ids = sorted({invoice.booking_id for invoice in decided})
+    known = [record_of(Invoice, row) for row in await connection.fetch(SQL.known, booking_ids)]
+    invoices = issuable(decided, known)
+    series = needed(invoices)
+    if not series:
+        return
+    tenant_ids = sorted({invoice.tenant_id for invoice in invoices})
+    emails = {row["tenant_id"]: row["email"] for row in await connection.fetch(SQL.emails, tenant_ids)}
+    taken = await connection.fetch(SQL.advance_series, list(series), list(series.values()))
+    last = {row["series"]: row["last"] for row in taken}
+    await write(connection, SQL.insert_invoices, columns(Invoice, numbered(invoices, last, known, emails)))
+
+
+async def of_booking(database: Database, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
+    rows = await database.fetch(SQL.of_booking, booking_id, tenant_id, limit)
+    return [record_of(Invoice, row) for row in rows]
+
+
+async def of_tenant(database: Database, tenant_id: str, before: Before, limit: int) -> Sequence[Invoice]:
+    rows = await database.fetch(SQL.of_tenant, *before, limit, tenant_id)
+    return [record_of(Invoice, row) for row in rows]

@@ -1,0 +1,36 @@
+"""The store of websites over Postgres."""
+
+from collections.abc import Mapping, Sequence
+
+from actors.events.messages import SiteDelivered
+from storage.pool import Connection, Database
+from storage.statements import statements
+
+SQL = statements("sites")
+
+
+class PostgresSites:
+    """`event_sites`, and `event_site_counts` as the event store fills it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def sites(self) -> Mapping[str, int]:
+        return {row["host"]: row["number"] for row in await self._database.fetch(SQL.sites)}
+
+    async def name(self, hosts: Sequence[str]) -> None:
+        await self._database.transact(lambda connection: connection.execute(SQL.name, sorted(hosts)))
+
+    async def admit(self, hosts: Sequence[str], most: int) -> bool:
+        async def work(connection: Connection) -> bool:
+            await connection.execute(SQL.lock)
+            await connection.execute(SQL.admit, hosts, most)
+            return bool(await connection.fetchval(SQL.has_room, most))
+
+        return await self._database.transact(work)
+
+    async def of_booking(self, booking_id: str) -> Sequence[SiteDelivered]:
+        return [SiteDelivered(**row) for row in await self._database.fetch(SQL.of_booking, booking_id)]
+
+    async def between(self, first_day: int, last_day: int) -> Sequence[SiteDelivered]:
+        return [SiteDelivered(**row) for row in await self._database.fetch(SQL.between, first_day, last_day)]

@@ -1,0 +1,175 @@
+"""The webhook store over Postgres, and the events that other stores tell webhooks in their transactions."""
+
+from collections.abc import Sequence
+
+from actors.announcements import AccountMail, Happening
+from actors.values import BatchId
+from actors.webhooks.messages import (
+    Attempt,
+    Backlog,
+    Delivery,
+    EventType,
+    Lease,
+    NewDelivery,
+    Ready,
+    Room,
+    Task,
+    Webhook,
+)
+from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
+from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
+from actors.webhooks.store import MOST_COUNTED, Decide
+from storage.journal import decide_once
+from storage.pool import Connection, Row, Store
+from storage.postgres.announcements import tell
+from storage.postgres.audit import append_audits
+from storage.postgres.columns import columns, columns_of, record_of, write
+from storage.statements import statements
+
+SQL = statements("webhooks")
+
+MOST_READY = 4
+"""A lease looks at so many webhooks for each free attempt."""
+
+_CREATED = ("id", "tenant_id", "url", "host", "events", "created_ms", "status")
+_STANDING = ("id", "status", "disabled_ms", "disabled_reason", "failures", "failing_since_ms", "slow", "paused_ms")
+_OUTCOME = ("seq", "due_ms", "done_ms", "status", "answered", "last_error")
+
+
+async def publish(connection: Connection, happenings: Sequence[Happening]) -> None:
+    """Queue a delivery of each event for each enabled webhook of its account that wants it, in the caller's transaction.
+
+    Locks these webhooks in the order of their ids, as the last of the caller's locks. Telling an event again adds nothing.
+    """
+    if not happenings:
+        return
+    tenants = sorted({each.tenant_id for each in happenings})
+    rows = await connection.fetch(SQL.lock_wanting, tenants, sorted({each.type for each in happenings}))
+    await _add(connection, fan_out(map(_webhook, rows), happenings))
+
+
+class PostgresWebhooks(Store):
+    """Webhooks and deliveries in their tables."""
+
+    # For the keeper.
+
+    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
+        async def save(connection: Connection, before: Snapshot, decision: Decision) -> None:
+            await _write(connection, decision, now_ms)
+
+        return await decide_once(
+            self._database, batch_id, lambda connection: _snapshot(connection, locks), decide, save
+        )
+
+    async def webhooks(self, tenant_id: str) -> Sequence[Webhook]:
+        return [_webhook(row) for row in await self._database.fetch(SQL.of_account, tenant_id)]
+
+    async def webhook(self, tenant_id: str, webhook_id: str) -> Webhook | None:
+        row = await self._database.fetchrow(SQL.one, tenant_id, webhook_id)
+        return None if row is None else _webhook(row)
+
+    async def deliveries(self, webhook_id: str, before_seq: int | None, limit: int) -> Sequence[Delivery]:
+        rows = await self._database.fetch(SQL.log, webhook_id, before_seq, limit)
+        return [record_of(Delivery, row) for row in rows]
+
+    # For the sender.
+
+    async def lease(self, room: Room, now_ms: int, until_ms: int) -> Lease:
+        async def work(connection: Connection) -> Lease:
+            full_hosts = [host for host, busy in room.hosts.items() if busy >= room.per_receiver]
+            full_accounts = [tenant_id for tenant_id, busy in room.accounts.items() if busy >= room.per_account]
+            rows = await connection.fetch(
+                SQL.ready, now_ms, full_hosts, full_accounts, room.slow_free > 0, MOST_READY * room.free
+            )
+            chosen = choose((Ready(**row) for row in rows), room)
+            tasks: list[Task] = []
+            if chosen:
+                ids = sorted(chosen)
+                leased = await connection.fetch(SQL.lease, ids, [chosen[each] for each in ids], now_ms, until_ms)
+                await connection.execute(SQL.pause, ids, until_ms)
+                await connection.execute(SQL.refresh, ids)
+                webhooks = {row["id"]: _webhook(row) for row in await connection.fetch(SQL.lock, ids)}
+                tasks = [Task(record_of(Delivery, row), webhooks[row["webhook_id"]]) for row in leased]
+            next_due_ms = await connection.fetchval(SQL.next_due, now_ms)
+            return Lease(tuple(sorted(tasks, key=lambda task: task.delivery.seq)), next_due_ms)
+
+        return await self._database.transact(work)
+
+    async def settle(self, attempts: Sequence[Attempt], judge: Judge) -> Sequence[Webhook]:
+        async def work(connection: Connection) -> list[Webhook]:
+            grouped = by_webhook(attempts)
+            webhooks = {row["id"]: _webhook(row) for row in await connection.fetch(SQL.lock, list(grouped))}
+            rows = await connection.fetch(SQL.deliveries, [each.delivery_id for each in attempts])
+            found = {row["id"]: record_of(Delivery, row) for row in rows}
+            changed: dict[int, Delivery] = {}
+            mails: list[AccountMail] = []
+            disabled: list[Webhook] = []
+            for webhook_id in webhooks:
+                for attempt in grouped[webhook_id]:
+                    delivery = found.get(attempt.delivery_id)
+                    verdict = None if delivery is None else judge(webhooks[webhook_id], delivery, attempt)
+                    if verdict is not None:
+                        webhooks[webhook_id] = verdict.webhook
+                        found[attempt.delivery_id] = changed[verdict.delivery.seq] = verdict.delivery
+                        if verdict.mail is not None:
+                            mails.append(verdict.mail)
+                            disabled.append(verdict.webhook)
+            await _settle(connection, webhooks, changed, mails)
+            return disabled
+
+        return await self._database.transact(work)
+
+    async def backlog(self, now_ms: int) -> Backlog:
+        async def work(connection: Connection) -> Backlog:
+            row = await connection.fetchrow(SQL.backlog, MOST_COUNTED)
+            late_since_ms = await connection.fetchval(SQL.late, now_ms)
+            return Backlog(row["waiting"], row["oldest_ms"], late_since_ms)
+
+        return await self._database.read(work)
+
+
+def _webhook(row: Row) -> Webhook:
+    return record_of(Webhook, row, events=tuple(map(EventType, row["events"])))
+
+
+async def _snapshot(connection: Connection, locks: LockSet) -> Snapshot:
+    await connection.execute(SQL.lock_names, list(locks.tenant_ids))
+    rows = await connection.fetch(SQL.lock_of, list(locks.tenant_ids))
+    webhooks = {row["id"]: _webhook(row) for row in rows}
+    named = [record_of(Delivery, row) for row in await connection.fetch(SQL.deliveries, list(locks.delivery_ids))]
+    waiting = await connection.fetch(SQL.waiting_like, list(locks.delivery_ids), list(webhooks))
+    return snapshot_of(webhooks, named, [record_of(Delivery, row) for row in waiting])
+
+
+async def _write(connection: Connection, decision: Decision, now_ms: int) -> None:
+    if decision.deleted:
+        await connection.execute(SQL.delete, sorted(decision.deleted))
+    created = columns_of(_CREATED, decision.created.values())
+    created[_CREATED.index("events")] = [" ".join(each.events) for each in decision.created.values()]
+    await write(connection, SQL.create, created)
+    enabled = sorted(decision.enabled)
+    if enabled:
+        await write(connection, SQL.save, columns_of(_STANDING, decision.enabled.values()))
+        await connection.execute(SQL.restart, enabled, now_ms)
+        await connection.execute(SQL.refresh, enabled)
+    await _add(connection, decision.deliveries)
+    await append_audits(connection, decision.audits)
+
+
+async def _add(connection: Connection, deliveries: Sequence[NewDelivery]) -> None:
+    if deliveries:
+        await write(connection, SQL.add, columns(NewDelivery, deliveries))
+        await connection.execute(SQL.refresh, sorted({each.webhook_id for each in deliveries}))
+
+
+async def _settle(
+    connection: Connection, webhooks: dict[str, Webhook], changed: dict[int, Delivery], mails: Sequence[AccountMail]
+) -> None:
+    await write(connection, SQL.settle, columns_of(_OUTCOME, changed.values()))
+    done = {each.seq: each.done_ms for each in changed.values() if each.done_ms is not None}
+    if done:
+        await connection.execute(SQL.follow, list(done), max(done.values()))
+    await write(connection, SQL.save, columns_of(_STANDING, webhooks.values()))
+    if webhooks:
+        await connection.execute(SQL.refresh, list(webhooks))
+    await tell(connection, mails)

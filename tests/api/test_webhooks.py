@@ -1,0 +1,249 @@
+"""Webhooks through the API: creation, its limits and secret, tests, the log, and the events of bookings and campaigns."""
+
+import base64
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from actors.values import Scope
+from tests.api.sponsors import ADMIN, API, Person, add_slot, administrator, sponsor
+from tests.api.world import SECRETS, World, open_world
+
+HOOKS = f"{API}/webhooks"
+ALL = [
+    *("booking.reserved", "booking.paid", "booking.cancelled", "booking.refunded", "booking.expired"),
+    *("campaign.approved", "campaign.rejected", "delivery.day"),
+]
+
+
+def body(number: int = 1, *events: str) -> dict[str, Any]:
+    return {"url": f"https://tools.example.com/hook/{number}", "events": list(events or ALL)}
+
+
+async def hooked(person: Person, number: int = 1, *events: str) -> str:
+    """The id of a new webhook."""
+    made = await person.post(HOOKS, body(number, *events))
+    assert made.words == "200", made.body
+    return str(made.json["webhook"]["id"])
+
+
+async def delivered(world: World) -> list[str]:
+    """The types of the events that receivers got."""
+    world.services.webhook_sender.wake()
+    await world.settled()
+    return [task.delivery.type for task in world.endpoints.tasks]
+
+
+async def test_a_webhook_is_created_with_a_secret_and_listed_without_it(world: World) -> None:
+    person = sponsor(world)
+    made = (await person.post(HOOKS, body(1, "booking.paid", "campaign.approved"))).json
+    assert made["secret"].startswith("whsec_")
+    assert len(base64.b64decode(made["secret"].removeprefix("whsec_"))) == 32
+    assert made["webhook"] == {
+        "id": made["webhook"]["id"],
+        "url": "https://tools.example.com/hook/1",
+        "events": ["booking.paid", "campaign.approved"],
+        "status": "enabled",
+        "createdAt": world.now_ms,
+    }
+    listed = await person.get(HOOKS)
+    assert listed.json == {"items": [made["webhook"]]}
+    assert (await person.get(f"{HOOKS}/{made['webhook']['id']}")).json == {"webhook": made["webhook"]}
+    assert b"whsec_" not in listed.body
+    stored = repr(world.memory.webhooks) + repr(world.memory.audits)
+    assert made["secret"] not in stored
+    assert SECRETS.webhooks.hex() not in stored
+
+
+async def test_each_webhook_has_a_secret_of_its_own(world: World) -> None:
+    person = sponsor(world)
+    assert len({(await person.post(HOOKS, body(n))).json["secret"] for n in range(3)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"url": "http://tools.example.com/"}, "url: must begin with https://"),
+        ({"url": "https://127.0.0.1/"}, "url: must not lead to a private network"),
+        ({"url": "https://169.254.169.254/latest"}, "url: must not lead to a private network"),
+        ({"url": "https://localhost/"}, "url: must have a public host name"),
+        ({"url": "https://[::1]/"}, "url: must have"),
+        ({"url": "https://2130706433/"}, "url: must have a valid host name"),
+        ({"url": "https://a:b@tools.example.com/"}, "url: must not contain credentials"),
+        ({"url": "https://tools.example.com:0/"}, "url: must have a port from 1 to 65535"),
+        ({"url": "ftp://tools.example.com/"}, "url: must begin with"),
+        ({"events": []}, "events: must have at least 1"),
+        ({"events": ["booking.paid", "booking.paid"]}, "events: must name each event once"),
+        ({"events": ["webhook.test"]}, "events.0: must be"),
+        ({"events": ["everything"]}, "events.0: must be"),
+        ({"secret": "mine"}, "secret: is not a known property"),
+    ],
+)
+async def test_a_webhook_that_cannot_be_is_refused(world: World, changes: dict[str, Any], words: str) -> None:
+    refused = await sponsor(world).post(HOOKS, body() | changes)
+    assert refused.words == "400 invalid_request"
+    assert words in refused.json["message"]
+    assert world.memory.webhooks == {}
+
+
+async def test_of_many_webhooks_the_eleventh_and_later_are_refused_and_change_nothing(world: World) -> None:
+    person = sponsor(world)
+    for number in range(10):
+        await hooked(person, number)
+    before = dict(world.memory.webhooks), len(world.memory.audits)
+    for number in range(10, 200):
+        assert (await person.post(HOOKS, body(number))).words == "409 hold_limit"
+    assert (dict(world.memory.webhooks), len(world.memory.audits)) == before
+    assert (await person.post(HOOKS, body(1))).words == "409 invalid_state"
+
+
+async def test_a_repeated_creation_returns_the_same_webhook_and_secret(world: World) -> None:
+    person = sponsor(world)
+
+    async def create(number: int) -> Any:
+        return await world.client.post(HOOKS, person.key, headers={"Idempotency-Key": "once"}, json=body(number))
+
+    first, again, other = await create(1), await create(1), await create(2)
+    assert first.json == again.json
+    assert other.words == "409 idempotency_conflict"
+    assert len(world.memory.webhooks) == 1
+
+
+async def test_changes_are_audited_without_the_address(world: World) -> None:
+    person = sponsor(world)
+    webhook_id = await hooked(person)
+    await person.post(f"{HOOKS}/{webhook_id}/test")
+    await delivered(world)
+    [delivery] = (await person.get(f"{HOOKS}/{webhook_id}/deliveries")).json["items"]
+    await person.post(f"{HOOKS}/{webhook_id}/deliveries/{delivery['id']}/resend")
+    await person.delete(f"{HOOKS}/{webhook_id}")
+    actions = [record.action for record in world.memory.audits if record.target_id == webhook_id]
+    assert actions == ["webhook.created", "webhook.tested", "webhook.resent", "webhook.deleted"]
+    assert "tools.example.com" not in repr(world.memory.audits)
+
+
+async def test_a_test_is_sent_at_once_and_seen_in_the_log(world: World) -> None:
+    person = sponsor(world)
+    webhook_id = await hooked(person, 1, "booking.paid")
+    queued = (await person.post(f"{HOOKS}/{webhook_id}/test")).json["delivery"]
+    assert (queued["type"], queued["status"], queued["attempts"]) == ("webhook.test", "waiting", 0)
+    assert await delivered(world) == ["webhook.test"]
+    [task] = world.endpoints.tasks
+    assert json.loads(task.delivery.body)["data"] == {"webhookId": webhook_id}
+    log = (await person.get(f"{HOOKS}/{webhook_id}/deliveries")).json
+    [shown] = log["items"]
+    assert (shown["id"], shown["status"], shown["responseStatus"], shown["attempts"]) == (
+        queued["id"],
+        "delivered",
+        200,
+        1,
+    )
+
+
+async def test_a_delivery_is_sent_again_with_the_same_event_id(world: World) -> None:
+    person = sponsor(world)
+    webhook_id = await hooked(person)
+    await person.post(f"{HOOKS}/{webhook_id}/test")
+    await delivered(world)
+    [first] = (await person.get(f"{HOOKS}/{webhook_id}/deliveries")).json["items"]
+    again = (await person.post(f"{HOOKS}/{webhook_id}/deliveries/{first['id']}/resend")).json["delivery"]
+    assert again["eventId"] == first["eventId"]
+    assert again["id"] != first["id"]
+    await delivered(world)
+    assert len({task.delivery.body for task in world.endpoints.tasks}) == 1
+    assert len(world.endpoints.tasks) == 2
+
+
+async def test_the_log_is_paged(world: World) -> None:
+    person = sponsor(world)
+    webhook_id = await hooked(person)
+    for _ in range(5):
+        await person.post(f"{HOOKS}/{webhook_id}/test")
+        await delivered(world)
+    items = await person.walk(f"{HOOKS}/{webhook_id}/deliveries", 2)
+    assert len({each["id"] for each in items}) == 5
+    assert items == sorted(items, key=lambda each: -each["createdAt"])
+
+
+async def test_a_gone_receiver_turns_the_webhook_off_and_its_owner_on(world: World) -> None:
+    person = sponsor(world)
+    webhook_id = await hooked(person)
+    world.endpoints.status = 410
+    await person.post(f"{HOOKS}/{webhook_id}/test")
+    await delivered(world)
+    off = (await person.get(f"{HOOKS}/{webhook_id}")).json["webhook"]
+    assert (off["status"], off["disabledReason"]) == (
+        "disabled",
+        "The receiver answered 410 Gone. Last error: status 410.",
+    )
+    assert [mail.template for mail in world.memory.messages.values()] == ["webhook_off"]
+    assert (await person.post(f"{HOOKS}/{webhook_id}/test")).words == "409 invalid_state"
+    world.endpoints.status = 200
+    on = (await person.post(f"{HOOKS}/{webhook_id}/enable")).json["webhook"]
+    assert on["status"] == "enabled"
+    assert on.keys().isdisjoint({"disabledAt", "disabledReason", "failingSince"})
+    assert await delivered(world) == ["webhook.test", "webhook.test"]
+
+
+async def test_the_webhooks_of_others_do_not_exist(world: World) -> None:
+    webhook_id = await hooked(sponsor(world))
+    other = sponsor(world, "other@example.com")
+    for path in ("", "/deliveries"):
+        assert (await other.get(f"{HOOKS}/{webhook_id}{path}")).words == "404 not_found"
+    for path in ("/test", "/enable", "/deliveries/dlv_1/resend"):
+        assert (await other.post(f"{HOOKS}/{webhook_id}{path}")).words == "404 not_found"
+    assert (await other.delete(f"{HOOKS}/{webhook_id}")).words == "404 not_found"
+    assert (await other.get(HOOKS)).json == {"items": []}
+
+
+async def test_a_booking_and_a_review_are_told_in_order(world: World) -> None:
+    world.sponsorship_store.keep(add_slot(world))
+    person = sponsor(world)
+    await person.profile()
+    await hooked(person)
+    campaign_id = await person.campaign()
+    booking = await person.booking(campaign_id)
+    await person.pay(booking["id"])
+    await administrator(world).post(f"{ADMIN}/campaigns/{campaign_id}/review", {"decision": "approve"})
+    await delivered(world)
+    await delivered(world)
+    types = await delivered(world)
+    assert [each for each in types if each.startswith("booking")] == ["booking.reserved", "booking.paid"]
+    assert "campaign.approved" in types
+    paid = next(task for task in world.endpoints.tasks if task.delivery.type == "booking.paid")
+    sent = json.loads(paid.delivery.body)
+    assert sent["data"]["bookingId"] == booking["id"]
+    assert sent["data"]["status"] == "paid"
+    assert sent["timestamp"] == "2026-11-18T12:00:00.000Z"
+
+
+@pytest.fixture
+async def inside() -> AsyncIterator[World]:
+    async with open_world(WEBHOOKS__ALLOW_NETWORKS='["10.0.0.0/8"]') as opened:
+        yield opened
+
+
+async def test_an_operator_can_allow_private_networks(inside: World) -> None:
+    person = sponsor(inside)
+    for url in ("http://10.1.2.3:8080/hook", "http://hooks.corp/", "https://hooks.corp/"):
+        assert (await person.post(HOOKS, body() | {"url": url})).words == "200"
+    for url in ("http://192.168.1.1/", "https://127.0.0.1/", "http://8.8.8.8/"):
+        assert (await person.post(HOOKS, body() | {"url": url})).words == "400 invalid_request"
+
+
+async def test_a_key_for_reading_changes_no_webhook(world: World) -> None:
+    webhook_id = await hooked(sponsor(world))
+    key = world.key(scopes=(Scope.SPONSOR_READ,), email="sponsor@example.com")
+    assert (await world.client.post(f"{HOOKS}/{webhook_id}/test", key)).words == "403 insufficient_scope"
+
+
+async def test_what_waits_is_in_the_export(world: World) -> None:
+    person = sponsor(world)
+    webhook_id = await hooked(person)
+    world.endpoints.status = 500
+    await person.post(f"{HOOKS}/{webhook_id}/test")
+    await delivered(world)
+    rows = (await person.get("/api/v1/account/export?limit=1000")).json
+    assert "https://tools.example.com/hook/1" in json.dumps(rows)

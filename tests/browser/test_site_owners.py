@@ -1,0 +1,62 @@
+"""A site owner finds the guide, copies the lines, and sees placements on a page of another origin."""
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.acceptance.processes import Service, until
+from tests.browser.conftest import Meet, Visit
+from tests.browser.looking import sticking_out
+from tests.browser.people import DESKTOP, PHONE
+from tests.browser.test_embed import counts, live
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
+    node: Service, meet: Meet, visit: Visit, viewport: ViewportSize, scripts: bool
+) -> None:
+    owner = meet(viewport=viewport, java_script_enabled=scripts)
+    owner.opens("/")
+    owner.follows("Placements on your website")
+    owner.reads("Placements on your website")
+    owner.page.get_by_label("Side", exact=True).select_option("right")
+    owner.page.get_by_label("At most", exact=True).select_option("1")
+    owner.fills(Label="Anzeige")
+    owner.presses("Show the lines")
+    lines = owner.page.locator("#snippet").inner_text()
+    assert lines == (
+        '<div data-placements="right" data-limit="1" data-label="Anzeige"></div>\n'
+        f'<script async src="{node.url}/embed.js"></script>'
+    )
+    expect(owner.page.get_by_role("button", name="Copy Lines for the page")).to_be_visible(visible=scripts)
+    if scripts:
+        expect(owner.page.get_by_role("list", name="Anzeige").get_by_role("listitem")).to_have_count(1)
+        assert sticking_out(owner.page) == []
+
+    shown = live(node, "right")[0]["bookingId"]
+    seen, clicks = counts(node, shown)
+    visitor = visit(f"<!doctype html><title>My site</title>{lines}", counted=True)
+    visitor.filled()
+    assert visitor.page.get_by_role("list", name="Anzeige").get_by_role("listitem").count() == 1
+    until(lambda: counts(node, shown) == (seen + 1, clicks))
+
+
+def test_the_copy_button_copies_the_lines_and_says_so(node: Service, meet: Meet) -> None:
+    owner = meet(permissions=["clipboard-read", "clipboard-write"])
+    owner.opens("/embed")
+    owner.presses("Copy Lines for the page")
+    expect(owner.page.get_by_role("button", name="Copied Lines for the page")).to_be_visible()
+    copied = owner.page.evaluate("navigator.clipboard.readText()")
+    assert copied == f'<div data-placements="left"></div>\n<script async src="{node.url}/embed.js"></script>'
+
+
+def test_the_preview_counts_nothing(node: Service, meet: Meet) -> None:
+    owner = meet()
+    sent: list[str] = []
+    owner.context.on("request", lambda request: sent.append(request.url))
+    owner.opens("/embed")
+    owner.page.get_by_role("listitem").first.wait_for()
+    owner.page.clock.install()
+    owner.page.locator(".preview").scroll_into_view_if_needed()
+    owner.page.clock.run_for(5_000)
+    assert [url for url in sent if url.endswith("/events")] == []

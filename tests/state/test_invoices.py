@@ -1,0 +1,185 @@
+"""The rules of invoices: one document for each change of a booking's money, and numbers without gaps."""
+
+from dataclasses import replace
+
+import pytest
+
+from actors.bookings.invoices import Invoice, InvoiceKind, Seller, issuable, needed, numbered
+from actors.bookings.records import Mode, PaymentState
+from actors.bookings.state import BookingRules
+from tests.state.ledger import ANN, MINUTE, MONDAY, NOON, PAIR, PRICE, Ledger, furnished
+
+SELLER = Seller("Example Media", "1 Example Street\n10000 Example", "XX123", "EM-")
+INVOICE, CREDIT_NOTE = InvoiceKind.INVOICE, InvoiceKind.CREDIT_NOTE
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    """Ann has brought a booking of this week, `b1`, to checkout."""
+    ledger = furnished()
+    ledger.rules = BookingRules(seller=SELLER)
+    ledger.act(ledger.reserve("b1"), ledger.checkout("b1"))
+    return ledger
+
+
+def written(ledger: Ledger) -> list[tuple[InvoiceKind, int]]:
+    """The documents of the last batch: their kind and amount."""
+    return [(invoice.kind, invoice.amount_cents) for invoice in ledger.last.invoices]
+
+
+def test_a_payment_is_invoiced_with_seller_and_buyer_as_they_are(ledger: Ledger) -> None:
+    ledger.pass_ms(MINUTE)
+    ledger.act(ledger.pay("b1"))
+    sponsor, booking = ledger.sponsors[ANN], ledger.bookings["b1"]
+    assert ledger.last.invoices == [
+        Invoice(
+            number="TEST-EM-",
+            series="test invoice",
+            sequence=0,
+            kind=INVOICE,
+            booking_id="b1",
+            payment_id="pay_1",
+            tenant_id=ANN,
+            amount_cents=PRICE,
+            currency="usd",
+            mode=Mode.TEST,
+            issued_ms=NOON + MINUTE,
+            seller_name="Example Media",
+            seller_address="1 Example Street\n10000 Example",
+            seller_tax_id="XX123",
+            buyer_name=sponsor.name,
+            buyer_website=sponsor.website,
+            buyer_email="",
+            slot_name=booking.slot_name,
+            week_start_ms=MONDAY,
+            weeks=1,
+        )
+    ]
+
+
+def test_a_repeated_payment_and_a_second_one_are_not_invoiced_again(ledger: Ledger) -> None:
+    ledger.act(ledger.pay("b1"))
+    for message in (ledger.pay("b1"), ledger.pay("b1", event="evt_2"), ledger.pay("b1", event="evt_3", payment="p2")):
+        ledger.act(message)
+        assert written(ledger) == []
+
+
+def test_a_payment_that_comes_too_late_has_an_invoice_and_its_refund_a_credit_note(ledger: Ledger) -> None:
+    ledger.act(ledger.cancel("b1"))
+    ledger.act(ledger.pay("b1"))
+    assert written(ledger) == [(INVOICE, PRICE)]
+    ledger.act(ledger.settle("b1"))
+    assert written(ledger) == [(CREDIT_NOTE, PRICE)]
+    assert [invoice.series for invoice in ledger.last.invoices] == ["test credit_note"]
+
+
+@pytest.mark.parametrize(("amount", "currency", "cents"), [(PRICE - 1, "usd", PRICE - 1), (0, "usd", 0), (9, "eur", 0)])
+def test_an_invoice_is_about_the_money_that_arrived(ledger: Ledger, amount: int, currency: str, cents: int) -> None:
+    ledger.act(ledger.pay("b1", amount=amount, currency=currency))
+    assert written(ledger) == [(INVOICE, cents)] * bool(cents)
+    ledger.act(ledger.settle("b1"))
+    assert written(ledger) == [(CREDIT_NOTE, cents)] * bool(cents)
+
+
+def test_a_payment_and_its_refund_in_one_batch_have_both_documents(ledger: Ledger) -> None:
+    ledger.act(ledger.pay("b1"), ledger.refund("b1"), ledger.settle("b1"))
+    assert written(ledger) == [(INVOICE, PRICE), (CREDIT_NOTE, PRICE)]
+
+
+def test_orders_declined_refunds_and_repeated_reports_write_nothing(ledger: Ledger) -> None:
+    ledger.act(ledger.pay("b1"))
+    ledger.act(ledger.refund("b1"), ledger.settle("b1", "Too old"), ledger.refund("b1"))
+    assert written(ledger) == []
+    ledger.act(ledger.settle("b1"), ledger.settle("b1"))
+    assert written(ledger) == [(CREDIT_NOTE, PRICE)]
+
+
+def test_a_refund_that_failed_is_invoiced_again_and_its_next_attempt_credited() -> None:
+    ledger = furnished()
+    ledger.paid("b1", PAIR)
+    ledger.act(ledger.refund("b1"), ledger.settle("b1"))
+    ledger.act(ledger.settle("b1", "Returned by the bank", event="evt_f"))
+    assert written(ledger) == [(INVOICE, 2 * PRICE)]
+    assert ledger.last.invoices[0].belongs_to is not None
+    ledger.act(ledger.refund("b1"), ledger.settle("b1"))
+    assert written(ledger) == [(CREDIT_NOTE, 2 * PRICE)]
+
+
+def test_a_lost_dispute_is_credited(ledger: Ledger) -> None:
+    ledger.act(ledger.pay("b1"))
+    ledger.act(ledger.dispute("pay_1", PaymentState.DISPUTED))
+    assert written(ledger) == []
+    ledger.act(ledger.dispute("pay_1", PaymentState.LOST))
+    assert written(ledger) == [(CREDIT_NOTE, PRICE)]
+
+
+def test_a_booking_of_the_demo_has_no_invoice(ledger: Ledger) -> None:
+    ledger.bookings["b1"] = replace(ledger.bookings["b1"], demo=True)
+    ledger.act(ledger.pay("b1"))
+    assert ledger.status("b1") == "paid"
+    assert written(ledger) == []
+
+
+# Numbers.
+
+
+def documents_of(ledger: Ledger) -> list[Invoice]:
+    """A payment, its refund, the failure of the refund, and another refund."""
+    made: list[Invoice] = []
+    for message in (
+        ledger.pay("b1"),
+        ledger.refund("b1"),
+        ledger.settle("b1"),
+        ledger.settle("b1", "Returned", event="evt_f"),
+        ledger.refund("b1"),
+        ledger.settle("b1"),
+    ):
+        ledger.act(message)
+        made += ledger.last.invoices
+    return made
+
+
+def test_numbers_follow_the_last_of_their_series_and_name_what_they_belong_to(ledger: Ledger) -> None:
+    made = documents_of(ledger)
+    assert needed(made) == {"test credit_note": 2, "test invoice": 2}
+    ready = numbered(made, {"test invoice": 7, "test credit_note": 2}, [], {ANN: "ann@example.com"})
+    assert [(each.number, each.belongs_to) for each in ready] == [
+        ("TEST-EM-INV-000006", None),
+        ("TEST-EM-CN-000001", "TEST-EM-INV-000006"),
+        ("TEST-EM-INV-000007", "TEST-EM-CN-000001"),
+        ("TEST-EM-CN-000002", "TEST-EM-INV-000006"),
+    ]
+    assert [each.sequence for each in ready] == [6, 1, 7, 2]
+    assert {each.buyer_email for each in ready} == {"ann@example.com"}
+
+
+def test_documents_of_an_earlier_transaction_are_found(ledger: Ledger) -> None:
+    made = documents_of(ledger)
+    last = {"test invoice": 2, "test credit_note": 2}
+    whole = numbered(made, last, [], {})
+    for cut in range(1, 4):
+        later = numbered(made[cut:], last, whole[:cut][::-1], {})
+        assert [each.belongs_to for each in later] == [each.belongs_to for each in whole[cut:]]
+
+
+def test_a_payment_that_is_older_than_invoices_has_no_credit_note(ledger: Ledger) -> None:
+    made = documents_of(ledger)
+    assert issuable(made, []) == made
+    assert issuable(made[1:], []) == [], "no credit note without an invoice, and nothing to cancel"
+    assert issuable(made[1:], made[:1]) == made[1:]
+
+
+def test_no_two_series_share_a_number_under_any_prefix(ledger: Ledger) -> None:
+    numbers = set()
+    for prefix in ("", "CN-", "INV-", "INV-CN-", "A"):
+        for mode in Mode:
+            ledger = furnished()
+            ledger.rules = BookingRules(seller=replace(SELLER, prefix=prefix))
+            ledger.act(ledger.reserve("b1"), ledger.checkout("b1"))
+            made = [
+                replace(each, number=each.number.removeprefix("TEST-"), series=f"{mode} {each.kind}")
+                for each in documents_of(ledger)
+            ]
+            made = [replace(each, number=f"TEST-{each.number}") if mode is Mode.TEST else each for each in made]
+            numbers |= {each.number for each in numbered(made, dict.fromkeys(needed(made), 2), [], {})}
+    assert len(numbers) == 5 * 2 * 4

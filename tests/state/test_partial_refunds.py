@@ -1,0 +1,176 @@
+"""The rules of refunds of a part: ordered by the service, made by hand, failed, and followed by a lost dispute."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from actors.bookings.invoices import InvoiceKind
+from actors.bookings.records import BookingStatus, PaymentState
+from tests.state.ledger import Ledger, booked, furnished
+from tests.state.test_payments import kept_nothing
+
+PAID, REFUNDING, REFUNDED = BookingStatus.PAID, BookingStatus.REFUNDING, BookingStatus.REFUNDED
+PRICE, PART = 10_000, 3_000
+PAYMENT = "pay_b1"
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    """A paid booking of one week, `b1`."""
+    ledger = furnished()
+    ledger.paid("b1")
+    return ledger
+
+
+@pytest.fixture
+def ordered(ledger: Ledger) -> Ledger:
+    """A refund of 30 % of it is ordered."""
+    ledger.act(ledger.refund("b1"))
+    ledger.bookings["b1"] = replace(ledger.bookings["b1"], refund_cents=PART)
+    return ledger
+
+
+def state(ledger: Ledger) -> tuple[BookingStatus, int]:
+    return ledger.bookings["b1"].status, ledger.bookings["b1"].refunded_cents
+
+
+def written(ledger: Ledger) -> list[tuple[InvoiceKind, int]]:
+    return [(each.kind, each.amount_cents) for each in ledger.last.invoices]
+
+
+def by_hand(ledger: Ledger, total: int, event: str) -> None:
+    """An event of the processor: so much was refunded in all."""
+    ledger.act(ledger.settle("b1", event=event, payment=PAYMENT, total_cents=total))
+
+
+def ours(ledger: Ledger, event: str = "re_1", declined: str | None = None, cents: int = PART) -> None:
+    """An event about a refund of ours."""
+    ledger.act(ledger.settle("b1", declined, event, PAYMENT, cents=cents))
+
+
+def test_the_ordered_part_is_refunded_and_credited(ordered: Ledger) -> None:
+    ordered.act(ordered.settle("b1"))
+    assert state(ordered) == (REFUNDED, PART)
+    assert written(ordered) == [(InvoiceKind.CREDIT_NOTE, PART)]
+    assert ordered.held("b1") == []
+
+
+@pytest.mark.parametrize("first", ["sweeper", "refund", "charge"])
+def test_the_reports_of_one_refund_count_once_in_any_order(ordered: Ledger, first: str) -> None:
+    reports: dict[str, Callable[[], object]] = {
+        "sweeper": lambda: ordered.act(ordered.settle("b1")),
+        "refund": lambda: ours(ordered),
+        "charge": lambda: by_hand(ordered, PART, "evt_c"),
+    }
+    reports.pop(first)()
+    assert state(ordered) == (REFUNDED, PART)
+    for report in reports.values():
+        report()
+        assert kept_nothing(ordered)
+        assert written(ordered) == []
+
+
+def test_a_part_by_hand_leaves_the_booking_on_the_air(ledger: Ledger) -> None:
+    by_hand(ledger, PART, "evt_1")
+    assert (state(ledger), ledger.held("b1")) == ((PAID, PART), [0])
+    assert ledger.told()[-1] == ("booking.refunded_in_part", {"refundedCents": [0, PART]})
+    assert written(ledger) == [(InvoiceKind.CREDIT_NOTE, PART)]
+    by_hand(ledger, PART, "evt_2")
+    assert kept_nothing(ledger)
+    by_hand(ledger, PART - 1, "evt_3")
+    assert kept_nothing(ledger)
+    by_hand(ledger, PART + 1, "evt_4")
+    assert written(ledger) == [(InvoiceKind.CREDIT_NOTE, 1)]
+
+
+def test_the_rest_is_refunded_after_a_part_by_hand(ledger: Ledger) -> None:
+    by_hand(ledger, PART, "evt_1")
+    booking = booked(ledger.one(ledger.refund("b1")))
+    assert booking.refund_left_cents == PRICE - PART
+    ledger.act(ledger.settle("b1"))
+    assert state(ledger) == (REFUNDED, PRICE)
+    assert written(ledger) == [(InvoiceKind.CREDIT_NOTE, PRICE - PART)]
+
+
+def test_a_smaller_part_by_hand_is_not_the_ordered_refund(ordered: Ledger) -> None:
+    by_hand(ordered, 1_000, "evt_1")
+    assert state(ordered) == (REFUNDING, 1_000)
+    ours(ordered)
+    assert state(ordered) == (REFUNDED, 1_000 + PART)
+    assert written(ordered) == [(InvoiceKind.CREDIT_NOTE, PART)]
+
+
+def test_all_by_hand_is_all_whatever_was_ordered(ordered: Ledger) -> None:
+    ordered.act(ordered.settle("b1", event="evt_all", payment=PAYMENT))
+    assert state(ordered) == (REFUNDED, PRICE)
+    ordered.act(ordered.settle("b1"))
+    assert kept_nothing(ordered)
+
+
+def test_the_rest_by_hand_after_the_ordered_part_is_credited_too(ordered: Ledger) -> None:
+    ordered.act(ordered.settle("b1"))
+    by_hand(ordered, PART + 5, "evt_1")
+    assert state(ordered) == (REFUNDED, PART + 5)
+    ordered.act(ordered.settle("b1", event="evt_all", payment=PAYMENT))
+    assert state(ordered) == (REFUNDED, PRICE)
+    assert written(ordered) == [(InvoiceKind.CREDIT_NOTE, PRICE - PART - 5)]
+
+
+def test_never_more_is_refunded_than_was_paid(ledger: Ledger) -> None:
+    by_hand(ledger, PRICE - 1, "evt_1")
+    ledger.act(ledger.refund("b1"))
+    ledger.bookings["b1"] = replace(ledger.bookings["b1"], refund_cents=PART)
+    assert ledger.bookings["b1"].refund_left_cents == 1
+    ledger.act(ledger.settle("b1"))
+    assert state(ledger) == (REFUNDED, PRICE)
+
+
+def test_only_the_part_that_failed_comes_back(ordered: Ledger) -> None:
+    by_hand(ordered, 1_000, "evt_1")
+    ours(ordered)
+    ours(ordered, "re_1_failed", "Returned by the bank")
+    assert state(ordered) == (REFUNDING, 1_000)
+    assert written(ordered) == [(InvoiceKind.INVOICE, PART)]
+    ordered.act(ordered.refund("b1"), ordered.settle("b1"))
+    assert state(ordered) == (REFUNDED, 1_000 + PART)
+
+
+def test_a_declined_part_that_is_made_after_all_counts_once(ordered: Ledger) -> None:
+    ordered.act(ordered.settle("b1", "Try later"))
+    assert state(ordered) == (PAID, 0)
+    by_hand(ordered, PART, "evt_c")
+    ours(ordered)
+    assert state(ordered) == (REFUNDED, PART)
+
+
+def test_a_dispute_lost_after_a_part_takes_the_rest(ordered: Ledger) -> None:
+    ordered.act(ordered.settle("b1"))
+    ordered.act(ordered.dispute(PAYMENT, PaymentState.LOST))
+    assert state(ordered) == (REFUNDED, PRICE)
+    assert written(ordered) == [(InvoiceKind.CREDIT_NOTE, PRICE - PART)]
+    assert ordered.told()[-1][0] == "booking.dispute_lost"
+    ordered.act(ordered.dispute(PAYMENT, PaymentState.LOST))
+    assert kept_nothing(ordered)
+
+
+@pytest.mark.parametrize(
+    ("totals", "refunded"),
+    [
+        ([PART], PART),
+        ([PART, PART + 1], PART + 1),
+        ([PART + 1, PART], PART + 1),
+        ([PART, None], PRICE),
+        ([None, PART], PRICE),
+    ],
+)
+def test_parts_that_are_told_before_their_payment_count(
+    ledger: Ledger, totals: list[int | None], refunded: int
+) -> None:
+    ledger.act(ledger.reserve("b2", week=1), ledger.checkout("b2"))
+    for number, total in enumerate(totals):
+        ledger.act(ledger.settle("b2", event=f"evt_early_{number}", payment="pay_2", total_cents=total))
+    ledger.act(ledger.pay("b2", "evt_b2", "pay_2"))
+    booking = ledger.bookings["b2"]
+    assert (booking.status, booking.refunded_cents) == (REFUNDED if refunded == PRICE else PAID, refunded)
+    assert written(ledger) == [(InvoiceKind.INVOICE, PRICE), (InvoiceKind.CREDIT_NOTE, refunded)]

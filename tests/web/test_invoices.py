@@ -1,0 +1,70 @@
+"""The page of an invoice, and the links to it."""
+
+from tests.api.sponsors import PROFILE
+from tests.api.world import World, open_world
+from tests.web.test_sponsor import booked, browser
+
+SELLER = {
+    "BILLING__SELLER_NAME": "Example <Media>",
+    "BILLING__SELLER_ADDRESS": "1 Example Street\n10000 Example",
+    "BILLING__SELLER_TAX_ID": "XX123",
+}
+
+
+async def paid(world: World) -> tuple[str, str]:
+    """The path of a paid booking, and its id."""
+    person, path = await booked(world)
+    await person.press("checkout")
+    await person.press("pay")
+    return path, path.rpartition("/")[2]
+
+
+async def test_the_invoice_names_both_parties_and_what_was_sold() -> None:
+    async with open_world(**SELLER) as world:
+        path, booking_id = await paid(world)
+        page = browser(world)
+        await page.open(path)
+        assert f'href="{path}/invoice"' in page.html
+        await page.open(f"{path}/invoice")
+        assert page.status == 200
+        for words in (
+            "Invoice TEST-INV-000001",
+            "Test mode: no money moved.",
+            "Example &lt;Media&gt;",
+            "1 Example Street\n10000 Example",
+            "Tax id: <bdi>XX123</bdi>",
+            PROFILE["name"],
+            "sponsor@example.com",
+            "USD 120.00",
+            booking_id,
+        ):
+            assert words in page.html, words
+        assert "Other documents" not in page.html
+        receipt = world.services.links.receipt_url(world.memory.bookings[booking_id])
+        assert receipt is not None
+        await page.open(receipt.removeprefix(world.services.base_url))
+        assert f'href="{path}/invoice"' in page.html
+
+
+async def test_a_credit_note_has_a_page_of_its_own(world: World) -> None:
+    path, booking_id = await paid(world)
+    await world.services.ledger.settle_refund(booking_id, None)
+    page = browser(world)
+    await page.open(f"{path}/invoice")
+    assert "<h1>Invoice TEST-INV-000001</h1>" in page.html
+    assert f'href="{path}/invoice?number=TEST-CN-000001"' in page.html
+    await page.open(f"{path}/invoice?number=TEST-CN-000001")
+    for words in ("<h1>Credit note TEST-CN-000001</h1>", "Invoice TEST-INV-000001", "Total refunded", "Not configured"):
+        assert words in page.html, words
+    await world.services.ledger.settle_refund(booking_id, "Returned", "re_1", f"test_{booking_id}")
+    await page.open(f"{path}/invoice?number=TEST-INV-000002")
+    assert "Credit note TEST-CN-000001, because its refund did not arrive" in page.html
+    await page.open(f"{path}/invoice?number=TEST-INV-000003")
+    assert page.status == 404
+
+
+async def test_a_booking_without_a_payment_says_so(world: World) -> None:
+    person, path = await booked(world)
+    await person.open(f"{path}/invoice")
+    assert person.status == 200
+    assert "This booking has no invoice." in person.html
