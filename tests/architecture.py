@@ -137,6 +137,8 @@ VALUES = (
     "actors.bookings.records",
     "actors.bookings.invoices",
     "actors.bookings.payments",
+    "actors.bookings.prices",
+    "actors.bookings.reports",
     "actors.bookings.store",
     "actors.bookings.transitions",
     "actors.bookings.next_steps",

@@ -178,6 +178,9 @@ def numbered(
 
 
 def _other(invoice: Invoice, others: Sequence[Invoice]) -> Invoice:
-    """The first invoice of the booking, which is that of the payment, for a credit note; the last credit note for an invoice
-    that cancels it."""
-    return others[0] if invoice.kind is InvoiceKind.CREDIT_NOTE else others[-1]
+    """For a credit note the first invoice of the booking, which is that of the payment. For an invoice that cancels a credit
+    note, the last one of its amount; if refunds were reported together, the last one that contains it."""
+    if invoice.kind is InvoiceKind.CREDIT_NOTE:
+        return others[0]
+    same = [each for each in others if each.amount_cents == invoice.amount_cents]
+    return (same or [each for each in others if each.amount_cents > invoice.amount_cents] or others)[-1]

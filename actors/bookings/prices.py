@@ -1,18 +1,37 @@
-"""What weeks cost. Pure; source: ADR 0081."""
+"""Prices of bookings. Pure.
+
+A week that has begun costs its remaining days, the current day (UTC) included. Amounts are whole cents, rounded in the
+sponsor's favour: a price down, a refund up. A price is fixed when its weeks are reserved.
+"""
 
 from collections.abc import Collection
 
-from actors.bookings.records import Booking
-from actors.times import DAY_MS, day_of
-from actors.weeks import WEEK_MS
+from actors.bookings.records import Booking, Slot
+from actors.times import day_of
+from actors.weeks import weeks_from
 
-DAYS = WEEK_MS // DAY_MS
+WEEK_DAYS = 7
 
 
-def unshown_share(booking: Booking, unseen_weeks: Collection[int]) -> int:
-    """The part of a booking's amount in cents that was paid for these weeks (their starts), rounded up. All weeks: all of
-    it. The days before a booking was made were not sold."""
-    gone = max(0, day_of(booking.created_ms) - day_of(booking.week_start_ms))
-    sold = booking.weeks * DAYS - gone
-    unseen = len(unseen_weeks) * DAYS - (gone if booking.week_start_ms in unseen_weeks else 0)
-    return -(-booking.amount_cents * unseen // sold)
+def days_left(week_start_ms: int, now_ms: int) -> int:
+    """The days of a week that are not over: 7 before it begins, 1 on its Sunday, 0 after it."""
+    return max(0, min(WEEK_DAYS, WEEK_DAYS - (day_of(now_ms) - day_of(week_start_ms))))
+
+
+def price(slot: Slot, week_start_ms: int, now_ms: int) -> int:
+    """The cents of a booking that is made now and starts in a week that is not over; at least 1."""
+    first_week = slot.week_price_cents * days_left(week_start_ms, now_ms) // WEEK_DAYS
+    return max(1, first_week) + (slot.weeks - 1) * slot.week_price_cents
+
+
+def unshown_share(booking: Booking, unseen_week_starts: Collection[int]) -> int:
+    """The cents of a booking's amount that belong to the weeks in which it was not shown; 0 for weeks of others.
+
+    Every day that was sold has an equal share. The first week has fewer of them if the booking was made in it. The shares
+    of all weeks are the amount.
+    """
+    days = {
+        week_ms: days_left(week_ms, booking.created_ms) for week_ms in weeks_from(booking.week_start_ms, booking.weeks)
+    }
+    unseen = sum(days[week_ms] for week_ms in days if week_ms in unseen_week_starts)
+    return -(-booking.amount_cents * unseen // sum(days.values()))

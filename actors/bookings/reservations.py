@@ -6,6 +6,7 @@ from actors.bookings import changes
 from actors.bookings.answers import Answer
 from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, too_many_campaigns, unknown_campaign
 from actors.bookings.messages import Cancel, DescribeVideo, ExpireHold, KeepSession, OpenCheckout, Reserve
+from actors.bookings.prices import price
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -118,7 +119,7 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
         slot_name=slot.name,
         week_start_ms=message.week_start_ms,
         weeks=slot.weeks,
-        amount_cents=slot.weeks * slot.week_price_cents,
+        amount_cents=price(slot, message.week_start_ms, unit.now_ms),
         currency=unit.rules.currency,
         status=BookingStatus.RESERVED,
         mode=unit.rules.mode,

@@ -18,6 +18,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.values import AuditRecord, BatchId
 
@@ -116,6 +117,13 @@ class SponsorshipStore(Protocol):
         """The days with delivery counts of a booking, in order."""
         ...
 
+    async def deliveries(
+        self, tenant_id: str, days: Days, after: Before | None, limit: int
+    ) -> Sequence[BookingDelivered]:
+        """Bookings of an account that were paid and touch these days, with their counts on them, oldest first, strictly
+        after a place."""
+        ...
+
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
         """The invoices and credit notes of an account, by `issued_ms` and `number`."""
         ...
@@ -138,6 +146,11 @@ class SponsorshipStore(Protocol):
 
     async def overview(self, from_week_ms: int) -> Overview:
         """One consistent picture: slots not retired, their taken weeks from `from_week_ms` on, later placements."""
+        ...
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        """What the newest `MOST_ENDED` bookings reached that were paid in this mode and have ended, by slot. Samples of the
+        demo do not count."""
         ...
 
     async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """Requests and responses of operations, independent of Quart and the fast path, which convert them from and to ASGI."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -33,13 +33,17 @@ class Request:
 
 @dataclass(slots=True)
 class Answer:
-    """One HTTP response. `refused` is the refusal that the body describes, if there is one."""
+    """One HTTP response. `refused` is the refusal that the body describes, if there is one.
+
+    With `pieces`, the body is made while it is sent, and `body` is empty. Hot operations and pages have none.
+    """
 
     status: int
     body: bytes = b""
     headers: Headers = field(default_factory=list)
     content_type: str = JSON
     refused: Refused | None = None
+    pieces: AsyncIterator[bytes] | None = None
 
     @classmethod
     def of(cls, model: BaseModel, *headers: tuple[str, str]) -> "Answer":

@@ -230,6 +230,8 @@ def _responses(operation: Operation) -> dict[str, Any]:
         "headers": _header_references(_success_headers(operation)),
         "content": {"application/json": {"schema": _reference(operation.result)}},
     }
+    if operation.spreadsheet:
+        success["content"]["text/csv"] = {"schema": {"type": "string"}}
     if operation.leads_to:
         success["links"] = {
             name: {"operationId": name, "parameters": {"id": f"$response.body#{pointer}"}}
@@ -252,6 +254,8 @@ def _success_headers(operation: Operation) -> list[str]:
         names += ["RateLimit-Policy", "RateLimit"]
     if operation.cacheable:
         names.append("ETag")
+    if operation.spreadsheet:
+        names.append("Content-Disposition")
     return [*names, *operation.headers]
 
 

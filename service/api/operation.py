@@ -57,6 +57,7 @@ class Operation:
     query: type[BaseModel] | None = None
     plain_text: bool = False  # documents `text/plain` for JSON, which every operation accepts
     headers: tuple[str, ...] = ()  # extra headers of a 200
+    spreadsheet: bool = False  # a 200 is a CSV file if the query says `format=csv`
     # Operations that take an id from this response, each with a JSON pointer to the id.
     leads_to: Mapping[str, str] = field(default_factory=dict)
     codes: tuple[Code, ...] = ()  # refusals by the handler; `all_codes` adds those that other fields imply

@@ -6,7 +6,7 @@ from service.catalogctl.failures import Misused, Unreachable
 from service.catalogctl.paging import part_of
 from service.catalogctl.session import Session
 from service.catalogctl.sponsoring import ROOT, at, booking_facts, week_ms
-from service.catalogctl.texts import moment, shown
+from service.catalogctl.texts import shown, time_left
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 CREATIVE = {
@@ -94,7 +94,7 @@ def _reserve(session: Session, path: str, fields: dict[str, str]) -> None:
         repeat = f"repeat the command with --idempotency-key {key} to find out; it never books twice"
         raise Unreachable(f"{error}; the booking may have been made: {repeat}") from None
     booking = part_of(reply, "booking")
-    session.show(reply, session.facts(booking_facts(booking)))
+    session.show(reply, session.facts(booking_facts(reply, booking)))
     if not session.as_json:
         session.note(f"Pay before the hold runs out: catalogctl sponsor checkout {shown(booking.get('id'))}")
 
@@ -111,7 +111,12 @@ def open_checkout(session: Session) -> None:
     reply = session.client.ask("POST", at("bookings", session.options.booking, "checkout"))
     answer = reply.document
     address = answer.get("checkoutUrl")
-    session.show(reply, session.facts({"Pay at": shown(address), "Held until": moment(answer.get("expiresAt"))}))
+    session.show(
+        reply,
+        session.facts(
+            {"Pay at": shown(address), "Held until": time_left(answer.get("expiresAt"), reply.headers.get("date"))}
+        ),
+    )
     if session.options.open and isinstance(address, str) and not session.outside.browse(address):
         session.note("No browser could be opened.")
 
@@ -120,14 +125,14 @@ def cancel_booking(session: Session) -> None:
     session.needs_key()
     reply = session.client.ask("POST", at("bookings", session.options.booking, "cancel"))
     booking = part_of(reply, "booking")
-    session.show(reply, session.facts(booking_facts(booking)))
+    session.show(reply, session.facts(booking_facts(reply, booking)))
 
 
 def request_refund(session: Session) -> None:
     session.needs_key()
     body = {"reason": session.options.reason}
     reply = session.client.ask("POST", at("bookings", session.options.booking, "refund-request"), body=body)
-    session.show(reply, session.facts(booking_facts(part_of(reply, "booking"))))
+    session.show(reply, session.facts(booking_facts(reply, part_of(reply, "booking"))))
 
 
 def create_key(session: Session) -> None:

@@ -46,6 +46,10 @@ class Reply:
     body: bytes = field(repr=False)
 
     @property
+    def is_spreadsheet(self) -> bool:
+        return self.headers.get("content-type", "").startswith("text/csv")
+
+    @property
     def document(self) -> dict[str, Any]:
         """The JSON object in the body, or an empty one."""
         try:
@@ -99,7 +103,7 @@ class Client:
 
     def accepted(self, reply: Reply) -> Reply:
         """The response, if it is a success of the service. Raises `Refused` or `Unreachable`."""
-        if 200 <= reply.status < 300 and reply.document:
+        if 200 <= reply.status < 300 and (reply.document or reply.is_spreadsheet):
             return reply
         if reply.status < 400 or not reply.error:
             where = reply.headers.get("location")

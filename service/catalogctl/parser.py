@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import NoReturn, TypeVar
 
-from service.catalogctl import buying, catalog, invoices, logins, notifications, sponsoring, webhooks
+from service.catalogctl import buying, catalog, invoices, logins, notifications, reporting, sponsoring, webhooks
 from service.catalogctl.failures import Exit, Misused
 from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
@@ -58,6 +58,12 @@ def made_parser() -> Parser:
         entries = _paged(add(name, words, command))
         entries.add_argument("query", nargs="?", metavar="QUERY", help="words to search for; best matches first")
         entries.add_argument("--slug", help="show this entry in full")
+    report = add("report", "Report what your bookings delivered, by campaign and slot.", reporting.show_report)
+    report.add_argument(
+        "--from", dest="first", metavar="DATE", help="first day (UTC); default: 29 days before the last"
+    )
+    report.add_argument("--to", dest="last", metavar="DATE", help="last day (UTC), such as 2026-11-18; default: today")
+    report.add_argument("--csv", action="store_true", help="print every booking and day as CSV")
     completion = add("completion", "Print a script that completes commands and options in a shell.", None)
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=" or ".join(SHELLS))
     completion.set_defaults(command=partial(_show_completion, parser))
@@ -115,6 +121,7 @@ def _add_sponsor(add: Callable[..., Parser]) -> None:
     week.add_argument(
         "--week", metavar="MONDAY", help="first day of the week, such as 2026-12-28; default: the current week"
     )
+    add("rates", "Show what slots cost, and their next free weeks.", reporting.show_rates)
     add("placements", "Show the placements that are live now.", sponsoring.show_placements)
     _add_campaigns(add)
     _add_bookings(add)

@@ -5,11 +5,12 @@ from datetime import date, timedelta
 from typing import Any
 from urllib.parse import quote
 
+from service.catalogctl.client import Reply
 from service.catalogctl.failures import Misused
 from service.catalogctl.paging import SPONSORSHIP, entries_of, part_of, walk
 from service.catalogctl.session import Session
 from service.catalogctl.tables import Column
-from service.catalogctl.texts import day, moment, money, shown
+from service.catalogctl.texts import day, moment, money, shown, time_left
 
 ROOT = "/api/v1/sponsors"
 Entry = dict[str, Any]
@@ -20,6 +21,7 @@ SLOTS = (
     Column("NAME"),
     Column("SIDE"),
     Column("PER WEEK", whole=True, right=True),
+    Column("PRICE", whole=True, right=True),
     Column("WEEKS", right=True),
     Column("KIND"),
     Column("STANDING", whole=True),
@@ -117,8 +119,8 @@ def _slot(slot: Entry) -> list[str]:
     else:
         standing = "not available"
     fields = [shown(slot.get(name)) for name in ("id", "name", "side")]
-    price = slot.get("weekPriceCents")
-    return [*fields, money(price), shown(slot.get("durationWeeks")), shown(slot.get("packageKind")), standing]
+    prices = [money(slot.get(name)) for name in ("weekPriceCents", "priceCents")]
+    return [*fields, *prices, shown(slot.get("durationWeeks")), shown(slot.get("packageKind")), standing]
 
 
 def show_placements(session: Session) -> None:
@@ -159,11 +161,11 @@ def show_booking(session: Session) -> None:
     reply = session.client.ask("GET", at("bookings", session.options.booking))
     booking, receipt = part_of(reply, "booking"), reply.document.get("receipt")
     paid = {"Paid": moment(receipt.get("paidAt"))} if isinstance(receipt, dict) else {}
-    session.show(reply, session.facts(booking_facts(booking) | paid))
+    session.show(reply, session.facts(booking_facts(reply, booking) | paid))
 
 
-def booking_facts(booking: Entry) -> dict[str, str]:
-    """The facts of a booking."""
+def booking_facts(reply: Reply, booking: Entry) -> dict[str, str]:
+    """The facts of a booking in a response."""
     refunded = booking.get("refundedCents")
     return {
         "Booking": shown(booking.get("id")),
@@ -174,7 +176,7 @@ def booking_facts(booking: Entry) -> dict[str, str]:
         "Amount": money(booking.get("amountCents"), booking.get("currency")),
         "Refunded": money(refunded, booking.get("currency")) if refunded else "",
         "Status": shown(booking.get("status")),
-        "Held until": moment(booking.get("heldUntil")),
+        "Held until": time_left(booking.get("heldUntil"), reply.headers.get("date")),
         "Mode": shown(booking.get("mode")),
         "Impressions": shown(booking.get("impressions")),
         "Clicks": shown(booking.get("clicks")),

@@ -3,6 +3,9 @@
 import json
 import unicodedata
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from service.terminal.durations import duration
 
 HARMLESS = "\ufffd"
 JOINERS = "\u200c\u200d"
@@ -26,6 +29,12 @@ def harmless_json(body: bytes) -> str:
     """The same JSON with harmful characters written as escapes."""
     text = body.decode("utf-8", "replace").strip()
     return "".join(_escaped(letter) if is_harmful(letter) and letter not in "\r\n\t" else letter for letter in text)
+
+
+def harmless_lines(body: bytes) -> str:
+    """The text with a mark for each harmful character; lines end as they did."""
+    text = body.decode("utf-8", "replace")
+    return "".join(HARMLESS if is_harmful(letter) and letter not in "\r\n\t" else letter for letter in text)
 
 
 def _escaped(letter: str) -> str:
@@ -83,6 +92,17 @@ def moment(moment_ms: object) -> str:
     """`2026-11-02 14:05 UTC`."""
     when = _utc(moment_ms)
     return shown(moment_ms) if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
+
+
+def time_left(until_ms: object, date: str | None) -> str:
+    """`2026-11-02 14:05 UTC, 22 minutes left` by the service's clock, from its Date header. Empty if there is no time."""
+    if not isinstance(until_ms, int) or isinstance(until_ms, bool):
+        return shown(until_ms)
+    try:
+        seconds = until_ms // 1000 - int(parsedate_to_datetime(date or "").timestamp())
+    except (ValueError, OverflowError):
+        return moment(until_ms)
+    return f"{moment(until_ms)}, {duration(seconds)} left" if seconds > 0 else moment(until_ms)
 
 
 def shown(value: object) -> str:

@@ -19,6 +19,10 @@ class Slot(BaseModel):
     weekPriceCents: int = Field(description="Price per week in cents")
     active: bool
     available: bool | None = optional("Whether it can be booked from the inventory's week on")
+    priceCents: int | None = optional(
+        "Price in cents of a booking from the inventory's week on; a week that has begun costs its remaining days"
+    )
+    heldUntil: int | None = optional("Epoch milliseconds; an unpaid booking holds it until then, or pays")
     durationWeeks: int | None = optional("Consecutive weeks of one booking")
     comingSoon: bool | None = optional("Shown, but not sold yet")
     offerEndsAt: int | None = optional("Epoch milliseconds; sold until then")
@@ -113,8 +117,10 @@ class CalendarQuery(InventoryQuery):
     ] = USUAL_WEEKS
 
 
-def slot_of(slot: SlotRecord, available: bool | None = None) -> Slot:
-    """The wire model of a slot. `available` is set only for a given week."""
+def slot_of(
+    slot: SlotRecord, available: bool | None = None, price_cents: int | None = None, held_ms: int | None = None
+) -> Slot:
+    """The wire model of a slot. `available` is set only for a given week, `price_cents` only for one that is not over."""
     return Slot(
         id=slot.id,
         name=slot.name,
@@ -122,6 +128,8 @@ def slot_of(slot: SlotRecord, available: bool | None = None) -> Slot:
         weekPriceCents=slot.week_price_cents,
         active=slot.active,
         available=available,
+        priceCents=price_cents,
+        heldUntil=held_ms,
         durationWeeks=slot.weeks,
         comingSoon=slot.coming_soon,
         offerEndsAt=slot.offer_ends_ms,

@@ -40,6 +40,15 @@ Cursor = Annotated[
 ]
 
 
+FileFormat = Annotated[
+    Literal["json", "csv"],
+    Field(
+        description="`csv` returns a file with a header line, in UTF-8; text that looks like a formula has an apostrophe"
+    ),
+]
+"""The format of a list that is also a spreadsheet; JSON by default."""
+
+
 class CatalogQuery(BaseModel):
     """Query of the two catalog lists."""
 

@@ -9,16 +9,21 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from actors.bookings.decision import Week
+from actors.bookings.prices import price
 from actors.bookings.records import Side, Slot
+from actors.bookings.reports import SlotReach
 from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
-from actors.clock import Clock
+from actors.clock import DAY_MS, HOUR_MS, Clock, day_of
 from actors.events.messages import Window
+from actors.values import StorageUnavailable
 from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
 from service.schemas.inventory import Inventory, PlacementList, placement_of, slot_of
+from service.schemas.rate_card import RateCard
 from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.follower import SnapshotFollower
+from service.snapshots.rate_card import rate_card, rate_card_change_ms
 
 WEEKS_BACK = 1
 """Past weeks whose inventory can be read (ADR 0023)."""
@@ -73,8 +78,11 @@ class PlacementsSnapshot:
         return [(slot, self.available(slot, week_ms, now_ms)) for slot in self.slots]
 
     def inventory_change_ms(self, week_ms: int, now_ms: int) -> int:
-        """The next time at which `inventory` changes."""
-        return min((self._turn_of(slot, week_ms, now_ms) for slot in self.slots), default=NEVER_MS)
+        """The next time at which `inventory` or a price in it changes."""
+        turns = [self._turn_of(slot, week_ms, now_ms) for slot in self.slots]
+        if turns and now_ms < week_ms + WEEK_MS:
+            turns.append((max(day_of(now_ms), day_of(week_ms)) + 1) * DAY_MS)
+        return min(turns, default=NEVER_MS)
 
     def available(self, slot: Slot, week_ms: int, now_ms: int) -> bool:
         """Whether the slot is for sale, the week is not over, and all weeks of a booking from there are free."""
@@ -82,13 +90,22 @@ class PlacementsSnapshot:
         return not over and sells(slot, now_ms) and all(until_ms <= now_ms for until_ms in self._taken(slot, week_ms))
 
     def _turn_of(self, slot: Slot, week_ms: int, now_ms: int) -> int:
-        """The next time at which the slot's availability changes."""
+        """The next time at which the slot's standing changes."""
         moments = [week_ms + WEEK_MS, *self._taken(slot, week_ms)]
         if slot.offer_ends_ms is not None:
             moments.append(slot.offer_ends_ms)
-        now = self.available(slot, week_ms, now_ms)
-        turns = (each for each in moments if each > now_ms and self.available(slot, week_ms, each) != now)
+        now = self._standing(slot, week_ms, now_ms)
+        turns = (each for each in moments if each > now_ms and self._standing(slot, week_ms, each) != now)
         return min(turns, default=NEVER_MS)
+
+    def _standing(self, slot: Slot, week_ms: int, now_ms: int) -> tuple[bool, int | None]:
+        return self.available(slot, week_ms, now_ms), self.held_until(slot, week_ms, now_ms)
+
+    def held_until(self, slot: Slot, week_ms: int, now_ms: int) -> int | None:
+        """When the last hold ends that alone keeps a booking from that week on; None if there is none."""
+        taken = [until_ms for until_ms in self._taken(slot, week_ms) if until_ms > now_ms]
+        held = bool(taken) and week_ms + WEEK_MS > now_ms and sells(slot, now_ms)
+        return max(taken) if held and max(taken) < NEVER_MS else None
 
     def _taken(self, slot: Slot, week_ms: int) -> Iterator[int]:
         """For each week of a booking from `week_ms`: the time until which it is taken."""
@@ -126,12 +143,20 @@ def render_inventory(snapshot: PlacementsSnapshot, week_ms: int, now_ms: int, mo
         weekStart=week_ms,
         weekEnd=week_ms + WEEK_MS,
         billingMode=mode,
-        slots=[slot_of(slot, available) for slot, available in snapshot.inventory(week_ms, now_ms)],
+        slots=[
+            slot_of(
+                slot,
+                available,
+                None if week_ms + WEEK_MS <= now_ms else price(slot, week_ms, now_ms),
+                snapshot.held_until(slot, week_ms, now_ms),
+            )
+            for slot, available in snapshot.inventory(week_ms, now_ms)
+        ],
     )
     return _rendered(shown, now_ms, snapshot.inventory_change_ms(week_ms, now_ms))
 
 
-def _rendered(shown: PlacementList | Inventory, now_ms: int, change_ms: int) -> Rendered:
+def _rendered(shown: PlacementList | Inventory | RateCard, now_ms: int, change_ms: int) -> Rendered:
     body = shown.model_dump_json().encode()
     # The next week moves the range of weeks that can be read.
     until_ms = min(change_ms, week_of(now_ms) + WEEK_MS)
@@ -176,6 +201,9 @@ class Placements(SnapshotFollower):
         self._mode = mode
         # By week, None for the placements; oldest first. Each snapshot has a new dict.
         self._rendered: dict[int | None, Rendered] = {}
+        self._card: Rendered | None = None
+        self._reach: Mapping[str, SlotReach] = {}
+        self._reach_ms = -NEVER_MS
 
     # Reads.
 
@@ -199,6 +227,14 @@ class Placements(SnapshotFollower):
         shown = [self.inventory(each, now_ms) for each in weeks_from(first_ms, weeks) if each <= latest_ms]
         body = b'{"weeks":[' + b",".join(each.body for each in shown) + b"]}"
         return Rendered(body, etag_of(digest_of(body)), now_ms, min(each.until_ms for each in shown))
+
+    def rate_card(self, now_ms: int) -> Rendered:
+        """The rate card."""
+        if self._card is None or not self._card.holds(now_ms):
+            horizon = self._limits.horizon_weeks
+            card = rate_card(self.snapshot, self._reach, horizon, self._mode, now_ms)
+            self._card = _rendered(card, now_ms, rate_card_change_ms(self.snapshot, horizon, now_ms))
+        return self._card
 
     def week_for(self, moment_ms: int | None, now_ms: int) -> int | None:
         """The week that contains `moment_ms` (default: now), or None if its inventory cannot be read."""
@@ -242,9 +278,23 @@ class Placements(SnapshotFollower):
 
     async def _take(self) -> None:
         from_week_ms = self._from_week_ms()
-        self.snapshot = PlacementsSnapshot.of(await self._store.overview(from_week_ms), from_week_ms)
-        self._rendered = {}
+        overview = await self._store.overview(from_week_ms)
+        await self._read_reach(new_week=from_week_ms != self.snapshot.from_week_ms)
+        self.snapshot = PlacementsSnapshot.of(overview, from_week_ms)
+        self._rendered, self._card = {}, None
         self._log.debug("loaded %r", self.snapshot)
+
+    async def _read_reach(self, *, new_week: bool) -> None:
+        """Read what past bookings reached, after a week's turn else at most hourly. If that fails, the old sums stay."""
+        now_ms = self._clock.now_ms()
+        if not new_week and now_ms - self._reach_ms < HOUR_MS:
+            return
+        try:
+            reach = await self._store.reach(now_ms, self._mode)
+        except StorageUnavailable as error:
+            self._log.warning("the rate card keeps its sums of past bookings: %s", error)
+            return
+        self._reach, self._reach_ms = {each.slot_id: each for each in reach}, now_ms
 
     def _from_week_ms(self) -> int:
         return week_of(self._clock.now_ms()) - WEEKS_BACK * WEEK_MS

@@ -30,6 +30,7 @@ from service.web.pages.page import Page
 from service.web.pages.table import PAGES
 from service.web.requests import headers_of, request_of
 from service.web.routing import Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
+from service.web.streams import StreamedResponse, send_stream
 from service.web.traced_middleware import TracedMiddleware
 
 View = Callable[..., Awaitable[Response]]
@@ -41,10 +42,14 @@ PREFLIGHT_SECONDS = 86_400
 class ShieldedConnection(TrioASGIHTTPConnection):
     """Finishes a response even if the server sends `http.disconnect` during its own clean-up.
 
-    Without the shield, that message cancels the clean-up, and connections that should close stay open.
+    Without the shield, that message cancels the clean-up, and connections that should close stay open. A streamed response
+    is not shielded: it ends when its client leaves.
     """
 
     async def _send_response(self, send: Any, response: Any) -> None:
+        if isinstance(response, StreamedResponse):
+            await send_stream(response, self.scope["method"], send)
+            return
         with trio.move_on_after(RESPONSE_SECONDS, shield=True):
             await super()._send_response(send, response)
 

@@ -13,17 +13,26 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.http.asgi import Scope
+from service.terminal.durations import duration
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
 from service.web.pages.page import Page, SeeOther, Template
 from service.web.requests import headers_of, request_of
+from service.web.streams import StreamedResponse
 
 
 def prepare_templates(app: QuartTrio) -> None:
     """Set the options and filters that the templates use."""
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.filters.update(money=words.money, day=words.day, short_day=words.short_day, moment=words.moment)
+    app.jinja_env.filters.update(
+        duration=duration,
+        money=words.money,
+        price=words.price,
+        day=words.day,
+        short_day=words.short_day,
+        moment=words.moment,
+    )
 
 
 def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Response]]:
@@ -53,7 +62,10 @@ async def refusal_response(services: Services, refused: Refused, headers: Mappin
 
 def response_of(answer: Answer) -> Response:
     # The body is always bytes: without one, Quart sends through asyncio, which does not run here.
-    response = Response(answer.body, status=answer.status, content_type=answer.content_type)
+    if answer.pieces is not None:
+        response: Response = StreamedResponse(answer)
+    else:
+        response = Response(answer.body, status=answer.status, content_type=answer.content_type)
     if answer.status in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED):
         # Without a body, a length or type would describe another response (RFC 9110, 8.6 and 15.4.5).
         del response.headers["content-length"], response.headers["content-type"]

@@ -18,9 +18,10 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
-from storage.memory import invoices
+from storage.memory import invoices, reports
 from storage.memory.tables import MemoryStore
 
 
@@ -84,6 +85,16 @@ class MemorySponsorship(MemoryStore):
     async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
         await self._memory.before()
         return invoices.of_booking(self._memory, tenant_id, booking_id, limit)
+
+    async def deliveries(
+        self, tenant_id: str, days: Days, after: Before | None, limit: int
+    ) -> Sequence[BookingDelivered]:
+        await self._memory.before()
+        return reports.deliveries(self._memory, tenant_id, days, after, limit)
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        await self._memory.before()
+        return reports.reach(self._memory, ended_ms, mode)
 
     async def slots(self) -> Sequence[Slot]:
         await self._memory.before()

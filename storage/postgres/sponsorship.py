@@ -13,10 +13,11 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.pool import Connection, Row, Store
-from storage.postgres import invoices
+from storage.postgres import invoices, reports
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
@@ -79,6 +80,14 @@ class PostgresSponsorship(Store):
 
     async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
         return await invoices.of_booking(self._database, tenant_id, booking_id, limit)
+
+    async def deliveries(
+        self, tenant_id: str, days: Days, after: Before | None, limit: int
+    ) -> Sequence[BookingDelivered]:
+        return await reports.deliveries(self._database, tenant_id, days, after, limit)
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        return await reports.reach(self._database, ended_ms, mode)
 
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)

@@ -26,6 +26,11 @@ PUBLIC = {
     "SERVER__TRUSTED_PROXIES": "127.0.0.1",
     "MAIL__SMTP_URL": "smtp://127.0.0.1:25",
 }
+IN_LIVE_MODE = {
+    "BILLING__MODE": "live",
+    "BILLING__STRIPE_SECRET_KEY": "sk_live_x",
+    "BILLING__STRIPE_WEBHOOK_SECRET": "whsec_x",
+}
 PASSWORD = "a-password-that-must-not-be-shown"
 
 Done = subprocess.CompletedProcess[str]
@@ -91,6 +96,13 @@ SETTINGS: dict[str, Refusal] = {
     "tests with a live key": (
         {"billing.stripe_secret_key": "rk_live_x"},
         "billing.stripe_secret_key must begin with sk_test_ or rk_test_ in test mode",
+    ),
+    "a seller on two lines": ({"billing.seller_name": "Example\nMedia"}, "billing.seller_name: must be one line"),
+    "a seller at a long address": ({"billing.seller_address": "\n" * 8}, "billing.seller_address: must have at most 8"),
+    "a tax id of many characters": ({"billing.seller_tax_id": "1" * 201}, "billing.seller_tax_id: must be one line"),
+    "invoices numbered like those of test mode": (
+        {"billing.invoice_prefix": "TEST-1"},
+        "billing.invoice_prefix: must be",
     ),
     "HTTPS for longer than browsers remember": ({"server.hsts_seconds": 63_072_001}, "server.hsts_seconds: "),
     "a collector without a scheme": ({"tracing.otlp_url": "127.0.0.1:4318"}, "tracing.otlp_url: "),
@@ -450,6 +462,8 @@ def test_a_public_service_without_mail_starts_where_that_is_allowed_and_warns(da
         (PUBLIC | {"MAIL__SMTP_URL": ""}, ["server.base_url is public and mail.smtp_url is empty"]),
         (PUBLIC | {"SERVER__TRUSTED_PROXIES": ""}, ["server.bind is reached from this machine only"]),
         (PUBLIC | {"SERVER__TRUSTED_PROXIES": "", "SERVER__BIND": "0.0.0.0:80"}, []),
+        (PUBLIC | IN_LIVE_MODE, ['billing.mode is "live", and billing.seller_name is empty: invoices name no seller']),
+        (PUBLIC | IN_LIVE_MODE | {"BILLING__SELLER_NAME": "Example Media"}, []),
     ],
 )
 def test_the_doctor_finds_what_is_unsafe_in_a_configuration(settings: dict[str, str], wrong: list[str]) -> None:

@@ -87,7 +87,7 @@ def _check_body(method: str, response: Response) -> None:
     if response.status in (204, 304):
         assert response.body == b""
         assert length is None, f"{response.status} with a Content-Length"
-    elif method != "HEAD":
+    elif method != "HEAD" and not (length is None and (response.header("content-type") or "").startswith("text/csv")):
         assert length == str(len(response.body))
 
 
@@ -132,7 +132,10 @@ def _check_documented(path: str, method: str, asked: str, response: Response) ->
     if "content" not in described:
         assert response.body == b"", f"{method} {path} answered {response.status} with a body"
         return
-    assert list(described["content"]) == [response.header("content-type")]
+    content_type = (response.header("content-type") or "").partition(";")[0]
+    assert content_type in described["content"]
+    if content_type == "text/csv":
+        return
     if asked != "HEAD":
         validate(f"{place}/{response.status}/content/application~1json/schema", response.json)
     if asked != "HEAD" and response.status == 200:

@@ -58,13 +58,15 @@ LIMITS = dict.fromkeys(
 )
 """So high that no limit is met: what happens at limits is tested beside this."""
 
-LIMITS |= {"keys.scoped_per_account": "1000", "bookings.horizon_weeks": "520"}
+LIMITS |= {"keys.scoped_per_account": "1000", "bookings.horizon_weeks": "520", "webhooks.per_account": "100"}
+LIMITS["webhooks.allow_networks"] = '["127.0.0.0/8"]'
 
 HORIZON = 520
 WEEKS = [week_of(int(time.time() * 1_000)) + number * WEEK_MS for number in range(HORIZON)]
 SLOTS = ["left-top", "left-bottom", "right-top", "right-bottom"]
 ADDRESSES = ["https://tools.example.com/", "http://www.example.org/start?from=here#top"]
 CAMPAIGN, BOOKING, KEY = "the-campaign", "the-booking", "the-key"
+WEBHOOK, DELIVERY = "the-webhook", "the-delivery"
 PLACEMENT: str = EVENT_OPERATIONS[0].example["bookingId"]
 """The document's own examples use this live placement."""
 
@@ -79,6 +81,8 @@ DICTIONARIES = {
     "bookings": [BOOKING],
     "placements": [PLACEMENT],
     "keys": [KEY],
+    "webhooks": [WEBHOOK],
+    "deliveries": [DELIVERY],
     "claims": [CLAIM_TOKEN],
     "accounts": [SPONSOR],
     "usecases": [USECASE],
@@ -120,6 +124,7 @@ def configuration() -> SchemathesisConfig:
                 _under("/bookings/.id", path_id="bookings"),
                 _under("/slots/", path_id="slots"),
                 _under("/keys/", path_id="keys"),
+                _under("/webhooks/.id", path_id="webhooks", path_deliveryId="deliveries"),
                 _under("/usecases/", path_slug="usecases"),
                 _under("/bots/", path_slug="bots"),
                 _under("/accounts/tier", body_email="accounts"),
@@ -282,6 +287,10 @@ def _furnish(target: Target) -> None:
     scoped = {"name": "Spare", "scopes": ["library:read"]}
     target.there[CAMPAIGN] = booking["campaignId"]
     target.there[BOOKING] = booking["id"]
+    hook = {"url": "http://127.0.0.1:1/hook", "events": ["booking.paid"]}
+    target.there[WEBHOOK] = target.ask("POST", "/sponsors/webhooks", "administrator", hook)["webhook"]["id"]
+    test = f"/sponsors/webhooks/{target.there[WEBHOOK]}/test"
+    target.there[DELIVERY] = target.ask("POST", test, "administrator")["delivery"]["id"]
     target.there[KEY] = target.ask("POST", "/sponsors/keys", "administrator", scoped)["id"]
 
 

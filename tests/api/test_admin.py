@@ -137,7 +137,7 @@ async def test_a_slot_is_created_and_sold(world: World) -> None:
     assert (await admin.get(f"{ADMIN}/slots")).json == {"items": [shown]}
     await world.settled()
     [listed] = (await world.client.get(f"{API}/inventory")).json["slots"]
-    assert listed == shown | {"available": True}
+    assert listed == shown | {"available": True, "priceCents": 10_714}  # five days of seven
 
 
 async def test_a_slot_without_an_id_gets_one(world: World) -> None:

@@ -63,6 +63,8 @@ PATHS = {
     "/api/v1/sponsors/bookings/start": "POST",
     "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
+    "/api/v1/sponsors/delivery": "GET, HEAD",
+    "/api/v1/sponsors/rate-card": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/invoice": "GET, HEAD",
     "/api/v1/sponsors/invoices": "GET, HEAD",
     "/api/v1/sponsors/bookings/bok_1/checkout": "POST",

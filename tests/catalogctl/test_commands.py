@@ -9,13 +9,16 @@ from urllib.parse import urlsplit
 import pytest
 import trio
 
+from actors.clock import day_of
 from actors.credentials import Kind
 from actors.values import Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
+from service.catalogctl.texts import time_left
 from tests.api.sponsors import add_slot
-from tests.api.world import SLUGS, World, open_world
+from tests.api.world import NOON_MS, SLUGS, World, open_world
 from tests.catalogctl.stage import IDS, Stage
+from tests.snapshots.rows import booking, slot
 
 URL = "https://catalog.test"
 EMAIL = "sponsor@example.com"
@@ -316,3 +319,40 @@ async def test_scoped_keys_are_created_listed_and_revoked(desk: Desk) -> None:
     assert await desk.out("sponsor", "revoke-key", made["id"]) == f"{made['id']} is revoked.\n"
     assert "Key     cs_scoped_" in await desk.out("sponsor", "create-key", "--name", "A", "--scopes", "sponsor:read")
     assert "shown only once" in desk.stage.err
+
+
+async def test_a_report_is_sums_or_a_file(desk: Desk) -> None:
+    assert "None of your bookings ran on these days." in await desk.out("report")
+    tenant = desk.world.memory.accounts[EMAIL].tenant_id
+    desk.world.sponsorship_store.keep(slot(), booking("a", tenant_id=tenant, paid_ms=NOON_MS))
+    desk.world.memory.delivery_days["a", day_of(NOON_MS)] = (1_000, 21)
+    out = await desk.out("report", "--from", "2026-11-17", "--to", "2026-11-18")
+    assert out.startswith("2026-11-17 to 2026-11-18, UTC\n\nBy campaign:\nNAME")
+    assert cells(out.splitlines()[4]) == ["Shown", "1,000", "21", "2.10%"]
+    assert "By slot:" in out
+    assert (await desk.json("report"))["impressions"] == 1_000
+    file = await desk.out("report", "--to", "2026-11-18", "--csv")
+    assert file.splitlines()[0] == "bookingId,campaign,slot,date,impressions,clicks,ctr"
+    assert file.splitlines()[-1] == "a,Shown,Slot left-1,2026-11-18,1000,21,0.021"
+    assert "at most 366 days" in await desk.refused("report", "--from", "2020-01-01")
+    assert await desk.run("report", "--csv", "--json") == 2
+    assert desk.stage.err == "catalogctl: --csv and --json cannot be combined\n"
+
+
+async def test_rates_are_read_without_a_key(desk: Desk) -> None:
+    desk.world.sponsorship_store.keep(slot(name="Left, top"), slot("left-2", coming_soon=True))
+    await desk.world.settled()
+    del desk.stage.environment["CATALOGCTL_KEY"]
+    lines = (await desk.out("sponsor", "rates")).splitlines()
+    row = ["left-1", "Left, top", "USD 250.00", "1", "2026-11-16", "USD 178.57"]
+    assert [cells(line) for line in lines if line.startswith("left-1")] == [row]
+    assert "coming soon" in lines[-1]
+
+
+def test_the_time_left_is_told_by_the_services_clock() -> None:
+    now = "Wed, 18 Nov 2026 12:00:00 GMT"
+    assert time_left(NOON_MS + 22 * 60_000, now) == "2026-11-18 12:22 UTC, 22 minutes left"
+    assert time_left(NOON_MS + 7 * 86_400_000 - 1_000, now) == "2026-11-25 11:59 UTC, 6 days 23 h left"
+    assert time_left(NOON_MS - 1, now) == "2026-11-18 11:59 UTC"
+    assert time_left(NOON_MS, "no date") == time_left(NOON_MS, None) == "2026-11-18 12:00 UTC"
+    assert time_left(None, now) == ""

@@ -81,16 +81,16 @@ async def test_a_session_is_stored_before_anyone_is_sent_there(world: World) -> 
     world.services.payments = Counter(["cs_live_1"])
     assert (await person.checkout(booking_id)).endswith("cs_live_2")
     assert world.memory.bookings[booking_id].sessions == "cs_live_2"
-    await _told(world, event(PAID, session(booking_id, id="cs_live_1", amount_total=12_000)))
+    await _told(world, event(PAID, session(booking_id, id="cs_live_1", amount_total=8_571)))
     assert world.memory.bookings[booking_id].status == "checkout"
-    await _told(world, event(PAID, session(booking_id, id="cs_live_2", amount_total=12_000)))
+    await _told(world, event(PAID, session(booking_id, id="cs_live_2", amount_total=8_571)))
     assert world.memory.bookings[booking_id].status == "paid"
 
 
 async def test_a_disputed_booking_is_hidden_told_and_shown_again(world: World) -> None:
     person, _, booking_id = await _reserved(world)
     await person.checkout(booking_id)
-    await _told(world, event(PAID, session(booking_id, id="cs_live_1", amount_total=12_000)))
+    await _told(world, event(PAID, session(booking_id, id="cs_live_1", amount_total=8_571)))
     assert await _shown(world) == [booking_id]
     await _told(world, disputed())
     assert await _shown(world) == []

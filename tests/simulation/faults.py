@@ -64,7 +64,7 @@ BASE_RATES: Mapping[str, float] = {
     "refund_pending": 0.25,
     "refund_declined_later": 0.50,
     "refund_failed": 0.10,
-    "refunded_by_hand": 0.08,
+    "refunded_by_hand": 0.16,
     "refunded_in_part_by_hand": 0.5,
     "checkout_anew": 0.10,
     "disputed": 0.30,

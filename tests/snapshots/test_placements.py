@@ -120,6 +120,7 @@ def test_a_slot_is_rendered_with_the_fields_of_the_specification() -> None:
                 "weekPriceCents": 25_000,
                 "active": True,
                 "available": True,
+                "priceCents": 17_857,  # five days of seven
                 "durationWeeks": 1,
                 "comingSoon": False,
             },
@@ -130,6 +131,7 @@ def test_a_slot_is_rendered_with_the_fields_of_the_specification() -> None:
                 "weekPriceCents": 25_000,
                 "active": True,
                 "available": False,
+                "priceCents": 92_857,
                 "durationWeeks": 4,
                 "comingSoon": True,
                 "offerEndsAt": NOON_MS + DAY_MS,
@@ -221,6 +223,7 @@ def test_an_etag_follows_the_bytes() -> None:
     snapshot, same = snapshot_of(slot(), booking("a", start=1)), snapshot_of(slot(), booking("a", start=1), revision=9)
     before = render_inventory(snapshot, week(0), NOON_MS, "test")
     assert before.etag == render_inventory(same, week(0), NOON_MS + HOUR_MS, "test").etag
+    assert before.etag != render_inventory(same, week(0), TOMORROW_MS, "test").etag, "a price changes at midnight"
     others = {
         render_inventory(snapshot, week(0), NOON_MS, "live").etag,
         render_inventory(snapshot, week(1), NOON_MS, "test").etag,
@@ -231,21 +234,25 @@ def test_an_etag_follows_the_bytes() -> None:
     assert len(others - {before.etag}) == 5
 
 
+TOMORROW_MS = NOON_MS + DAY_MS // 2
+"""The next midnight, when the price of the running week changes."""
+
+
 @pytest.mark.parametrize(
     ("rows", "number", "change_ms"),
     [
         ([], 0, NEVER_MS),
-        ([slot()], 0, week(1)),
-        ([slot()], 3, week(4)),
+        ([slot()], 0, TOMORROW_MS),
+        ([slot()], 3, week(3) + DAY_MS),
         ([slot()], -1, NEVER_MS),
-        ([slot(active=False)], 0, NEVER_MS),
-        ([slot(), booking("a")], 0, NEVER_MS),
-        ([slot(), booking("a")], 1, week(2)),
+        ([slot(active=False)], 0, TOMORROW_MS),
+        ([slot(), booking("a")], 0, TOMORROW_MS),
+        ([slot(), booking("a")], 1, week(1) + DAY_MS),
         ([slot(), hold("a", NOON_MS + HOUR_MS)], 0, NOON_MS + HOUR_MS),
-        ([slot(), hold("a", NOON_MS)], 0, week(1)),
+        ([slot(), hold("a", NOON_MS)], 0, TOMORROW_MS),
         ([slot(weeks=2), hold("a", NOON_MS + 9), hold("b", NOON_MS + 5, start=1)], 0, NOON_MS + 9),
-        ([slot(weeks=2), hold("a", NOON_MS + 9), booking("b", start=1)], 0, NEVER_MS),
-        ([slot(offer_ends_ms=NOON_MS + 7), hold("a", NOON_MS + 9)], 0, NEVER_MS),
+        ([slot(weeks=2), hold("a", NOON_MS + 9), booking("b", start=1)], 0, TOMORROW_MS),
+        ([slot(offer_ends_ms=NOON_MS + 7), hold("a", NOON_MS + 9)], 0, NOON_MS + 7),
         ([slot(offer_ends_ms=NOON_MS + 7)], 5, NOON_MS + 7),
         ([slot(), slot("b", offer_ends_ms=NOON_MS + 7)], 0, NOON_MS + 7),
     ],
@@ -290,10 +297,10 @@ def test_an_answer_holds_exactly_until_it_changes(
     ]
     snapshot = snapshot_of(sold, *made)
     change_ms = snapshot.inventory_change_ms(week(number), now_ms)
-    now, change = free(snapshot, number, now_ms), free(snapshot, number, min(change_ms, week(99)))
+    now, change = inventory(snapshot, number, now_ms), inventory(snapshot, number, min(change_ms, week(99)))
     assert (change != now) == (change_ms != NEVER_MS)
     if now_ms <= later_ms < change_ms:
-        assert free(snapshot, number, later_ms) == now
+        assert inventory(snapshot, number, later_ms) == now
     rendered = render_placements(snapshot, now_ms)
     if rendered.holds(later_ms):
         assert render_placements(snapshot, later_ms).body == rendered.body

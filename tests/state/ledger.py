@@ -63,6 +63,8 @@ ANN, BOB = "ten_ann", "ten_bob"
 SLOT, PAIR = "slt_one", "slt_pair"
 """A slot that is sold by the week, and one that is sold two weeks at a time."""
 PRICE = 10_000
+REST = 7_142
+"""The price of the week in which these tests begin, on its Wednesday: 10000 * 5 / 7 = 7142.9."""
 AGENT = Agent("key", "key_1", "somebody@example.com")
 PAYMENTS = Agent("system", "payments")
 CONTENT = Content("A headline", "A body", "Go", "https://example.com/go", "EX")
@@ -299,10 +301,13 @@ class Ledger:
         booking_id: str,
         event: str = "evt_1",
         payment: str = "pay_1",
-        amount: int = PRICE,
+        amount: int | None = None,
         currency: str = "usd",
         session: str | None = None,
     ) -> TakePayment:
+        """A payment, by default of what the booking costs."""
+        if amount is None:
+            amount = self.bookings[booking_id].amount_cents if booking_id in self.bookings else PRICE
         return TakePayment(event, booking_id, payment, amount, currency, self.origin(PAYMENTS), session)
 
     def refund(self, booking_id: str, reason: str | None = None) -> OrderRefund:

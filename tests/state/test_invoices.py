@@ -7,7 +7,7 @@ import pytest
 from actors.bookings.invoices import Invoice, InvoiceKind, Seller, issuable, needed, numbered
 from actors.bookings.records import Mode, PaymentState
 from actors.bookings.state import BookingRules
-from tests.state.ledger import ANN, MINUTE, MONDAY, NOON, PAIR, PRICE, Ledger, furnished
+from tests.state.ledger import ANN, MINUTE, MONDAY, NOON, PAIR, PRICE, REST, Ledger, furnished
 
 SELLER = Seller("Example Media", "1 Example Street\n10000 Example", "XX123", "EM-")
 INVOICE, CREDIT_NOTE = InvoiceKind.INVOICE, InvoiceKind.CREDIT_NOTE
@@ -40,7 +40,7 @@ def test_a_payment_is_invoiced_with_seller_and_buyer_as_they_are(ledger: Ledger)
             booking_id="b1",
             payment_id="pay_1",
             tenant_id=ANN,
-            amount_cents=PRICE,
+            amount_cents=REST,
             currency="usd",
             mode=Mode.TEST,
             issued_ms=NOON + MINUTE,
@@ -67,13 +67,13 @@ def test_a_repeated_payment_and_a_second_one_are_not_invoiced_again(ledger: Ledg
 def test_a_payment_that_comes_too_late_has_an_invoice_and_its_refund_a_credit_note(ledger: Ledger) -> None:
     ledger.act(ledger.cancel("b1"))
     ledger.act(ledger.pay("b1"))
-    assert written(ledger) == [(INVOICE, PRICE)]
+    assert written(ledger) == [(INVOICE, REST)]
     ledger.act(ledger.settle("b1"))
-    assert written(ledger) == [(CREDIT_NOTE, PRICE)]
+    assert written(ledger) == [(CREDIT_NOTE, REST)]
     assert [invoice.series for invoice in ledger.last.invoices] == ["test credit_note"]
 
 
-@pytest.mark.parametrize(("amount", "currency", "cents"), [(PRICE - 1, "usd", PRICE - 1), (0, "usd", 0), (9, "eur", 0)])
+@pytest.mark.parametrize(("amount", "currency", "cents"), [(REST - 1, "usd", REST - 1), (0, "usd", 0), (9, "eur", 0)])
 def test_an_invoice_is_about_the_money_that_arrived(ledger: Ledger, amount: int, currency: str, cents: int) -> None:
     ledger.act(ledger.pay("b1", amount=amount, currency=currency))
     assert written(ledger) == [(INVOICE, cents)] * bool(cents)
@@ -83,7 +83,7 @@ def test_an_invoice_is_about_the_money_that_arrived(ledger: Ledger, amount: int,
 
 def test_a_payment_and_its_refund_in_one_batch_have_both_documents(ledger: Ledger) -> None:
     ledger.act(ledger.pay("b1"), ledger.refund("b1"), ledger.settle("b1"))
-    assert written(ledger) == [(INVOICE, PRICE), (CREDIT_NOTE, PRICE)]
+    assert written(ledger) == [(INVOICE, REST), (CREDIT_NOTE, REST)]
 
 
 def test_orders_declined_refunds_and_repeated_reports_write_nothing(ledger: Ledger) -> None:
@@ -91,7 +91,7 @@ def test_orders_declined_refunds_and_repeated_reports_write_nothing(ledger: Ledg
     ledger.act(ledger.refund("b1"), ledger.settle("b1", "Too old"), ledger.refund("b1"))
     assert written(ledger) == []
     ledger.act(ledger.settle("b1"), ledger.settle("b1"))
-    assert written(ledger) == [(CREDIT_NOTE, PRICE)]
+    assert written(ledger) == [(CREDIT_NOTE, REST)]
 
 
 def test_a_refund_that_failed_is_invoiced_again_and_its_next_attempt_credited() -> None:
@@ -99,10 +99,10 @@ def test_a_refund_that_failed_is_invoiced_again_and_its_next_attempt_credited() 
     ledger.paid("b1", PAIR)
     ledger.act(ledger.refund("b1"), ledger.settle("b1"))
     ledger.act(ledger.settle("b1", "Returned by the bank", event="evt_f"))
-    assert written(ledger) == [(INVOICE, 2 * PRICE)]
+    assert written(ledger) == [(INVOICE, REST + PRICE)]
     assert ledger.last.invoices[0].belongs_to is not None
     ledger.act(ledger.refund("b1"), ledger.settle("b1"))
-    assert written(ledger) == [(CREDIT_NOTE, 2 * PRICE)]
+    assert written(ledger) == [(CREDIT_NOTE, REST + PRICE)]
 
 
 def test_a_lost_dispute_is_credited(ledger: Ledger) -> None:
@@ -110,7 +110,7 @@ def test_a_lost_dispute_is_credited(ledger: Ledger) -> None:
     ledger.act(ledger.dispute("pay_1", PaymentState.DISPUTED))
     assert written(ledger) == []
     ledger.act(ledger.dispute("pay_1", PaymentState.LOST))
-    assert written(ledger) == [(CREDIT_NOTE, PRICE)]
+    assert written(ledger) == [(CREDIT_NOTE, REST)]
 
 
 def test_a_booking_of_the_demo_has_no_invoice(ledger: Ledger) -> None:
@@ -160,6 +160,14 @@ def test_documents_of_an_earlier_transaction_are_found(ledger: Ledger) -> None:
     for cut in range(1, 4):
         later = numbered(made[cut:], last, whole[:cut][::-1], {})
         assert [each.belongs_to for each in later] == [each.belongs_to for each in whole[cut:]]
+
+
+def test_an_invoice_cancels_the_credit_note_of_its_amount_or_one_that_contains_it(ledger: Ledger) -> None:
+    invoice, note, cancel, _ = documents_of(ledger)
+    for amounts, named in (((30, 9), 1), ((30, 30), 2), ((9, 39), 2), ((39, 9), 1), ((9, 8), 2)):
+        made = [invoice, *(replace(note, amount_cents=cents) for cents in amounts), replace(cancel, amount_cents=30)]
+        last = {"test invoice": 2, "test credit_note": 2}
+        assert numbered(made, last, [], {})[-1].belongs_to == f"TEST-EM-CN-{named:06}"
 
 
 def test_a_payment_that_is_older_than_invoices_has_no_credit_note(ledger: Ledger) -> None:

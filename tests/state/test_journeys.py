@@ -30,6 +30,7 @@ from tests.state.ledger import (
     NOON,
     PAIR,
     PRICE,
+    REST,
     SECOND,
     SLOT,
     Ledger,
@@ -338,4 +339,4 @@ def test_each_move_of_a_booking_is_told_once() -> None:
     kinds = ["booking.reserved", "booking.cancelled", "booking.reserved", "booking.expired"]
     assert ledger.published()[2:] == kinds
     data = json.loads(ledger.happenings[1].payload)
-    assert (data["bookingId"], data["status"], data["amountCents"]) == ("b1", "paid", PRICE)
+    assert (data["bookingId"], data["status"], data["amountCents"]) == ("b1", "paid", REST)

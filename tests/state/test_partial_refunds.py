@@ -11,7 +11,8 @@ from tests.state.ledger import Ledger, booked, furnished
 from tests.state.test_payments import kept_nothing
 
 PAID, REFUNDING, REFUNDED = BookingStatus.PAID, BookingStatus.REFUNDING, BookingStatus.REFUNDED
-PRICE, PART = 10_000, 3_000
+FULL, PRICE, PART = 10_000, 7_142, 3_000
+"""The prices of a week, and of the one that has begun; and a part of them."""
 PAYMENT = "pay_b1"
 
 
@@ -160,8 +161,8 @@ def test_a_dispute_lost_after_a_part_takes_the_rest(ordered: Ledger) -> None:
         ([PART], PART),
         ([PART, PART + 1], PART + 1),
         ([PART + 1, PART], PART + 1),
-        ([PART, None], PRICE),
-        ([None, PART], PRICE),
+        ([PART, None], FULL),
+        ([None, PART], FULL),
     ],
 )
 def test_parts_that_are_told_before_their_payment_count(
@@ -172,5 +173,5 @@ def test_parts_that_are_told_before_their_payment_count(
         ledger.act(ledger.settle("b2", event=f"evt_early_{number}", payment="pay_2", total_cents=total))
     ledger.act(ledger.pay("b2", "evt_b2", "pay_2"))
     booking = ledger.bookings["b2"]
-    assert (booking.status, booking.refunded_cents) == (REFUNDED if refunded == PRICE else PAID, refunded)
-    assert written(ledger) == [(InvoiceKind.INVOICE, PRICE), (InvoiceKind.CREDIT_NOTE, refunded)]
+    assert (booking.status, booking.refunded_cents) == (REFUNDED if refunded == FULL else PAID, refunded)
+    assert written(ledger) == [(InvoiceKind.INVOICE, FULL), (InvoiceKind.CREDIT_NOTE, refunded)]

@@ -18,6 +18,7 @@ from tests.state.ledger import (
     NOON,
     PAIR,
     PRICE,
+    REST,
     SLOT,
     Ledger,
     booked,
@@ -98,7 +99,7 @@ def test_a_second_payment_is_an_issue_for_a_person(ledger: Ledger) -> None:
     second = booked(ledger.one(ledger.pay("b1", event="evt_2", payment="pay_2")))
     assert second == replace(first, payment_issue="paid_twice")
     assert (second.status, second.payment_id, ledger.held("b1")) == (PAID, "pay_1", [0])
-    facts = {"paymentId": "pay_2", "amountCents": PRICE, "currency": "usd"}
+    facts = {"paymentId": "pay_2", "amountCents": REST, "currency": "usd"}
     assert ledger.told()[-1] == ("booking.paid_twice", facts)
     third = booked(ledger.one(ledger.pay("b1", event="evt_3", payment="pay_3")))
     assert third == second
@@ -113,7 +114,7 @@ def test_a_booking_that_never_came_to_checkout_is_not_paid(ledger: Ledger) -> No
     assert ledger.status("b2") == "reserved"
 
 
-@pytest.mark.parametrize(("amount", "currency"), [(PRICE - 1, "usd"), (PRICE + 1, "usd"), (0, "usd"), (PRICE, "eur")])
+@pytest.mark.parametrize(("amount", "currency"), [(REST - 1, "usd"), (REST + 1, "usd"), (0, "usd"), (REST, "eur")])
 @pytest.mark.parametrize("late", [False, True])
 def test_another_amount_or_currency_goes_back(ledger: Ledger, amount: int, currency: str, late: bool) -> None:
     ledger.pass_ms(HOLD if late else 0)
@@ -179,7 +180,7 @@ def test_a_late_payment_needs_all_weeks_of_its_package(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b2", PAIR, week=1), ledger.checkout("b2"))
     ledger.pass_ms(HOLD)
     ledger.act(ledger.expire("b2"), ledger.reserve("b3", PAIR, week=2, owner=BOB))
-    ledger.act(ledger.pay("b2", amount=2 * PRICE))
+    ledger.act(ledger.pay("b2"))
     goes_back(ledger, "b2", "paid_after_expiry")
     assert ledger.held("b3") == [2, 3]
 
@@ -189,7 +190,7 @@ def test_a_late_payment_of_a_package_takes_each_week_it_needs(ledger: Ledger) ->
     ledger.pass_ms(HOLD)
     ledger.act(ledger.reserve("b3", PAIR, week=1, owner=BOB))
     ledger.pass_ms(HOLD)
-    assert booked(ledger.one(ledger.pay("b2", amount=2 * PRICE))).status is PAID
+    assert booked(ledger.one(ledger.pay("b2"))).status is PAID
     assert (ledger.held("b2"), ledger.held("b3"), ledger.status("b3")) == ([2, 3], [], EXPIRED)
 
 
@@ -204,7 +205,7 @@ def test_a_late_payment_goes_back_when_the_weeks_are_over(ledger: Ledger, moment
 def test_a_package_is_over_with_its_last_week(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b2", PAIR), ledger.checkout("b2"))
     ledger.now_ms = MONDAY + 2 * WEEK_MS - 1
-    assert booked(ledger.one(ledger.pay("b2", amount=2 * PRICE))).status is PAID
+    assert booked(ledger.one(ledger.pay("b2"))).status is PAID
 
 
 def test_a_payment_after_cancelling_goes_back_though_the_weeks_are_free(ledger: Ledger) -> None:
@@ -290,7 +291,7 @@ def going_back() -> Ledger:
 def test_a_refund_pays_all_back_and_frees_the_weeks(going_back: Ledger) -> None:
     going_back.pass_ms(MINUTE)
     booking = booked(going_back.one(going_back.settle("b1")))
-    assert (booking.status, booking.refunded_cents, booking.refund_due_ms) == (REFUNDED, 2 * PRICE, None)
+    assert (booking.status, booking.refunded_cents, booking.refund_due_ms) == (REFUNDED, REST + PRICE, None)
     assert (going_back.held("b1"), going_back.last.visible) == ([], True)
     assert going_back.told() == [("booking.refunded", {"status": ["refunding", "refunded"]})]
     assert booked(going_back.one(going_back.settle("b1"))) == booking
@@ -310,7 +311,7 @@ def test_a_refund_by_hand_at_the_processors_is_taken_as_ordered() -> None:
     ledger.paid("b1")
     ledger.audits.clear()
     booking = booked(ledger.one(ledger.settle("b1", event="evt_r")))
-    assert (booking.status, booking.refunded_cents, ledger.held("b1")) == (REFUNDED, PRICE, [])
+    assert (booking.status, booking.refunded_cents, ledger.held("b1")) == (REFUNDED, REST, [])
     assert ledger.told() == [
         ("booking.refund_ordered", {"status": ["paid", "refunding"]}),
         ("booking.refunded", {"status": ["refunding", "refunded"]}),
@@ -323,7 +324,7 @@ def test_a_late_payment_is_paid_back_without_touching_the_weeks(ledger: Ledger) 
     ledger.act(ledger.reserve("b2", owner=BOB))
     ledger.act(ledger.pay("b1"))
     booking = booked(ledger.one(ledger.settle("b1")))
-    assert (booking.status, booking.refunded_cents) == (REFUNDED, PRICE)
+    assert (booking.status, booking.refunded_cents) == (REFUNDED, REST)
     assert booking.payment_issue == "paid_after_expiry"
     assert (ledger.held("b2"), ledger.last.weeks_freed) == ([0], {})
 

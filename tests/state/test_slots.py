@@ -9,7 +9,7 @@ from actors.bookings.answers import Answer, SlotKept
 from actors.bookings.records import PackageKind, Side, Slot
 from actors.bookings.slots import sells
 from actors.values import Code
-from tests.state.ledger import AGENT, ANN, NOON, PRICE, SLOT, Ledger, furnished, refused
+from tests.state.ledger import AGENT, ANN, NOON, PRICE, REST, SLOT, Ledger, furnished, refused
 
 
 def slotted(answer: Answer) -> Slot:
@@ -136,7 +136,7 @@ def test_bookings_keep_the_price_the_weeks_and_the_name_of_their_slot() -> None:
     assert ledger.bookings["b1"] == before
     assert ledger.held("b1") == [0]
     ledger.act(ledger.checkout("b1"), ledger.pay("b1"))
-    assert (ledger.bookings["b1"].amount_cents, ledger.bookings["b1"].tenant_id) == (PRICE, ANN)
+    assert (ledger.bookings["b1"].amount_cents, ledger.bookings["b1"].tenant_id) == (REST, ANN)
     assert ledger.status("b1") == "paid"
 
 

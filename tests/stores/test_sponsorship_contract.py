@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, Side
+from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, DayDelivered, Mode, Side
+from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.state import Decision, LockSet
-from actors.bookings.store import Before, DayDelivered, Overview, SoldPlacement, SponsorshipStore, TakenWeek
+from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, TakenWeek
 from tests.stores.books import (
     DAY,
     FULL_BOOKING,
@@ -192,6 +193,62 @@ async def test_delivery_is_read_by_day_in_order(books: Books, reads: Sponsorship
     await books.deliver("bok_2", DAY, 1, 0)
     days = [DayDelivered(DAY + 9, 10, 1), DayDelivered(DAY + 10, 5_000_000_000, 2)]
     assert list(await reads.delivered("bok_1")) == days
+
+
+async def test_deliveries_of_an_account_are_its_paid_bookings_that_touch_the_days(
+    books: Books, reads: SponsorshipStore
+) -> None:
+    await a_world(books)
+    monday = week(1) // 86_400_000
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW}
+    mine = [booking(number, week_start_ms=week(number), created_ms=NOW + number, **paid) for number in (1, 2, 3)]
+    unpaid = booking(4, week_start_ms=week(4))
+    await books.lay_out(*mine, unpaid, booking(5, 2, week_start_ms=week(5), **paid))
+    for day in (monday - 1, monday, monday + 6, monday + 8):
+        await books.deliver("bok_1", day, day - monday + 10, 1)
+    days = Days(monday, monday + 7)
+    first = BookingDelivered(mine[0], "Campaign 1", (DayDelivered(monday, 10, 1), DayDelivered(monday + 6, 16, 1)))
+    second = BookingDelivered(mine[1], "Campaign 1", ())
+    assert list(await reads.deliveries("ten_1", days, None, 10)) == [first, second]
+    assert list(await reads.deliveries("ten_1", days, None, 1)) == [first]
+    assert list(await reads.deliveries("ten_1", days, Before(NOW + 1, "bok_1"), 10)) == [second]
+    # Events may be counted on the day after the run.
+    [late] = await reads.deliveries("ten_1", Days(monday + 7, monday + 6), None, 10)
+    assert late.booking.id == "bok_1"
+    after = await reads.deliveries("ten_1", Days(monday + 8, monday + 13), None, 10)
+    assert [each.booking.id for each in after] == ["bok_2"]
+    everything = await reads.deliveries("ten_1", Days(0, 100_000), None, 10)
+    assert [each.booking.id for each in everything] == ["bok_1", "bok_2", "bok_3"]
+    assert list(await reads.deliveries("ten_3", days, None, 10)) == []
+
+
+async def test_the_reach_of_past_bookings_is_summed_by_slot_without_samples_and_other_modes(
+    books: Books, reads: SponsorshipStore
+) -> None:
+    await a_world(books)
+    await books.lay_out(slot("left-2"))
+    paid: dict[str, Any] = {"status": BookingStatus.PAID, "paid_ms": NOW}
+    await books.lay_out(
+        booking(1, week_start_ms=week(1), **paid),
+        booking(2, 2, week_start_ms=week(2), weeks=2, **paid),
+        booking(3, slot_id="left-2", week_start_ms=week(1), **paid),
+        booking(4, week_start_ms=week(4), **paid),
+        booking(5, week_start_ms=week(5), demo=True, **paid),
+        booking(6, week_start_ms=week(6), disputed=True, **paid),
+        booking(7, week_start_ms=week(7), status=BookingStatus.REFUNDED, paid_ms=NOW),
+        weeks=False,
+    )
+    for number in range(1, 8):
+        await books.deliver(f"bok_{number}", DAY + number, 100, number)
+    mode = booking(1).mode
+    first = SlotReach(booking(1).slot_id, 2, 3, 200, 3)
+    assert list(await reads.reach(week(4), mode)) == [first, SlotReach("left-2", 1, 1, 100, 3)]
+    assert list(await reads.reach(week(4) - 1, mode)) == [
+        SlotReach(booking(1).slot_id, 1, 1, 100, 1),
+        SlotReach("left-2", 1, 1, 100, 3),
+    ]
+    other = Mode.LIVE if mode is Mode.TEST else Mode.TEST
+    assert list(await reads.reach(week(9), other)) == []
 
 
 async def test_rows_of_another_account_do_not_exist(books: Books, reads: SponsorshipStore) -> None:

@@ -50,6 +50,10 @@ async def _booking(world: World) -> str:
     return f"/sponsor/bookings/{await _sold(world)}"
 
 
+async def _report(world: World) -> str:
+    return f"/sponsor/bookings/{await _sold(world)}/report"
+
+
 async def _invoice(world: World) -> str:
     await _receipt(world)
     return f"{await _booking(world)}/invoice"
@@ -106,6 +110,9 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/dev/outbox/{id}": _mail,
     "/sponsor/campaigns/{id}": _campaign,
     "/sponsor/bookings/{id}": _booking,
+    "/sponsor/bookings/{id}/report": _report,
+    "/sponsor/reports": with_something("/sponsor/reports"),
+    "/advertise": with_something("/advertise"),
     "/sponsor/webhooks/{id}": _webhook,
     "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
@@ -115,6 +122,7 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
 """Functions by path that create the content of a page and return its address."""
 
 OF_ANN = {
+    "/sponsor/bookings/{id}/report",
     "/sponsor/campaigns/{id}",
     "/sponsor/bookings/{id}",
     "/sponsor/bookings/{id}/invoice",

@@ -7,9 +7,12 @@ import pytest
 from actors.announcements import Topic
 from actors.clock import DAY_MS
 from actors.values import Tier
+from service.web.pages.table import PAGES
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE
 from tests.api.world import LOCAL, World, open_world
+from tests.mail.office import SITE, WRITER
+from tests.mail.samples import samples
 from tests.web.markup import faults_of
 from tests.web.visitors import Visitor
 
@@ -133,3 +136,14 @@ async def test_the_html_of_a_mail_is_a_page_in_a_sandbox_that_loads_nothing() ->
         assert response.body.startswith(b"<!doctype html>\n<html lang")
         assert (await world.client.get("/dev/outbox/let_other", address="127.0.0.1")).status == 404
         assert (await world.client.get(f"/dev/outbox/{message_id}", address="203.0.113.7")).status == 404
+
+
+# Where mails lead.
+
+
+def test_each_mail_leads_to_pages_that_there_are() -> None:
+    patterns = [re.compile(re.sub(r"\{\w+\}", "[^/]+", page.path)) for page in PAGES]
+    for name, message in samples():
+        paths = re.findall(rf"^{SITE}(/[^#\s]*)", WRITER.write(message).text, re.MULTILINE)
+        for path in paths:
+            assert any(pattern.fullmatch(path) for pattern in patterns), f"{name} leads to {path}"

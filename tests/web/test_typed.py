@@ -3,7 +3,6 @@
 import pytest
 
 from service.web.pages.history import Change, News, changes_of, news_of
-from service.web.pages.ops import span
 from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
 
 
@@ -88,10 +87,3 @@ def test_only_what_differs_from_the_last_approval_is_new() -> None:
 def test_without_an_approval_it_is_known_only_where_all_was_read(complete: bool) -> None:
     records = [_record("edited", headline=["A", "B"]), _record("created")]
     assert news_of({"headline": "B"}, records, complete=complete) == News(None, known=complete)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0, "0 s"), (59, "59 s"), (60, "1 min 0 s"), (3_725, "1 h 2 min"), (273_600, "3 d 4 h")]
-)
-def test_a_span_is_told_in_its_two_largest_units(seconds: int, words: str) -> None:
-    assert span(seconds) == words

@@ -16,7 +16,9 @@ from service.api.operations.keys import ROWS as KEYS
 from service.api.operations.notifications import ROWS as NOTIFICATIONS
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
+from service.api.operations.rate_card import ROWS as RATE_CARD
 from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
+from service.api.operations.reports import ROWS as REPORTS
 from service.api.operations.scoped_keys import ROWS as SCOPED_KEYS
 from service.api.operations.sessions import ROWS as SESSIONS
 from service.api.operations.sites import ROWS as SITES
@@ -42,6 +44,8 @@ OPERATIONS: tuple[Operation, ...] = (
     *BOOKINGS,
     *REFUND_REQUESTS,
     *DELIVERY,
+    *REPORTS,
+    *RATE_CARD,
     *INVOICES,
     *SCOPED_KEYS,
     *SPONSOR_WEBHOOKS,

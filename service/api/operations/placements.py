@@ -22,7 +22,7 @@ async def get_inventory(services: Services, call: Call) -> Answer | Refused:
     week_ms = services.placements.week_for(query.weekStart, now_ms)
     if week_ms is None:
         return _too_far(services)
-    return _fresh(call, services.placements.inventory(week_ms, now_ms), now_ms)
+    return fresh(call, services.placements.inventory(week_ms, now_ms), now_ms)
 
 
 async def get_calendar(services: Services, call: Call) -> Answer | Refused:
@@ -31,7 +31,7 @@ async def get_calendar(services: Services, call: Call) -> Answer | Refused:
     first_ms = services.placements.week_for(query.weekStart, now_ms)
     if first_ms is None:
         return _too_far(services)
-    return _fresh(call, services.placements.calendar(first_ms, query.weeks, now_ms), now_ms)
+    return fresh(call, services.placements.calendar(first_ms, query.weeks, now_ms), now_ms)
 
 
 def _too_far(services: Services) -> Refused:
@@ -42,10 +42,10 @@ def _too_far(services: Services) -> Refused:
 
 async def list_placements(services: Services, call: Call) -> Answer | Refused:
     now_ms = services.clock.now_ms()
-    return _fresh(call, services.placements.placements(now_ms), now_ms)
+    return fresh(call, services.placements.placements(now_ms), now_ms)
 
 
-def _fresh(call: Call, rendered: Rendered, now_ms: int) -> Answer:
+def fresh(call: Call, rendered: Rendered, now_ms: int) -> Answer:
     """A response that may be cached until it changes, at most `MAX_AGE_SECONDS`."""
     left_seconds = (rendered.until_ms - now_ms) // SECOND_MS
     return cached(call, rendered.body, rendered.etag, min(MAX_AGE_SECONDS, left_seconds))

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from actors.bookings.prices import days_left
 from actors.clock import Entropy
 from actors.values import Code
+from actors.weeks import week_of
 from service.web.pages.charts import Chart, Line, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 
@@ -44,6 +46,9 @@ async def book(request: PageRequest) -> Template | SeeOther:
         "slot": slots[wanted],
         "wanted": wanted,
         "weeks": [week_start for week_start, slot in slots.items() if slot["available"]],
+        "prices": {week_start: slot.get("priceCents") for week_start, slot in slots.items()},
+        "full_price": slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"],
+        "days_left": days_left(week_of(request.now_ms), request.now_ms),
         "me": me,
         "campaigns": bookable,
         "more_campaigns": campaigns["hasMore"],
@@ -60,6 +65,22 @@ async def reserve(request: PageRequest) -> SeeOther | FormError:
 
 async def start(request: PageRequest) -> SeeOther | FormError:
     return await _reserved(request, "startBooking", ("name", "website", "headline", "body"))
+
+
+async def reserve_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
+    return await _on_to_checkout(request, await reserve(request))
+
+
+async def start_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
+    return await _on_to_checkout(request, await start(request))
+
+
+async def _on_to_checkout(request: PageRequest, reserved: SeeOther | FormError) -> SeeOther | FormError | Template:
+    """Open the checkout of a booking that was just reserved. If that is refused, the booking's page offers it again."""
+    if isinstance(reserved, FormError):
+        return reserved
+    checkout = await _checkout_of(request, reserved.path.rpartition("/")[2])
+    return reserved if isinstance(checkout, FormError) else checkout
 
 
 async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
@@ -139,14 +160,18 @@ def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
 async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
     """Lead to the checkout. Our content policy lets no form redirect to another site, so the page of a payment processor
     is shown as a link."""
-    result = await request.ask("openCheckout", path=request.path_values)
+    return await _checkout_of(request, request.path_values["id"])
+
+
+async def _checkout_of(request: PageRequest, booking_id: str) -> SeeOther | FormError | Template:
+    result = await request.ask("openCheckout", path={"id": booking_id})
     if result.refused is not None:
         return FormError(result.refused)
     url, ours = str(result.json["checkoutUrl"]), request.base_url
     if url.startswith(f"{ours}/"):
         return SeeOther(url.removeprefix(ours))
     assert url.startswith("https://"), "the address of a payment processor uses https"
-    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": request.path_values["id"]}
+    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": booking_id}
     return Template("sponsor_checkout.html", values)
 
 
@@ -161,9 +186,16 @@ async def cancel(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(request.path, "booking_cancelled")
 
 
+BOOKING_ACTIONS = {
+    "reserve": reserve,
+    "start": start,
+    "reserve-and-pay": reserve_and_pay,
+    "start-and-pay": start_and_pay,
+}
+
 PAGES = (
     Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
-    Page("/sponsor/book", book, {"reserve": reserve, "start": start}, Audience.ACCOUNT),
+    Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT),
     Page(
         "/sponsor/bookings/{id}",
         booking,

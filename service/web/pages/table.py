@@ -2,6 +2,7 @@
 
 from service.web.pages.account_data import PAGES as ACCOUNT_DATA
 from service.web.pages.administration import PAGES as ADMINISTRATION
+from service.web.pages.advertise import PAGES as ADVERTISE
 from service.web.pages.bookings import PAGES as BOOKINGS
 from service.web.pages.calendar import PAGES as CALENDAR
 from service.web.pages.campaigns import PAGES as CAMPAIGNS
@@ -18,6 +19,7 @@ from service.web.pages.ops import PAGES as OPS
 from service.web.pages.outbox import PAGES as OUTBOX
 from service.web.pages.page import Page
 from service.web.pages.passkeys import PAGES as PASSKEYS
+from service.web.pages.reports import PAGES as REPORTS
 from service.web.pages.reviewing import PAGES as REVIEWING
 from service.web.pages.sign_in import PAGES as SIGN_IN
 from service.web.pages.sites import PAGES as SITES
@@ -29,6 +31,7 @@ from service.web.pages.webhooks import PAGES as WEBHOOKS
 PAGES: tuple[Page, ...] = (
     *HOME,
     *CATALOG,
+    *ADVERTISE,
     *CLAIM,
     *SIGN_IN,
     *PASSKEYS,
@@ -39,6 +42,7 @@ PAGES: tuple[Page, ...] = (
     *CALENDAR,
     *CAMPAIGNS,
     *BOOKINGS,
+    *REPORTS,
     *WEBHOOKS,
     *INVOICES,
     *CHECKOUT,

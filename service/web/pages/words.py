@@ -10,6 +10,13 @@ def money(cents: int, currency: str = "usd") -> str:
     return f"{currency.upper()} {cents // 100:,}.{cents % 100:02}"
 
 
+def price(cents: int, currency: str = "usd") -> str:
+    """An amount in a list: `$99` or `$1,250.50`; other currencies as in `money`."""
+    if currency != "usd":
+        return money(cents, currency)
+    return f"${cents // 100:,}.{cents % 100:02}".removesuffix(".00")
+
+
 def day(moment_ms: int) -> str:
     """`Monday, 2 November 2026`."""
     when = _utc(moment_ms)

@@ -75,6 +75,13 @@ def week_at(moment_ms: int) -> int:
     return moment_ms - (moment_ms - MONDAY_MS) % WEEK_MS
 
 
+def amount_at(slot: Slot, week_ms: int, now_ms: int) -> int:
+    """The cents of a booking from a week on: of a week that has begun, every seventh for a day that is over falls away."""
+    gone = max(0, (now_ms - week_ms) // (24 * HOUR_MS))
+    first = slot.week_price_cents * (7 - gone) // 7 or 1
+    return first + slot.week_price_cents * (slot.weeks - 1)
+
+
 def weeks(booking: Booking) -> list[tuple[str, int]]:
     return [(booking.slot_id, booking.week_start_ms + number * WEEK_MS) for number in range(booking.weeks)]
 

@@ -19,6 +19,7 @@ from tests.simulation.oracle.bookings import (
     REQUESTS,
     STILL,
     WEEK_MS,
+    amount_at,
     is_over,
     is_sold,
     keeps_others_out,
@@ -149,7 +150,7 @@ def bookings_begin_as_the_rules_say(world: "World", commit: Commit) -> Iterator[
         offers = _versions(world, commit, "slots", booking.slot_id)
         if not any(
             is_sold(slot, now_ms)
-            and (slot.weeks, slot.weeks * slot.week_price_cents) == (booking.weeks, booking.amount_cents)
+            and (slot.weeks, amount_at(slot, booking.week_start_ms, now_ms)) == (booking.weeks, booking.amount_cents)
             for slot in offers
         ):
             yield f"{booking_id} has {booking.weeks} weeks for {booking.amount_cents} of {offers}"

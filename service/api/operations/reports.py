@@ -1,0 +1,170 @@
+"""The delivery of all bookings of an account, as JSON with sums and as a spreadsheet. It extends the specification."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from actors.bookings.records import Booking
+from actors.bookings.reports import BookingDelivered, Days, day_text, days_of
+from actors.bookings.store import Before
+from actors.clock import day_of
+from actors.values import Code, Refused, Scope
+from service.api.context import Services
+from service.api.errors import Family
+from service.api.messages import Answer
+from service.api.operation import Call, Operation
+from service.api.policy import Access
+from service.api.spreadsheets import Cell, Spreadsheet
+from service.schemas.reports import (
+    MOST_DAYS,
+    MOST_ROWS,
+    USUAL_DAYS,
+    CampaignDelivered,
+    DeliveryReport,
+    ReportQuery,
+    ReportRow,
+    SlotDelivered,
+    rate,
+)
+
+HEADER = ("bookingId", "campaign", "slot", "date", "impressions", "clicks", "ctr")
+PAGE_BOOKINGS = 10
+"""Bookings of one read. Each has at most 366 days, so a page is made in some milliseconds."""
+
+D = TypeVar("D", CampaignDelivered, SlotDelivered)
+
+
+class ReportSheet(Spreadsheet[BookingDelivered, Before]):
+    """The report as CSV: bookings oldest first, each with its days."""
+
+    page_rows = PAGE_BOOKINGS
+
+    def __init__(self, services: Services, tenant_id: str, days: Days) -> None:
+        async def fetch(after: Before | None, limit: int) -> Sequence[BookingDelivered]:
+            return await services.sponsorship.deliveries(tenant_id, days, after, limit)
+
+        super().__init__(HEADER, fetch, _position, lambda _: (), services.config.http.answer_seconds)
+        self._days = days
+        self._now_ms = services.clock.now_ms()
+
+    def lines(self, rows: Sequence[BookingDelivered]) -> Iterable[Sequence[Cell]]:
+        return cells_of(rows, self._now_ms, self._days)
+
+
+async def list_deliveries(services: Services, call: Call) -> Answer | Refused:
+    days = _days_asked(call, services.clock.now_ms())
+    if isinstance(days, Refused):
+        return days
+    if call.query.format == "csv":
+        sheet = ReportSheet(services, call.caller.owner, days)
+        return await sheet.answer(f"delivery-{day_text(days.first)}-to-{day_text(days.last)}.csv")
+    return await _report(services, call.caller.owner, days)
+
+
+def _days_asked(call: Call, now_ms: int) -> Days | Refused:
+    first, last = getattr(call.query, "from"), call.query.to
+    if last is None:
+        last = day_of(now_ms) if first is None else max(first, day_of(now_ms))
+    if first is None:
+        first = max(0, last - USUAL_DAYS + 1)
+    if first > last:
+        return Refused(Code.INVALID_REQUEST, "The query is not valid: `from` must not be after `to`.")
+    if last - first >= MOST_DAYS:
+        words = (
+            f"The query is not valid: a report has at most {MOST_DAYS} days. Choose a later `from` or an earlier `to`."
+        )
+        return Refused(Code.INVALID_REQUEST, words)
+    return Days(first, last)
+
+
+async def _report(services: Services, tenant_id: str, days: Days) -> Answer | Refused:
+    """The report as JSON, or a refusal if it is too long for one response."""
+    now_ms = services.clock.now_ms()
+    found: list[BookingDelivered] = []
+    rows: list[ReportRow] = []
+    after: Before | None = None
+    while True:
+        page = await services.sponsorship.deliveries(tenant_id, days, after, PAGE_BOOKINGS)
+        found += page
+        cells = cells_of(page, now_ms, days)
+        rows += (ReportRow.model_validate(dict(zip(HEADER, each, strict=True))) for each in cells)
+        if len(rows) > MOST_ROWS or len(found) > MOST_ROWS:
+            words = f"This report has more than {MOST_ROWS:,} rows. Choose fewer days, or download it as CSV."
+            return Refused(Code.INVALID_REQUEST, words)
+        if len(page) < PAGE_BOOKINGS:
+            break
+        after = _position(page[-1])
+    booked = {each.booking.id: each for each in found}
+    impressions, clicks = sum(row.impressions for row in rows), sum(row.clicks for row in rows)
+    report = DeliveryReport(
+        **{"from": day_text(days.first), "to": day_text(days.last)},
+        items=rows,
+        campaigns=_sums(rows, booked, lambda each: (each.booking.campaign_id, each.campaign_name), _campaign),
+        slots=_sums(rows, booked, lambda each: (each.booking.slot_id, each.booking.slot_name), _slot),
+        impressions=impressions,
+        clicks=clicks,
+        ctr=rate(impressions, clicks),
+    )
+    return Answer.of(report)
+
+
+def cells_of(page: Iterable[BookingDelivered], now_ms: int, days: Days) -> Iterator[tuple[Cell, ...]]:
+    """The values of each day of each booking, in the order of `HEADER`."""
+    for each in page:
+        booking_id, campaign, slot = each.booking.id, each.campaign_name, each.booking.slot_name
+        for day in days_of(each, now_ms, days):
+            counted = day.impressions, day.clicks
+            yield booking_id, campaign, slot, day_text(day.day), *counted, rate(*counted)
+
+
+def _sums(
+    rows: Iterable[ReportRow],
+    booked: dict[str, BookingDelivered],
+    group_of: Callable[[BookingDelivered], tuple[str, str]],
+    made: Callable[[str, str, int, int], D],
+) -> list[D]:
+    """The rows added up by group, most impressions first. The newest name of a group counts."""
+    names: dict[str, str] = {}
+    sums: dict[str, list[int]] = {}
+    for row in rows:
+        group, names[group] = group_of(booked[row.bookingId])
+        kept = sums.setdefault(group, [0, 0])
+        kept[0] += row.impressions
+        kept[1] += row.clicks
+    ranked = sorted(sums.items(), key=lambda item: (-item[1][0], names[item[0]], item[0]))
+    return [made(group, names[group], *counted) for group, counted in ranked]
+
+
+def _campaign(group: str, name: str, impressions: int, clicks: int) -> CampaignDelivered:
+    return CampaignDelivered(
+        campaignId=group, campaign=name, impressions=impressions, clicks=clicks, ctr=rate(impressions, clicks)
+    )
+
+
+def _slot(_: str, name: str, impressions: int, clicks: int) -> SlotDelivered:
+    return SlotDelivered(slot=name, impressions=impressions, clicks=clicks, ctr=rate(impressions, clicks))
+
+
+def _position(each: BookingDelivered) -> Before:
+    booking: Booking = each.booking
+    return Before(booking.created_ms, booking.id)
+
+
+ROWS = (
+    Operation(
+        name="listDeliveries",
+        method="GET",
+        path="/api/v1/sponsors/delivery",
+        summary="Report the delivery of all your bookings",
+        description="Returns the impressions and clicks of each booking and day, bookings oldest first, and sums by campaign "
+        f"and slot. A report has at most {MOST_DAYS} days, and as JSON at most {MOST_ROWS} rows.",
+        tag="Bookings",
+        handler=list_deliveries,
+        result=DeliveryReport,
+        query=ReportQuery,
+        access=Access.REQUIRED,
+        family=Family.SPONSORSHIP,
+        metered=True,
+        spreadsheet=True,
+        scopes=(Scope.SPONSOR_READ,),
+    ),
+)

@@ -1,0 +1,108 @@
+"""Lists as CSV files (RFC 4180), made page by page while they are sent, in bounded memory.
+
+Each page is one short read of the store, so an export of any length holds no transaction and no more than one page.
+"""
+
+import csv
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from io import StringIO
+from typing import Generic, TypeVar
+
+from service.api.deadlines import start_deadline, within_deadline
+from service.api.messages import NO_STORE, Answer
+
+Row = TypeVar("Row")
+Position = TypeVar("Position")
+
+Cell = str | int | float | None
+"""None is an empty cell. Numbers are written as they are; only text can be taken for a formula."""
+
+CSV = "text/csv; charset=utf-8; header=present"
+PAGE_ROWS = 500
+"""Rows that one read of the store returns at most."""
+
+PIECE_BYTES = 16 * 1024
+"""Bytes that are sent at a time: small enough for all requests of one HTTP/2 connection to be exports."""
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""Spreadsheets may take a cell that begins with one of these for a formula, which could send other cells elsewhere."""
+
+
+def csv_of(rows: Iterable[Sequence[Cell]]) -> bytes:
+    """Rows as CSV: UTF-8, lines that end in CR LF, and an apostrophe before text that looks like a formula."""
+    text = StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(map(_harmless, rows))
+    return text.getvalue().encode()
+
+
+def _harmless(row: Sequence[Cell]) -> list[Cell]:
+    return [f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell for cell in row]
+
+
+class Spreadsheet(Generic[Row, Position]):
+    """The CSV of a list, as pieces of bytes.
+
+    `fetch(after, limit)` returns at most `limit` rows after the position of the last row, `position` tells a row's
+    position, and `cells` its cells (a subclass may override `lines` and `page_rows`). Each read after the first has
+    `seconds`; beyond them `trio.TooSlowError` is raised.
+    """
+
+    page_rows = PAGE_ROWS
+
+    def __init__(
+        self,
+        header: Sequence[str],
+        fetch: Callable[[Position | None, int], Awaitable[Sequence[Row]]],
+        position: Callable[[Row], Position],
+        cells: Callable[[Row], Sequence[Cell]],
+        seconds: float,
+    ) -> None:
+        self._fetch = fetch
+        self._position = position
+        self._cells = cells
+        self._seconds = seconds
+        self._made = csv_of([header])
+        self._after: Position | None = None
+        self._more = True
+
+    def __aiter__(self) -> "Spreadsheet[Row, Position]":
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._made and self._more:
+            start_deadline(self._seconds)
+            with within_deadline():
+                await self._read_page()
+        if not self._made:
+            raise StopAsyncIteration
+        piece, self._made = self._made[:PIECE_BYTES], self._made[PIECE_BYTES:]
+        return piece
+
+    async def _read_page(self) -> None:
+        """Read the next page and add its rows."""
+        rows = await self._fetch(self._after, self.page_rows)
+        self._more = len(rows) == self.page_rows
+        if rows:
+            self._after = self._position(rows[-1])
+            self._made += csv_of(self.lines(rows))
+
+    def lines(self, rows: Sequence[Row]) -> Iterable[Sequence[Cell]]:
+        """The lines of a page of rows; by default, one for each."""
+        return map(self._cells, rows)
+
+    async def answer(self, filename: str) -> Answer:
+        """The response that a browser saves as `filename`. The first page is read now, so that its failure is a refusal."""
+        await self._read_page()
+        if not self._more:
+            return Answer(200, self._made, csv_headers(filename), CSV)
+        return Answer(200, b"", csv_headers(filename), CSV, pieces=self)
+
+
+def csv_headers(filename: str) -> list[tuple[str, str]]:
+    """The headers of a response that a browser saves as `filename` (letters, digits, dots and hyphens)."""
+    return [*NO_STORE, ("content-disposition", f'attachment; filename="{filename}"')]
+
+
+def csv_answer(filename: str, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Answer:
+    """The response for a few rows that are already in memory."""
+    return Answer(200, csv_of([header, *rows]), csv_headers(filename), CSV)

@@ -1,0 +1,121 @@
+"""Wire models of delivery reports."""
+
+import re
+from datetime import date
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+
+from actors.times import day_of
+from service.schemas.fields import NEWEST_MS
+from service.schemas.lists import FileFormat
+
+EPOCH = date(1970, 1, 1)
+MOST_DAYS = 366
+USUAL_DAYS = 30
+MOST_ROWS = 5_000
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_WORDS = "must be a date such as 2026-11-18, or epoch milliseconds"
+
+
+def day_in(value: Any) -> Any:
+    """The day since the epoch of a date, or of a time in epoch milliseconds. Empty is absent."""
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str):
+        raise ValueError(_WORDS)
+    if _DATE.fullmatch(value):
+        try:
+            return (date.fromisoformat(value) - EPOCH).days
+        except ValueError:
+            raise ValueError(_WORDS) from None
+    if value.isascii() and value.isdigit() and len(value) < 20 and int(value) <= NEWEST_MS:
+        return day_of(int(value))
+    raise ValueError(_WORDS)
+
+
+DayIn = Annotated[
+    int | None,
+    BeforeValidator(day_in),
+    WithJsonSchema({"type": "string", "pattern": r"^(\d{4}-\d\d-\d\d|\d{1,16})?$", "examples": ["2026-11-18"]}),
+]
+
+
+def _without_default(schema: dict[str, Any]) -> None:
+    schema.pop("default", None)
+
+
+def _day(description: str) -> Any:
+    """An optional field whose description in the document has no default."""
+    return Field(None, description=description, json_schema_extra=_without_default)
+
+
+class DeliveryQuery(BaseModel):
+    """Query of the delivery of a booking."""
+
+    format: FileFormat = "json"
+
+
+ReportQuery: type[BaseModel] = create_model(
+    "ReportQuery",
+    **{
+        "from": (DayIn, _day("First day (UTC): a date or epoch milliseconds; 29 days before `to` by default")),
+        "to": (DayIn, _day("Last day (UTC), included; today by default")),
+        "format": (FileFormat, "json"),
+    },  # type: ignore[call-overload]
+)
+"""Query of the deliveries of an account."""
+
+
+class Delivered(BaseModel):
+    """Impressions, clicks, and clicks divided by impressions, which is null while there are none."""
+
+    impressions: int
+    clicks: int
+    ctr: float | None
+
+
+class ReportRow(Delivered):
+    """Delivery of a booking on one day."""
+
+    bookingId: str
+    campaign: str
+    slot: str
+    date: str = Field(description="UTC, such as 2026-11-18")
+
+
+class CampaignDelivered(Delivered):
+    """Delivery of a campaign in all its bookings."""
+
+    campaignId: str
+    campaign: str
+
+
+class SlotDelivered(Delivered):
+    """Delivery in a slot."""
+
+    slot: str
+
+
+DateText = Annotated[str, WithJsonSchema({"type": "string", "format": "date"})]
+
+
+DeliveryReport: type[BaseModel] = create_model(
+    "DeliveryReport",
+    __base__=Delivered,
+    __doc__="Delivery of all bookings of an account from a day to another, both included: by booking and day, and sums.",
+    **{
+        "from": (DateText, ...),
+        "to": (DateText, ...),
+        "items": (list[ReportRow], ...),
+        "campaigns": (list[CampaignDelivered], ...),
+        "slots": (list[SlotDelivered], ...),
+    },  # type: ignore[call-overload]
+)
+"""`from` is no name in Python, so this model and the query are made of tables."""
+
+
+def rate(impressions: int, clicks: int) -> float | None:
+    """The click rate, to six places."""
+    return round(clicks / impressions, 6) if impressions else None

@@ -1,0 +1,76 @@
+"""The rate card: what slots cost, when they are free, and what past sponsors reached. Rendered from a snapshot in memory."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from actors.bookings.prices import price
+from actors.bookings.records import Slot
+from actors.bookings.reports import SlotReach
+from actors.bookings.slots import sells
+from actors.weeks import WEEK_MS, week_of, weeks_from
+from service.schemas.fields import BillingMode
+from service.schemas.rate_card import FreeWeek, RateCard, RateCardSlot, Reach
+
+FREE_WEEKS = 3
+"""The next free weeks that the card names of each slot."""
+
+LEAST_BOOKINGS = 5
+"""Sums over fewer bookings are not shown: they would tell what a single sponsor reached, and say little."""
+
+
+class Offers(Protocol):
+    """The slots of a snapshot, and when they are free."""
+
+    @property
+    def slots(self) -> Sequence[Slot]: ...
+    def available(self, slot: Slot, week_ms: int, now_ms: int) -> bool: ...
+    def inventory_change_ms(self, week_ms: int, now_ms: int) -> int: ...
+
+
+def rate_card(
+    snapshot: Offers, reach: Mapping[str, SlotReach], horizon_weeks: int, mode: BillingMode, now_ms: int
+) -> RateCard:
+    """The card of the slots that are sold now or soon. `reach` has the sums of each slot's ended bookings."""
+    weeks = weeks_from(week_of(now_ms), horizon_weeks + 1)
+    shown = [slot for slot in snapshot.slots if sells(slot, now_ms) or slot.coming_soon]
+    slots = [_slot(snapshot, slot, weeks, reach.get(slot.id), now_ms) for slot in shown]
+    return RateCard(currency="usd", billingMode=mode, slots=slots, reach=_reach(list(reach.values())))
+
+
+def rate_card_change_ms(snapshot: Offers, horizon_weeks: int, now_ms: int) -> int:
+    """The next time at which the card changes, or earlier."""
+    weeks = weeks_from(week_of(now_ms), horizon_weeks + 1)
+    return min(snapshot.inventory_change_ms(week_ms, now_ms) for week_ms in weeks)
+
+
+def _slot(snapshot: Offers, slot: Slot, weeks: Sequence[int], reach: SlotReach | None, now_ms: int) -> RateCardSlot:
+    free = [week_ms for week_ms in weeks if snapshot.available(slot, week_ms, now_ms)][:FREE_WEEKS]
+    return RateCardSlot(
+        id=slot.id,
+        name=slot.name,
+        side=slot.side.value,
+        weekPriceCents=slot.week_price_cents,
+        durationWeeks=slot.weeks,
+        comingSoon=slot.coming_soon,
+        packageKind=None if slot.package_kind is None else slot.package_kind.value,
+        description=slot.description,
+        nextWeeks=[
+            FreeWeek(weekStart=week_ms, weekEnd=week_ms + slot.weeks * WEEK_MS, priceCents=price(slot, week_ms, now_ms))
+            for week_ms in free
+        ],
+        reach=None if reach is None else _reach([reach]),
+    )
+
+
+def _reach(parts: Sequence[SlotReach]) -> Reach | None:
+    bookings = sum(part.bookings for part in parts)
+    if bookings < LEAST_BOOKINGS:
+        return None
+    impressions, clicks = sum(part.impressions for part in parts), sum(part.clicks for part in parts)
+    return Reach(
+        bookings=bookings,
+        weeks=sum(part.weeks for part in parts),
+        impressions=impressions,
+        clicks=clicks,
+        ctr=clicks / impressions if impressions else None,
+    )

@@ -1,0 +1,50 @@
+"""Delivery reports in memory."""
+
+from collections.abc import Sequence
+
+from actors.bookings.records import BookingStatus, DayDelivered
+from actors.bookings.reports import MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.store import Before
+from storage.memory.tables import Memory
+
+
+def deliveries(
+    memory: Memory, tenant_id: str, days: Days, after: Before | None, limit: int
+) -> Sequence[BookingDelivered]:
+    mine = [
+        row
+        for row in memory.bookings.values()
+        if row.tenant_id == tenant_id
+        and row.paid_ms is not None
+        and days.touches(row)
+        and (after is None or (row.created_ms, row.id) > after)
+    ]
+    page = sorted(mine, key=lambda row: (row.created_ms, row.id))[:limit]
+    counted = sorted(memory.delivery_days.items())
+    return [
+        BookingDelivered(
+            row,
+            memory.campaigns[row.campaign_id].name,
+            tuple(DayDelivered(day, *sums) for (of, day), sums in counted if of == row.id and day in days),
+        )
+        for row in page
+    ]
+
+
+def reach(memory: Memory, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+    ended = [
+        row
+        for row in memory.bookings.values()
+        if row.status is BookingStatus.PAID
+        and not row.disputed
+        and not row.demo
+        and row.mode == mode
+        and row.week_end_ms <= ended_ms
+    ]
+    newest = sorted(ended, key=lambda row: (-row.week_end_ms, row.id))[:MOST_ENDED]
+    sums: dict[str, tuple[int, int]] = {row.id: (0, 0) for row in newest}
+    for (booking_id, _), (impressions, clicks) in memory.delivery_days.items():
+        if booking_id in sums:
+            before = sums[booking_id]
+            sums[booking_id] = before[0] + impressions, before[1] + clicks
+    return reach_of((row.slot_id, row.weeks, *sums[row.id]) for row in newest)

@@ -1,0 +1,224 @@
+"""Delivery reports: columns, sums, days and bounds; and the rate card."""
+
+import csv
+import json
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from actors.bookings.records import BookingStatus
+from actors.clock import DAY_MS, HOUR_MS, day_of
+from actors.weeks import WEEK_MS
+from service.schemas.reports import MOST_ROWS
+from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, add_slot, sponsor
+from tests.api.world import NOON_MS, World, away
+from tests.snapshots.rows import booking, slot, week
+
+TODAY = day_of(NOON_MS)
+REPORT = f"{API}/delivery"
+CARD = f"{API}/rate-card"
+
+
+async def paid(world: World, person: Person, slot_id: str, at: int = THIS_WEEK, campaign: str = "") -> str:
+    """A paid booking of a campaign, which is created by default."""
+    add_slot(world, slot_id, name=f"Slot {slot_id}")
+    shown = await person.booking(campaign or await person.campaign(), slot_id, at)
+    await person.pay(shown["id"])
+    return str(shown["id"])
+
+
+async def reported(person: Person, query: str = "") -> Any:
+    answer = await person.get(f"{REPORT}?{query}")
+    assert answer.words == "200", answer.body
+    return answer.json
+
+
+@pytest.fixture
+async def person(world: World) -> Person:
+    made = sponsor(world)
+    await made.profile()
+    return made
+
+
+async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
+    booking_id = await paid(world, person, "left-top")
+    world.memory.delivery_days[booking_id, TODAY - 1] = (1_000, 21)
+    answer = await person.get(f"{API}/bookings/{booking_id}/delivery?format=csv")
+    assert (
+        answer.body
+        == b"date,impressions,clicks,ctr\r\n2026-11-16,0,0,\r\n2026-11-17,1000,21,0.021\r\n2026-11-18,0,0,\r\n"
+    )
+    assert answer.header("content-disposition") == f'attachment; filename="delivery-{booking_id}.csv"'
+    assert answer.header("content-type") == "text/csv; charset=utf-8; header=present"
+    same = await person.get(f"{API}/bookings/{booking_id}/delivery?format=json")
+    assert same.json == (await person.get(f"{API}/bookings/{booking_id}/delivery")).json
+
+
+async def test_a_report_has_each_booking_and_day_and_sums_by_campaign_and_slot(world: World, person: Person) -> None:
+    first = await paid(world, person, "left-top")
+    campaign = world.memory.bookings[first].campaign_id
+    second = await paid(world, person, "left-two", campaign=campaign)
+    world.memory.delivery_days[first, TODAY] = (100, 1)
+    world.memory.delivery_days[second, TODAY] = (200, 5)
+    world.memory.delivery_days[first, TODAY - 40] = (9, 9)
+    report = await reported(person)
+    assert (report["from"], report["to"]) == ("2026-10-20", "2026-11-18")
+    assert [(row["bookingId"], row["date"]) for row in report["items"]] == [
+        (booking_id, date) for booking_id in (first, second) for date in ("2026-11-16", "2026-11-17", "2026-11-18")
+    ]
+    assert report["items"][2] == {
+        "bookingId": first,
+        "campaign": "Autumn launch",
+        "slot": "Slot left-top",
+        "date": "2026-11-18",
+        "impressions": 100,
+        "clicks": 1,
+        "ctr": 0.01,
+    }
+    assert report["campaigns"] == [
+        {"campaignId": campaign, "campaign": "Autumn launch", "impressions": 300, "clicks": 6, "ctr": 0.02}
+    ]
+    assert [(each["slot"], each["impressions"], each["ctr"]) for each in report["slots"]] == [
+        ("Slot left-two", 200, 0.025),
+        ("Slot left-top", 100, 0.01),
+    ]
+    assert (report["impressions"], report["clicks"], report["ctr"]) == (300, 6, 0.02)
+    answer = await person.get(f"{REPORT}?format=csv")
+    [header, *rows] = csv.reader(StringIO(answer.body.decode(), newline=""))
+    assert header == ["bookingId", "campaign", "slot", "date", "impressions", "clicks", "ctr"]
+    assert rows == [["" if row[name] is None else str(row[name]) for name in header] for row in report["items"]]
+    assert answer.header("content-disposition") == 'attachment; filename="delivery-2026-10-20-to-2026-11-18.csv"'
+
+
+async def test_days_are_dates_or_times_of_a_day_in_utc(world: World, person: Person) -> None:
+    await paid(world, person, "left-top")
+    for first, last in (("2026-11-17", "2026-11-17"), (str((TODAY - 1) * DAY_MS), str(TODAY * DAY_MS - 1))):
+        report = await reported(person, f"from={first}&to={last}")
+        assert [row["date"] for row in report["items"]] == ["2026-11-17"]
+    assert (await reported(person, "from=2026-11-30"))["to"] == "2026-11-30"
+    assert (await reported(person, "to=2026-11-30"))["from"] == "2026-11-01"
+    assert len((await reported(person, "from=&to="))["items"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("from=2026-11-19&to=2026-11-18", "`from` must not be after `to`"),
+        ("from=2025-11-17&to=2026-11-18", "at most 366 days"),
+        ("from=yesterday", "from: must be a date such as 2026-11-18, or epoch milliseconds"),
+        ("from=2026-02-30", "from: must be a date"),
+        ("to=-1", "to: must be a date"),
+        ("to=99999999999999999999", "to: must be a date"),
+        ("to=2026-11-18&to=2026-11-19", "send to only once"),
+        ("format=xlsx", "format: must be"),
+        ("format=", "format: must be"),
+        ("format=CSV", "format: must be"),
+    ],
+)
+async def test_a_report_that_cannot_be_made_says_why(world: World, person: Person, query: str, words: str) -> None:
+    for shown in (query, f"{query}&format=csv") if "format" not in query else (query,):
+        answer = await person.get(f"{REPORT}?{shown}")
+        assert answer.words == "400 invalid_request"
+        assert words in answer.json["message"], answer.json
+
+
+async def test_the_longest_range_is_a_leap_year(person: Person) -> None:
+    assert (await reported(person, "from=2025-11-18&to=2026-11-18"))["items"] == []
+
+
+async def test_others_see_nothing_of_it(world: World, person: Person) -> None:
+    booking_id = await paid(world, person, "left-top")
+    other = sponsor(world, "other@example.com")
+    assert (await other.get(f"{API}/bookings/{booking_id}/delivery?format=csv")).words == "404 not_found"
+    assert (await reported(other))["items"] == []
+    assert (await other.get(f"{REPORT}?format=csv")).body.count(b"\r\n") == 1
+
+
+async def test_names_cannot_be_formulas(world: World, person: Person) -> None:
+    booking_id = await paid(world, person, "left-top")
+    campaign = world.memory.bookings[booking_id].campaign_id
+    world.memory.campaigns[campaign] = replace(world.memory.campaigns[campaign], name="=HYPERLINK(A1)")
+    assert b",'=HYPERLINK(A1)," in (await person.get(f"{REPORT}?format=csv")).body
+    assert (await reported(person))["items"][0]["campaign"] == "=HYPERLINK(A1)"
+
+
+async def test_a_long_report_is_a_file_and_not_json(world: World, person: Person) -> None:
+    booking_id = await paid(world, person, "left-top")
+    row = world.memory.bookings[booking_id]
+    for number in range(MOST_ROWS // 3):
+        copy = replace(row, id=f"bok_{number:05}", created_ms=row.created_ms + number // 7)
+        world.memory.bookings[copy.id] = copy
+    answer = await person.get(REPORT)
+    assert answer.words == "400 invalid_request"
+    assert "download it as CSV" in answer.json["message"]
+    lines = (await person.get(f"{REPORT}?format=csv")).body.split(b"\r\n")
+    assert len(lines) == 1 + 3 * (MOST_ROWS // 3 + 1) + 1
+    assert len(set(lines)) == len(lines), "no page overlaps with another"
+
+
+# The rate card.
+
+
+async def test_the_rate_card_says_what_slots_cost_and_when_they_are_free(world: World) -> None:
+    ended = slot("left-4", offer_ends_ms=NOON_MS)
+    offers = (
+        slot("left-1"),
+        slot("left-2", weeks=2),
+        slot("left-3", coming_soon=True),
+        ended,
+        slot("left-5", active=False),
+    )
+    world.sponsorship_store.keep(*offers, booking("a", start=1))
+    await world.settled()
+    answer = await world.client.get(CARD)
+    assert answer.header("cache-control") == "public, max-age=15"
+    card = answer.json
+    assert [each["id"] for each in card["slots"]] == ["left-1", "left-2", "left-3"]
+    assert card["slots"][0]["nextWeeks"] == [
+        {"weekStart": week(0), "weekEnd": week(1), "priceCents": 17_857},
+        {"weekStart": week(2), "weekEnd": week(3), "priceCents": 25_000},
+        {"weekStart": week(3), "weekEnd": week(4), "priceCents": 25_000},
+    ]
+    assert card["slots"][1]["nextWeeks"][0] == {"weekStart": week(0), "weekEnd": week(2), "priceCents": 42_857}
+    assert card["slots"][2]["nextWeeks"] == []
+    assert "reach" not in card
+    tag = answer.header("etag") or ""
+    assert (await world.client.get(CARD, headers={"if-none-match": tag})).status == 304
+    await world.pass_seconds(12 * HOUR_MS // 1_000)
+    assert (await world.client.get(CARD)).json["slots"][0]["nextWeeks"][0]["priceCents"] == 14_285
+
+
+async def test_the_rate_card_needs_no_database(world: World) -> None:
+    world.sponsorship_store.keep(slot())
+    await world.settled()
+    world.memory.before = away
+    assert len((await world.client.get(CARD)).json["slots"]) == 1
+
+
+async def test_past_sponsors_are_summed_up_from_five_bookings_on(world: World) -> None:
+    old: dict[str, Any] = {"paid_ms": 1, "start": -9}
+    rows = [booking(f"b{number}", "left-1", **old | {"start": -9 - number}) for number in range(4)]
+    hidden = [
+        booking("demo", "left-1", **old | {"start": -20}, demo=True),
+        booking("back", "left-1", **old | {"start": -21}, status=BookingStatus.REFUNDED),
+        booking("runs", "left-1", start=0, paid_ms=1),
+        booking("fought", "left-1", **old | {"start": -22}, disputed=True),
+    ]
+    world.sponsorship_store.keep(slot("left-1"), slot("left-2"), *rows, *hidden)
+    for each in (*rows, *hidden):
+        world.memory.delivery_days[each.id, day_of(each.week_start_ms)] = (1_000, 10)
+    await world.pass_seconds(2 * HOUR_MS // 1_000)
+    assert "reach" not in (await world.client.get(CARD)).json
+    fifth = booking("b4", "left-2", **old)
+    world.memory.delivery_days[fifth.id, day_of(fifth.week_start_ms)] = (2_000, 50)
+    world.sponsorship_store.keep(fifth)
+    await world.pass_seconds(2 * HOUR_MS // 1_000)
+    world.sponsorship_store.keep(slot("left-2", name="Another name"))
+    await world.settled()
+    card = (await world.client.get(CARD)).json
+    assert card["reach"] == {"bookings": 5, "weeks": 5, "impressions": 6_000, "clicks": 90, "ctr": 0.015}
+    assert not [each for each in card["slots"] if "reach" in each], "four bookings of a slot are too few"
+    assert json.dumps(card).count("impressions") == 1
+    assert NEXT_WEEK == THIS_WEEK + WEEK_MS
