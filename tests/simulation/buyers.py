@@ -18,6 +18,7 @@ from actors.weeks import WEEK_MS, week_of
 from tests.simulation.clients import Client, Holding
 from tests.simulation.office import Wish
 from tests.simulation.rules import BOOKINGS
+from tests.simulation.stage import hear
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -40,6 +41,7 @@ async def full_key(me: Client, email: str) -> Holding | None:
         if holding is None:
             return known[0] if known else None
         known.append(holding)
+        hear(me.world, email, holding.tenant_id)
     return me.random.choice(known)
 
 

@@ -20,7 +20,14 @@ SECONDS = 30.0
 ENOUGH_SEEDS = 200
 """From this many seeds on, a campaign of all scenes has to meet everything."""
 SOMETIMES = (*(f"fault {kind}" for kind in BASE_RATES), *(each for area in AREAS for each in area.sometimes))
-TOLD = ("transitions told", "steps of schedules", "mails of the ledger", "happenings of the ledger")
+TOLD = (
+    "transitions told",
+    "steps of schedules",
+    "mails of the ledger",
+    "happenings of the ledger",
+    "deliveries queued",
+    "invoices and credit notes",
+)
 PROGRESS_SECONDS = 10.0
 SHOWN_VIOLATIONS = 5
 SEEDS_OF_A_PROCESS = 250
@@ -106,8 +113,7 @@ class Summary:
 
     def told(self) -> str:
         """Say what the ledger has told, which the oracle has compared with its transitions one by one."""
-        transitions, steps, mails, happenings = (self.counts.get(what, 0) for what in TOLD)
-        return f"{transitions:,} transitions, {steps:,} steps of schedules: {mails:,} mails, {happenings:,} happenings"
+        return ", ".join(f"{self.counts.get(what, 0):,} {what}" for what in TOLD)
 
 
 def reports(

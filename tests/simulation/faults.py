@@ -158,6 +158,14 @@ class Link(Memory):
         self.node.world.memory.sponsorship_revision = revision
 
     @property
+    def webhook_seq(self) -> int:
+        return self.node.world.memory.webhook_seq
+
+    @webhook_seq.setter
+    def webhook_seq(self, seq: int) -> None:
+        self.node.world.memory.webhook_seq = seq
+
+    @property
     def digest_mailed_ms(self) -> int:
         return self.node.world.memory.digest_mailed_ms
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from actors.announcements import AccountMail
+from actors.announcements import AccountMail, Happening
 from actors.bookings import campaigns, refund_requests, reservations, schedule, settlement, telling
 from actors.bookings.actor import BookingLedger
 from actors.bookings.answers import Answer
@@ -16,6 +16,7 @@ from actors.bookings.unit_of_work import UnitOfWork
 from actors.times import DAY_MS
 from actors.values import BatchId, OutcomeUnknown, Refused
 from storage.memory import announcements
+from storage.memory import ledger as ledger_store
 from storage.memory.ledger import MemoryLedger
 from storage.memory.tables import Memory
 from tests.simulation.planting import Bug, Plant, replaced, swapped
@@ -158,6 +159,13 @@ class _TellsAgain(MemoryLedger):
         return decision
 
 
+def _of_bookings_only(tables: Memory, happenings: Sequence[Happening]) -> None:
+    _published(tables, [each for each in happenings if each.type.startswith("booking.")])
+
+
+_published = ledger_store.publish
+
+
 def _alone(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
     if template != "refund_failed":
         _told(unit, booking, template, **facts)
@@ -224,6 +232,7 @@ BUGS: Mapping[str, Bug] = {
         Scene.WEBSITES,
     ),
     "mails-again-on-retry": _bug("A retried batch mails again.", swapped(ledger_store=_TellsAgain)),
+    "days-not-queued": _bug("Webhooks hear of bookings only.", replaced(ledger_store, "publish", _of_bookings_only)),
     "declined-refund-untold": _bug(
         "Administrators hear nothing of a declined refund.", replaced(telling, "tell_administrators", _alone)
     ),

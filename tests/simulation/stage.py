@@ -22,6 +22,7 @@ from actors.bookings.records import (
 )
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.events.messages import Kind, Row
+from actors.webhooks.messages import EventType, Webhook
 from actors.weeks import WEEK_MS, week_of, weeks_from
 from storage.memory.invoices import issue
 from tests.simulation.processor import Payment, PaymentSucceeded
@@ -49,6 +50,12 @@ class Ending:
 
 CHOICES = {"sponsor-1@example.org": (Topic.REVIEWS,), "admin-1@example.org": (Topic.BOOKINGS, Topic.REPORTS)}
 """The topics that these accounts want mails about, once they exist."""
+WEBHOOKS = {
+    "stage@example.org": tuple(EventType),
+    "sponsor-0@example.org": tuple(EventType),
+    "sponsor-1@example.org": (EventType.BOOKING_PAID, EventType.BOOKING_REFUNDED, EventType.CAMPAIGN_APPROVED),
+}
+"""The events that the webhooks of these accounts want. Nothing is sent: the oracle looks at what is queued."""
 ENDING = (
     Ending((True, True)),
     Ending((True, False)),
@@ -71,7 +78,16 @@ def open_office(world: "World") -> None:
     world.memory.administrators["admin-0@example.org"] = world.base_ms
     for email, topics in CHOICES.items():
         world.memory.mail_choices[email] = MailChoices(email, **{str(topic): topic in topics for topic in Topic})
+    hear(world, "stage@example.org", TENANT)
     _open_ending_weeks(world)
+
+
+def hear(world: "World", email: str, tenant_id: str) -> None:
+    """Create the webhook of an account, if it is one of those that have one."""
+    events = WEBHOOKS.get(email)
+    if events is not None and f"whk_{tenant_id}" not in world.memory.webhooks:
+        webhook = Webhook(f"whk_{tenant_id}", tenant_id, WEBSITE, "tools.example.com:443", events, world.base_ms)
+        world.memory.webhooks[webhook.id] = webhook
 
 
 def _open_ending_weeks(world: "World") -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from actors.announcements import Happening
 from actors.bookings.decision import Decision
 from actors.values import AuditRecord, OutboxMessage
+from actors.webhooks.messages import Delivery
 from storage.memory.tables import Memory
 
 LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys")
@@ -32,13 +33,15 @@ class Picture:
     tables: Mapping[str, Mapping[Any, Row]]
     audits: int
     messages: int
+    deliveries: int
     digest_ms: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
     """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with. `messages` are the mails
-    that it wrote, `happenings` what it told webhooks, `digests` the times of the last digest before it and after it."""
+    that it wrote, `happenings` what it told webhooks, which became `deliveries`. `digests` are the times of the last digest
+    before it and after it."""
 
     tick: int
     owner: str
@@ -47,6 +50,7 @@ class Commit:
     audits: tuple[AuditRecord, ...]
     messages: tuple[OutboxMessage, ...] = ()
     happenings: tuple[Happening, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
     decided_ms: int = 0
     digests: tuple[int, int] = (0, 0)
 
@@ -83,7 +87,8 @@ class Log:
 
     def picture(self, memory: Memory, tables: tuple[str, ...]) -> Picture:
         rows = {table: dict(getattr(memory, table)) for table in tables}
-        return Picture(rows, len(memory.audits), len(memory.messages), memory.digest_mailed_ms)
+        deliveries = len(memory.webhook_deliveries)
+        return Picture(rows, len(memory.audits), len(memory.messages), deliveries, memory.digest_mailed_ms)
 
     def note(self, memory: Memory, before: Picture, tick: int, owner: str, wall_ms: int, done: Any = None) -> Commit:
         """Record the differences from `before`. `done` is the decision of the ledger, if it decided."""
@@ -91,8 +96,13 @@ class Log:
         messages = tuple(islice(memory.messages.values(), before.messages, None))
         commit = Commit(tick, owner, wall_ms, changes, tuple(memory.audits[before.audits :]), messages)
         if isinstance(done, Decision):
-            digests = (before.digest_ms, memory.digest_mailed_ms)
-            commit = replace(commit, happenings=tuple(done.happenings), decided_ms=done.decided_ms, digests=digests)
+            commit = replace(
+                commit,
+                happenings=tuple(done.happenings),
+                deliveries=tuple(islice(memory.webhook_deliveries.values(), before.deliveries, None)),
+                decided_ms=done.decided_ms,
+                digests=(before.digest_ms, memory.digest_mailed_ms),
+            )
         self.commits.append(commit)
         for target_id in dict.fromkeys(audit.target_id for audit in commit.audits):
             self._of_target.setdefault(target_id, []).append(commit)

@@ -95,6 +95,7 @@ def of_office(case: Case) -> dict[str, int]:
     created = [each.result.campaign.id for each in case.of("create campaign") if isinstance(each.result, CampaignView)]
     met["a campaign creation was repeated"] = len(created) - len(set(created))
     met.update(_of_schedules(case))
+    met["invoices and credit notes"] = len(case.memory.invoices)
     met["turned into a new week"] = len({week_at(commit.now_ms) for commit in log.commits if commit.audits}) > 1
     return met
 

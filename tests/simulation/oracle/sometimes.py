@@ -127,6 +127,8 @@ OFFICE = (
     "an edit was changed or undone",
     "a review was refused after an edit",
     "digests mailed",
+    "deliveries queued",
+    "invoices and credit notes",
     "request refund refused invalid_state",
     "request refund refused not_found",
     "decline refund refused invalid_state",

@@ -82,6 +82,20 @@ def each_transition_is_told_once(world: "World", commit: Commit) -> Iterator[str
     world.count("happenings of the ledger", told.total())
 
 
+def each_happening_is_delivered_to_each_webhook_that_wants_it(world: "World", commit: Commit) -> Iterator[str]:
+    """One delivery for each, in the transaction of the change, and in its order."""
+    wanted = [
+        (webhook.id, each.id)
+        for each in commit.happenings
+        for webhook in sorted(world.memory.webhooks.values(), key=lambda webhook: webhook.id)
+        if webhook.tenant_id == each.tenant_id and each.type in [str(kind) for kind in webhook.events]
+    ]
+    queued = [(each.webhook_id, each.event_id) for each in sorted(commit.deliveries, key=lambda each: each.seq)]
+    if queued != wanted:
+        yield f"the happenings {wanted} are queued as {queued}"
+    world.count("deliveries queued", len(queued))
+
+
 def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
     owners = {
         row.id: row.tenant_id for table in ("bookings", "campaigns") for row in getattr(world.memory, table).values()
@@ -157,4 +171,8 @@ def what_is_told_is_true(world: "World", commit: Commit) -> Iterator[str]:
                 yield f"{happening} is about {counts} impressions and clicks"
 
 
-CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (each_transition_is_told_once, what_is_told_is_true)
+CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
+    each_transition_is_told_once,
+    each_happening_is_delivered_to_each_webhook_that_wants_it,
+    what_is_told_is_true,
+)
