@@ -15,7 +15,7 @@ from actors.bookings.store import Decide
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.times import DAY_MS
 from actors.values import BatchId, OutcomeUnknown, Refused
-from storage.memory import announcements
+from storage.memory import announcements, webhooks
 from storage.memory import ledger as ledger_store
 from storage.memory.ledger import MemoryLedger
 from storage.memory.tables import Memory
@@ -163,7 +163,7 @@ def _of_bookings_only(tables: Memory, happenings: Sequence[Happening]) -> None:
     _published(tables, [each for each in happenings if each.type.startswith("booking.")])
 
 
-_published = ledger_store.publish
+_published = webhooks.publish
 
 
 def _alone(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:

@@ -1,6 +1,5 @@
 """Money at the end: the processor's books and the ledger agree, and nothing is left undone."""
 
-import json
 from collections.abc import Iterator
 
 from actors.bookings.invoices import InvoiceKind
@@ -170,21 +169,14 @@ def nobody_pays_for_weeks_that_nobody_saw(case: Case) -> Iterator[str]:
             continue
         if end_of_weeks is None:
             yield f"the weeks of {booking.id} are over, but it has not ended: {booking}"
-        elif end_of_weeks.cents and not _was_declined_and_told(case, booking):
+        elif end_of_weeks.cents and not _was_declined(case, booking):
             yield f"{booking.id} is still paid, though {end_of_weeks} says what is due: {booking}"
 
 
-def _was_declined_and_told(case: Case, booking: Booking) -> bool:
+def _was_declined(case: Case, booking: Booking) -> bool:
+    """Return whether the processor has declined a refund. Everyone who was an administrator then has a mail (`told`)."""
     declined = any(audit.action == "booking.refund_declined" for audit in case.world.log.audited.get(booking.id, []))
-    told = any(
-        message.template == "refund_failed" and json.loads(message.facts)["booking"] == booking.id
-        for message in case.memory.messages.values()
-    )
-    return (
-        declined
-        and booking.payment_issue in ("refund_declined", "paid_twice")
-        and (told or not case.memory.administrators)
-    )
+    return declined and booking.payment_issue in ("refund_declined", "paid_twice")
 
 
 def every_mail_of_the_ledger_was_written_by_a_transaction(case: Case) -> Iterator[str]:
