@@ -77,7 +77,11 @@ def test_the_examples_do_what_is_said_of_them(service: Service, tmp_path: Path) 
     ):
         assert words in done.stdout, (words, done.stdout)
     notes = [line for line in done.stderr.splitlines() if not line.startswith(("There are more: ", "The key is shown"))]
-    assert [line.partition(": ")[0] for line in notes] == ["Idempotency key", "Pay before the hold runs out"]
+    assert [line.partition(": ")[0] for line in notes] == [
+        "Idempotency key",
+        "Pay before the hold runs out",
+        "Keep the secret",
+    ]
     assert list(tmp_path.iterdir()) == []
 
 
