@@ -28,6 +28,7 @@ def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
         '<div data-placements="right" data-limit="1" data-label="Anzeige"></div>\n'
         f'<script async src="{node.url}/embed.js"></script>'
     )
+    assert owner.screens == ["/", "/embed", "/embed"]
     expect(owner.page.get_by_role("button", name="Copy Lines for the page")).to_be_visible(visible=scripts)
     if scripts:
         expect(owner.page.get_by_role("list", name="Anzeige").get_by_role("listitem")).to_have_count(1)
