@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from actors.clock import DAY_MS
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.snippets import LOOKS, Choice, snippet_of, style_of
-from service.web.pages.typed import day_typed
 
 PERIODS = (7, 28, 91, 365)
 
 
 async def sites(request: PageRequest) -> Template:
-    first, last = (day_typed(request.query.get(name, "")) for name in ("from", "to"))
-    shown = (await request.ask("listSites", query={"from": first, "to": last})).or_refused()
+    days = {name: request.query.get(name) for name in ("from", "to")}
+    shown = (await request.ask("listSites", query=days)).or_refused()
     ends = {days: shown["to"] - (days - 1) * DAY_MS for days in PERIODS}
     return Template("admin_sites.html", {"shown": shown, "ends": ends})
 
