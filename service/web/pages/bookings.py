@@ -135,6 +135,7 @@ async def booking(request: PageRequest) -> Template:
         "delivery": delivery,
         "campaign": campaign["campaign"],
         "chart": chart_of(delivery),
+        "refund_unshown": request.config.bookings.refund_unshown,
         "now_ms": request.now_ms,
     }
     return Template("sponsor_booking.html", values)
