@@ -653,6 +653,7 @@ async def test_an_edit_of_an_approved_ad_shows_what_visitors_see_until_it_is_app
     assert world.memory.campaigns[row.campaign_id].content.headline != "A newer headline"
     await person.open(page)
     await person.press("withdraw")
+    assert NOTICES["edit_withdrawn"] in person.text
     assert "What visitors see now" not in person.text
     assert world.memory.campaigns[row.campaign_id].pending is None
 
