@@ -15,15 +15,16 @@ alter table bookings
     add column refund_note text,
     add column refund_requests integer not null default 0,
     add column refund_cents bigint check (refund_cents > 0),
-    add column next_step_ms bigint default 0;
+    add column next_step_ms bigint;
 comment on column bookings.refund_requested_ms is 'Set while a request of the sponsor for a refund waits for an administrator.';
 comment on column bookings.refund_note is 'Why an administrator declined the last request.';
 comment on column bookings.refund_cents is 'The amount of the refund that was ordered last; null: all of it.';
 comment on column bookings.next_step_ms is
     'When the schedule of the paid booking goes on: a week begins, a day or the weeks end. Null: it is over.';
--- Bookings that ended before this migration are not told or refunded afterwards.
-update bookings set next_step_ms = null
-where week_start_ms + weeks * 604800000::bigint <= extract(epoch from now()) * 1000;
+-- Bookings that ended before this migration are not told or refunded afterwards. Their rows stay as they are, so that the
+-- migration is short. Bookings that an older program sells begin at their next step, too.
+alter table bookings alter column next_step_ms set default 0;
+update bookings set next_step_ms = 0 where week_start_ms + weeks * 604800000::bigint > extract(epoch from now()) * 1000;
 create index bookings_next_step on bookings (next_step_ms) where status = 'paid' and next_step_ms is not null;
 create index bookings_refund_requested on bookings (refund_requested_ms) where refund_requested_ms is not null;
 
