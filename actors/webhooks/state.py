@@ -71,7 +71,7 @@ def _tenant_of(message: Message) -> str:
 
 
 def waiting_place(delivery: Delivery) -> tuple[str, str]:
-    """What a delivery stands for: one event for one webhook, or the one test of a webhook that may wait."""
+    """The identity of a delivery: one event for one webhook, or the one test of a webhook that may wait."""
     test = delivery.subject_id == delivery.webhook_id
     return delivery.webhook_id, delivery.webhook_id if test else delivery.event_id
 

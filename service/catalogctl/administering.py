@@ -1,4 +1,4 @@
-"""What administrators look after: accounts, the bookings of all sponsors, the review queue, the revenue and websites."""
+"""Commands of administrators about accounts, the bookings of all sponsors, the review queue, the revenue and websites."""
 
 from urllib.parse import quote
 

@@ -1,4 +1,4 @@
-"""What administrators decide: whether a campaign is shown, and whether a sponsor gets a refund."""
+"""Decisions of administrators: whether a campaign is shown, and whether a sponsor gets a refund."""
 
 from urllib.parse import quote
 

@@ -11,7 +11,7 @@ MOST_DAYS, USUAL_DAYS = 366, 28
 
 
 class SiteCounts(BaseModel):
-    """What one website has delivered."""
+    """Delivery by one website."""
 
     site: str = Field(description="Host of the website, or `other` for all that have no place of their own")
     impressions: int
@@ -40,5 +40,5 @@ _COUNTED: dict[str, Any] = {
     "to": (int, Field(description="00:00 UTC of the last day, epoch milliseconds")),
 }
 SiteList: type[BaseModel] = create_model(
-    "SiteList", __doc__="What each website has delivered in a period, most impressions first.", **_COUNTED
+    "SiteList", __doc__="Delivery by website in a period, most impressions first.", **_COUNTED
 )

@@ -1,4 +1,4 @@
-"""What websites deliver, for administrators, and the guide for owners of websites."""
+"""Pages of delivery by website, for administrators, and the guide for owners of websites."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ async def embed(request: PageRequest) -> Template:
 
 
 def _choice(query: Mapping[str, str], slots: list[str]) -> Choice:
-    """What the form asks for; what it cannot ask for is left at its default."""
+    """The choice of the form. Values that the form does not offer are left at their default."""
     side, slot, look = query.get("side", "left"), query.get("slot", ""), query.get("look", "")
     limit = query.get("limit", "")
     return Choice(
