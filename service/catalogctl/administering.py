@@ -161,7 +161,7 @@ def _review(item: Entry) -> list[str]:
         shown(item.get("paid")),
         shown(campaign.get("sponsorName")),
         shown(item.get("email")),
-        shown(campaign.get("headline")),
+        shown((campaign.get("pendingRevision") or campaign).get("headline")),
     ]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.bookings.transitions import CampaignMove
 from actors.values import Agent
 from tests.api.sponsors import add_slot, sponsor
 from tests.api.world import open_world
@@ -87,7 +88,12 @@ async def test_a_campaign_is_reviewed_and_a_refund_is_decided(desk: Desk) -> Non
     rejected = await desk.out("admin", "reject", row.campaign_id, "--note", "The link is broken.")
     assert "Note      The link is broken." in rejected
     assert "(invalid_state)" in await desk.refused("admin", "approve", row.campaign_id)
-    await desk.world.services.ledger.request_refund(row.tenant_id, booking, "The wrong week", Agent("key", "key_1"))
+    ledger, agent = desk.world.services.ledger, Agent("key", "key_1")
+    await ledger.move_campaign(row.tenant_id, row.campaign_id, CampaignMove.SUBMIT, agent)
+    assert "Status    approved" in await desk.out("admin", "approve", row.campaign_id)
+    await ledger.edit_campaign(row.tenant_id, row.campaign_id, agent, headline="A newer headline")
+    assert "A newer headline" in await desk.out("admin", "reviews")
+    await ledger.request_refund(row.tenant_id, booking, "The wrong week", agent)
     listed = await desk.out("admin", "bookings", "--trouble")
     assert cells(listed.splitlines()[1])[-2:] == ["Example Tools", "decide refund"]
     declined = await desk.out("admin", "decline-refund", booking, "--note", "It is the week that you chose.")
