@@ -80,7 +80,7 @@ def _refunds(said: Said, before: Kept, after: Kept) -> Iterator[str]:
 
 
 def _ads(said: Said, after: Kept) -> Iterator[str]:
-    """What an ad shows was approved, or its approval was under way."""
+    """The content of an ad was approved, or its approval was under way."""
     shown = [*said.shown, *((campaign, words) for campaign, words in after.ads.items() if campaign in said.approved)]
     for campaign, words in sorted(set(shown)):
         if words not in said.approved.get(campaign, set()):

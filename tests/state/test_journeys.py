@@ -1,4 +1,4 @@
-"""What happens after a payment: the schedule, refunds of what nobody saw, requests for refunds, and what is told of each."""
+"""After a payment: the schedule, refunds of unseen weeks, requests for refunds, and the announcements of each."""
 
 import json
 from dataclasses import replace
