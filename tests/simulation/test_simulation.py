@@ -32,7 +32,9 @@ SHOWN_BY = {
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
     "refund-in-wrong-window": 11,
+    "refund-in-a-dispute": 23,
     "refund-not-followed": 12,
+    "rejected-edit-shown": 7,
     "retried-blindly": 16,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
