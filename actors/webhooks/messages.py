@@ -38,7 +38,8 @@ class Webhook:
     """An endpoint of an account. `host` is the host and port of its URL.
 
     `failures` counts the attempts that failed since the last success, `failing_since_ms` is when the first of them ended.
-    `slow` is set if the last attempt failed or took long. `paused_ms` is when a failing webhook is tried again.
+    `slow` is set if the last attempt failed or took long, or none succeeded yet. `paused_ms` is when a failing webhook is
+    tried again.
     """
 
     id: str
