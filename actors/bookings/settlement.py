@@ -131,7 +131,7 @@ def _is_whole(message: SettleRefund) -> bool:
 
 
 def _total_with(booking: Booking, cents: int | None) -> int | None:
-    """What is refunded in all with the ordered refund, of `cents` if the processor says so. None: all that was paid."""
+    """The total refunded with the ordered refund, of `cents` if the processor says so. None: all that was paid."""
     cents = booking.refund_cents if cents is None else cents
     if cents is None:
         return None

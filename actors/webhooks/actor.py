@@ -65,6 +65,8 @@ class WebhookKeeper(Actor[Message, Answer]):
             host=receiver_of(url),
             events=tuple(sorted(set(events))),
             created_ms=self._clock.now_ms(),
+            # Until its first success, so that accounts cannot take all attempts with ever new webhooks that hang.
+            slow=True,
         )
         # Without the URL, which goes with the account; the audit stays.
         audit = self._audit(agent, "webhook.created", webhook.id, {"events": list(webhook.events)})

@@ -7,7 +7,7 @@ from actors.values import AuditRecord, Refused
 
 
 class EventType(StrEnum):
-    """What a webhook can tell. `webhook.test` is sent on request only, whatever the webhook has chosen."""
+    """The types of events. `webhook.test` is sent on request only, whatever the webhook has chosen."""
 
     BOOKING_RESERVED = "booking.reserved"
     BOOKING_PAID = "booking.paid"
@@ -38,7 +38,8 @@ class Webhook:
     """An endpoint of an account. `host` is the host and port of its URL.
 
     `failures` counts the attempts that failed since the last success, `failing_since_ms` is when the first of them ended.
-    `slow` is set if the last attempt failed or took long. `paused_ms` is when a failing webhook is tried again.
+    `slow` is set if the last attempt failed or took long, or none succeeded yet. `paused_ms` is when a failing webhook is
+    tried again.
     """
 
     id: str
@@ -108,8 +109,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a node can still start: `free` attempts, of which `slow_free` to slow webhooks. The counts are of what it has in
-    progress. At most `per_receiver` run to one host and `per_account` for one account."""
+    """Attempts that a node can still start: `free` in all, `slow_free` of them to slow webhooks. The counts are of those
+    in progress. At most `per_receiver` run to one host and `per_account` for one account."""
 
     free: int
     slow_free: int

@@ -68,6 +68,8 @@ def _normal(value: str) -> tuple[str, str]:
         raise ValueError("must not contain backslashes")
     if "@" in authority:
         raise ValueError("must not contain credentials")
+    if "[" in authority:
+        raise ValueError("must have a host name or an IPv4 address, not an IPv6 address")
     name, colon, port = authority.partition(":")
     if colon and not (_PORT.fullmatch(port) and int(port) <= HIGHEST_PORT):
         raise ValueError("must have a port from 1 to 65535, or none")

@@ -17,8 +17,9 @@ from service.webhooks.connecting import Resolve, SystemResolver, connected
 from service.webhooks.signing import WebhookSigner
 
 HEAD_BYTES = 32 * 1024
-BODY_BYTES = 64 * 1024
-"""A receiver whose response has a longer body has failed. The body itself is not used."""
+RESPONSE_BYTES = 64 * 1024
+"""A receiver with a longer response has failed: with all interim heads, the framing, and the body, which is not used.
+Without this bound, a flood of small parts would keep the node busy until the deadline."""
 
 READ_BYTES = 16 * 1024
 PORTS = {"https": 443, "http": 80}
@@ -85,16 +86,17 @@ async def _exchange(stream: trio.abc.Stream, request: h11.Request, body: bytes) 
         try:
             event = connection.next_event()
             if event is h11.NEED_DATA:
-                connection.receive_data(bytes(await stream.receive_some(READ_BYTES)))
+                part = bytes(await stream.receive_some(READ_BYTES))
+                size += len(part)
+                if size > RESPONSE_BYTES:
+                    words = f"the response has more than {RESPONSE_BYTES // 1024} KiB"
+                    raise DeliveryFailed(words, status or None)
+                connection.receive_data(part)
         except h11.RemoteProtocolError:
             raise DeliveryFailed("the response is not valid HTTP") from None
         match event:
             case h11.Response(status_code=status) if not 200 <= status <= 299:
                 raise DeliveryFailed(f"status {status}", status)
-            case h11.Data(data=data):
-                size += len(data)
-                if size > BODY_BYTES:
-                    raise DeliveryFailed(f"status {status} with a body of more than {BODY_BYTES // 1024} KiB", status)
             case h11.EndOfMessage():
                 return status
             case h11.ConnectionClosed() | h11.PAUSED:

@@ -31,7 +31,7 @@ SQL = statements("webhooks")
 MOST_READY = 4
 """A lease looks at so many webhooks for each free attempt."""
 
-_CREATED = ("id", "tenant_id", "url", "host", "events", "created_ms", "status")
+_CREATED = ("id", "tenant_id", "url", "host", "events", "created_ms", "status", "slow")
 _STANDING = ("id", "status", "disabled_ms", "disabled_reason", "failures", "failing_since_ms", "slow", "paused_ms")
 _OUTCOME = ("seq", "due_ms", "done_ms", "status", "answered", "last_error")
 

@@ -60,10 +60,10 @@ where done_ms is null and (webhook_id, subject_id) in (
 
 -- name: create
 -- Insert webhooks. A taken URL is a unique violation.
-insert into webhooks (id, tenant_id, url, host, events, created_ms, status)
-select id, tenant_id, url, host, string_to_array(events, ' '), created_ms, status
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[])
-    as made (id, tenant_id, url, host, events, created_ms, status)
+insert into webhooks (id, tenant_id, url, host, events, created_ms, status, slow)
+select id, tenant_id, url, host, string_to_array(events, ' '), created_ms, status, slow
+from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::boolean[])
+    as made (id, tenant_id, url, host, events, created_ms, status, slow)
 order by id
 
 -- name: delete

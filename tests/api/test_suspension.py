@@ -30,7 +30,7 @@ ALLOWED = {
     "endSession",
     "endAll",
 }
-"""What a suspended person may still do, in a session."""
+"""The operations that a suspended person may still use, in a session."""
 
 
 def id_of(world: World, email: str = EMAIL) -> str:
@@ -273,3 +273,14 @@ async def test_all_weeks_of_an_account_are_refunded_in_bounded_steps_and_once(wo
     assert changes(world).count(("key", "booking.refund_ordered")) == 27
     unknown = await admin.post(f"{ACCOUNTS}/ten_unknown/refund")
     assert unknown.words == "404 not_found"
+
+
+async def test_what_was_refunded_by_hand_is_not_summed_up_again(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.profile()
+    add_slot(world, "left-1")
+    booking = (await person.booking(await person.campaign(), "left-1"))["id"]
+    await person.pay(booking)
+    world.memory.bookings[booking] = replace(world.memory.bookings[booking], refunded_cents=5_000)
+    answer = await admin.post(f"{ACCOUNTS}/{id_of(world)}/refund")
+    assert answer.json["sums"] == [{"currency": "usd", "mode": "test", "bookings": 1, "amountCents": 7_000}]

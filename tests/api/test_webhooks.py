@@ -57,6 +57,15 @@ async def test_a_webhook_is_created_with_a_secret_and_listed_without_it(world: W
     assert SECRETS.webhooks.hex() not in stored
 
 
+async def test_a_new_webhook_counts_as_slow_until_its_first_success(world: World) -> None:
+    person = sponsor(world)
+    hook = await hooked(person)
+    assert world.memory.webhooks[hook].slow
+    await person.post(f"{HOOKS}/{hook}/test")
+    assert await delivered(world) == ["webhook.test"]
+    assert not world.memory.webhooks[hook].slow
+
+
 async def test_each_webhook_has_a_secret_of_its_own(world: World) -> None:
     person = sponsor(world)
     assert len({(await person.post(HOOKS, body(n))).json["secret"] for n in range(3)}) == 3
@@ -69,7 +78,7 @@ async def test_each_webhook_has_a_secret_of_its_own(world: World) -> None:
         ({"url": "https://127.0.0.1/"}, "url: must not lead to a private network"),
         ({"url": "https://169.254.169.254/latest"}, "url: must not lead to a private network"),
         ({"url": "https://localhost/"}, "url: must have a public host name"),
-        ({"url": "https://[::1]/"}, "url: must have"),
+        ({"url": "https://[::1]/"}, "url: must have a host name or an IPv4 address, not an IPv6 address"),
         ({"url": "https://2130706433/"}, "url: must have a valid host name"),
         ({"url": "https://a:b@tools.example.com/"}, "url: must not contain credentials"),
         ({"url": "https://tools.example.com:0/"}, "url: must have a port from 1 to 65535"),
@@ -94,7 +103,7 @@ async def test_of_many_webhooks_the_eleventh_and_later_are_refused_and_change_no
         await hooked(person, number)
     before = dict(world.memory.webhooks), len(world.memory.audits)
     for number in range(10, 200):
-        assert (await person.post(HOOKS, body(number))).words == "409 hold_limit"
+        assert (await person.post(HOOKS, body(number))).words == "409 webhook_limit"
     assert (dict(world.memory.webhooks), len(world.memory.audits)) == before
     assert (await person.post(HOOKS, body(1))).words == "409 invalid_state"
 

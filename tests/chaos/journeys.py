@@ -1,4 +1,4 @@
-"""What follows a payment or an approval: customers ask for refunds and edit running ads, administrators decide on both."""
+"""After a payment or an approval: customers ask for refunds and edit running ads, administrators decide on both."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -84,7 +84,7 @@ def judge(
     verdict.found += _keys(said, after)
     verdict.found += _sessions(said, after)
     verdict.found += _bookings(said, before, after)
-    verdict.found += broken_tellings(said, before, after)
+    verdict.found += broken_tellings(said, before, after, upgraded=happened.upgraded)
     verdict.found += broken_counts(said, before, after, hasher, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
     verdict.found += [f"a bug in a log: {each}" for each in happened.complaints]

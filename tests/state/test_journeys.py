@@ -1,4 +1,4 @@
-"""What happens after a payment: the schedule, refunds of what nobody saw, requests for refunds, and what is told of each."""
+"""After a payment: the schedule, refunds of unseen weeks, requests for refunds, and the announcements of each."""
 
 import json
 from dataclasses import replace
@@ -184,6 +184,16 @@ def test_the_share_of_unseen_weeks_of_a_longer_booking_is_refunded() -> None:
     ledger.act(ledger.settle("b1"))
     assert ledger.bookings["b1"].refunded_cents == amount // 2
     assert json.loads(ledger.mails[-1].facts)["refund_cents"] == str(amount // 2)
+
+
+def test_the_mail_of_the_end_names_what_is_left_to_refund_after_a_part_by_hand() -> None:
+    ledger = sold()
+    ledger.act(ledger.settle("b1", event="evt_part", payment=ledger.bookings["b1"].payment_id, total_cents=1_000))
+    follow(ledger, NEXT_MONDAY + WEEK_MS + SETTLE)
+    assert ledger.bookings["b1"].refund_left_cents == PRICE - 1_000
+    assert json.loads(ledger.mails[-1].facts)["refund_cents"] == str(PRICE - 1_000)
+    ledger.act(ledger.settle("b1"))
+    assert (ledger.status("b1"), ledger.bookings["b1"].refunded_cents) == (REFUNDED, PRICE)
 
 
 def test_what_was_seen_is_not_refunded() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import trio
 
@@ -16,7 +16,7 @@ from storage.memory.webhooks import MemoryWebhooks
 from tests.stores.webhooks import NOW, Post, told, webhook
 
 Reply = Callable[[Task], float | int | Exception]
-"""What a receiver does with a delivery: answers after so many seconds (a float), at once with a status, or fails."""
+"""The behaviour of a receiver: it answers after so many seconds (a float), at once with a status, or fails."""
 
 NEVER = float("inf")
 
@@ -54,9 +54,9 @@ class World:
     def open(self, *senders: WebhookSender) -> AbstractAsyncContextManager[ActorSupervisor]:
         return running(senders, drain_seconds=self.limits.close_seconds + 1)
 
-    def add(self, number: int, owner: int, host: str = "") -> Webhook:
+    def add(self, number: int, owner: int, host: str = "", *, slow: bool = False) -> Webhook:
         """A webhook, without the limit of an account."""
-        own = webhook(number, owner, host=host)
+        own = replace(webhook(number, owner, host=host), slow=slow)
         self.memory.webhooks[own.id] = own
         return own
 

@@ -8,7 +8,7 @@ from actors.webhooks.sender import SenderLimits
 from service.config.loading import load
 from service.limits import Limits
 from service.web.pages.webhooks import EVENTS
-from service.webhooks.receivers import BODY_BYTES
+from service.webhooks.receivers import RESPONSE_BYTES
 
 TEXT = (Path(__file__).parent.parent.parent / "docs/webhooks.md").read_text(encoding="utf-8")
 
@@ -30,7 +30,7 @@ def test_the_document_tells_the_limits() -> None:
         f"at most {sender.sends} deliveries under way",
         f"{sender.per_receiver} to one host and {sender.per_account} for one account",
         f"within {sender.send_seconds:g} seconds",
-        f"more than {BODY_BYTES // 1024} KiB",
+        f"more than {RESPONSE_BYTES // 1024} KiB",
         f"from {retries.pause_ms // 1_000} seconds to {retries.pause_max_ms // 3_600_000} hours",
         f"Off after {retries.give_up_ms // 86_400_000} days",
         f"less than {retries.keep_ms // 86_400_000} days old",

@@ -13,7 +13,7 @@ from actors.webhooks.messages import Delivery, Task, Webhook
 from actors.webhooks.sender import SenderLimits, WebhookSender
 from actors.webhooks.store import DeliveryFailed
 from service.webhooks.addresses import Network
-from service.webhooks.receivers import BODY_BYTES, HttpReceivers
+from service.webhooks.receivers import RESPONSE_BYTES, HttpReceivers
 from service.webhooks.signing import WebhookSigner
 from tests.fakes import HandClock
 from tests.stores.webhooks import NOW
@@ -151,7 +151,19 @@ async def _flood(stream: trio.abc.Stream) -> None:
         await stream.send_all(b"x" * 65_536)
 
 
-CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n" % (BODY_BYTES + 1) + b"x" * (BODY_BYTES + 1)
+async def _interim(stream: trio.abc.Stream) -> None:
+    while True:
+        await stream.send_all(b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1_000)
+
+
+async def _small_chunks(stream: trio.abc.Stream) -> None:
+    await stream.send_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+    while True:
+        await stream.send_all(b"1;name=value\r\nx\r\n" * 1_000)
+
+
+LONG = RESPONSE_BYTES
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n" % LONG + b"x" * LONG
 
 
 @pytest.mark.parametrize(
@@ -163,10 +175,23 @@ CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n%x\r\n" % (BODY
         (b"", "the response is not valid HTTP"),
         (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort", "the response is not valid HTTP"),
         (b"HTTP/1.1 200 OK\r\nx: " + b"y" * 200_000, "the response is not valid HTTP"),
-        (CHUNKED, "status 200 with a body of more than 64 KiB"),
-        (_flood, "status 200 with a body of more than 64 KiB"),
+        (CHUNKED, "the response has more than 64 KiB"),
+        (_flood, "the response has more than 64 KiB"),
+        (_interim, "the response has more than 64 KiB"),
+        (_small_chunks, "the response has more than 64 KiB"),
     ],
-    ids=["503", "101", "another protocol", "nothing", "cut off", "long head", "long chunk", "endless"],
+    ids=[
+        "503",
+        "101",
+        "protocol",
+        "nothing",
+        "cut off",
+        "long head",
+        "long chunk",
+        "endless",
+        "interim",
+        "small chunks",
+    ],
 )
 async def test_an_answer_that_is_no_success_is_a_failure(answer: bytes | Act, words: str) -> None:
     async with receiver(answer) as place:

@@ -142,6 +142,21 @@ async def test_many_slow_hosts_together_leave_half_of_the_attempts_to_others(aut
             assert sum(busy for host, busy in world.busy.items() if host != f"{HOST}:443") <= 4
 
 
+async def test_new_webhooks_that_hang_leave_half_of_the_attempts_to_others(autojump_clock: MockClock) -> None:
+    world = World(limits=SenderLimits(sends=8))
+    for number in range(100, 150):
+        world.add(number, number, slow=True)
+        world.replies[f"host-{number}.example.com"] = lambda _: NEVER
+    world.add(1, 1)
+    async with world.open(world.sender()):
+        for owner in range(100, 150):
+            await world.tell(owner=owner)
+        await world.tell()
+        await trio.sleep(5.1)
+        assert [each.webhook_id for each in world.received] == ["whk_1"]
+        assert sum(world.busy.values()) == 4
+
+
 async def test_two_nodes_post_each_delivery_once(autojump_clock: MockClock) -> None:
     world = World(replies={HOST: lambda _: 0.5})
     world.add(1, 1)

@@ -154,7 +154,8 @@ async def refund_all(services: Services, call: Call, account_id: str) -> Answer 
         if not isinstance(view, Refused):
             kind = (booking.currency, booking.mode.value)
             numbers[kind] += 1
-            cents[kind] += booking.amount_cents if booking.paid_cents is None else booking.paid_cents
+            # A person may have refunded a part by hand.
+            cents[kind] += view.booking.refund_left_cents
     services.sweeper.wake()
     services.counts.forget()
     sums = [

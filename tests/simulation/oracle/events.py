@@ -29,7 +29,7 @@ class Rows:
     handed: dict[Event, list[Operation]] = field(default_factory=dict)
     requests: dict[str, list[Operation]] = field(default_factory=dict)
     shows: Any = None
-    """When placements were live, once a check has asked for it."""
+    """The times at which placements were live, once a check has asked for them."""
 
 
 def rows_of(case: Case) -> Rows:

@@ -1,4 +1,4 @@
-"""What the ledger tells: one mail for each recipient and one happening for each transition, and nothing else."""
+"""Announcements of the ledger: one mail for each recipient and one happening for each transition, and nothing else."""
 
 import json
 from collections import Counter
