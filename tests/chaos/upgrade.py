@@ -141,4 +141,3 @@ class Upgrade:
         node.terminate()
         self.happened.exits.append((number, await trio.to_thread.run_sync(node.wait)))
         self.happened.complaints += complaints([node.log()])
-        Path(f"/tmp/nodelog-{number}-{len(self.happened.exits)}").write_text(node.log())
