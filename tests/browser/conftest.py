@@ -25,8 +25,11 @@ ADMIN = "admin@example.com"
 DOCTYPE = "<!doctype html>"
 SETTINGS = {
     "admin.emails": f'["{ADMIN}"]',
+    "bookings.sweep_seconds": 0.5,
     "claim.code_pause_seconds": 0,
-    "claim.codes_per_day": 100,
+    "claim.codes_per_day": 1_000,
+    "claim.letters_per_email": 1_000,
+    "claim.guesses_per_email": 1_000,
     "device.interval_seconds": 1,
     "device.starts_per_hour": 1_000,
     "device.per_hour_total": 100_000,
@@ -35,7 +38,7 @@ SETTINGS = {
     "sessions.completions_per_hour": 1_000,
     "sessions.starts_per_hour": 1_000,
 }
-"""Limits that these tests do not reach, and a short polling interval."""
+"""Limits that these tests do not reach, and short intervals of what they wait for."""
 
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser")
 """Programs to use, the first that is here. The shell has no window of its own to paint, and costs half as much."""

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request, Response, ViewportSize, expect
 
@@ -17,24 +18,26 @@ _CODE = re.compile(r"^\s*(\d{6})\s*$", re.MULTILINE)
 
 
 def code_for(node: Service, email: str) -> str:
-    """The code of the newest letter to an email."""
+    """The code of the newest letter to an email that has one."""
     answer = node.get("/dev/outbox")
     assert answer.status_code == 200, answer.text
-    letters = [unescape(text) for recipient, text in _LETTER.findall(answer.text) if unescape(recipient) == email]
-    [code] = _CODE.findall(letters[0])
-    return str(code)
+    letters = (unescape(text) for recipient, text in _LETTER.findall(answer.text) if unescape(recipient) == email)
+    return next(str(code) for text in letters for code in _CODE.findall(text))
 
 
 class Person:
     """One browser context with one page.
 
     `faults` are errors of scripts and of the console, what the policy of a page has stopped, requests that failed or were
-    refused, requests to another origin, and dialogs. Who expects a refusal takes it away with `refused`.
+    refused, requests to another origin, and dialogs. Who expects a refusal takes it away with `refused`. `screens` are the
+    paths of the pages that were shown, in order.
     """
 
     def __init__(self, browser: Browser, node: Service, **options: Any) -> None:
         self.node = node
         self.faults: list[str] = []
+        self.screens: list[str] = []
+        self.scripts = bool(options.get("java_script_enabled", True))
         usual: dict[str, Any] = {
             "base_url": node.url,
             "user_agent": AGENT,
@@ -78,6 +81,12 @@ class Person:
             self._wrong(f"failed: {request.url} {request.failure}")
 
     def _answered(self, response: Response) -> None:
+        if (
+            response.ok
+            and response.request.is_navigation_request()
+            and "html" in response.headers.get("content-type", "")
+        ):
+            self.screens.append(urlsplit(response.url).path)
         if response.status >= 400:
             self._wrong(f"{response.status} {response.url.removeprefix(self.node.url)}")
 

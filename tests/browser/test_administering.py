@@ -2,85 +2,42 @@
 
 import csv
 import re
-from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import ViewportSize, expect
 
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import ADMIN, Meet
-from tests.browser.looking import sticking_out, violations
-from tests.browser.people import DESKTOP, PHONE, Person
-from tests.slow import SLOW
+from tests.browser.people import PHONE, Person
+from tests.browser.walking import NUMBERS, WAYS, Sponsor, fits, makes_slots, way_id
 
-NUMBERS = count(1)
-WAYS = [(PHONE, False), *([(DESKTOP, True), (DESKTOP, False), (PHONE, True)] if SLOW else [])]
-WEEK_MS = 7 * 24 * 3_600_000
+SCREENS = 23
+"""From the front page to the restored account, with each page that a form leads back to."""
 
 
-class Sponsor:
-    """A sponsor who uses the API."""
-
-    def __init__(self, node: Service, person: Person, email: str) -> None:
-        self.node, self.person, self.email = node, person, email
-        self.brand = f"Brand {email.partition('@')[0]}"
-        self._headers = {"authorization": f"Bearer {node.command('issue-key', '--email', email).strip()}"}
-        self.sends("PATCH", "profile", {"name": self.brand, "website": "https://tools.example.com/"})
-
-    def sends(self, method: str, path: str, body: Any = None) -> Any:
-        answer = self.person.context.request.fetch(
-            f"/api/v1/sponsors/{path}", method=method, headers=self._headers, data=body
-        )
-        assert answer.ok, answer.text()
-        return answer.json()
-
-    def submits(self, name: str) -> str:
-        """The id of a campaign."""
-        words = {"headline": f"{name}, your ledger", "body": "Balances every evening.", "cta": "See how"}
-        body = {"name": name, **words, "targetUrl": "https://tools.example.com/start", "logoText": "LE"}
-        return str(self.sends("POST", "campaigns", body)["campaign"]["id"])
-
-    def pays(self, campaign: str, slot: str, number: int) -> str:
-        """Book and pay this week of a slot; returns the booking's id."""
-        week = self.person.context.request.get("/api/v1/sponsors/inventory").json()["weekStart"]
-        key = f"00000000-0000-4000-8000-{number:012d}"
-        body = {"campaignId": campaign, "slotId": slot, "weekStart": week, "idempotencyKey": key}
-        booking = str(self.sends("POST", "bookings", body)["booking"]["id"])
-        checkout = self.sends("POST", f"bookings/{booking}/checkout")["checkoutUrl"]
-        paid = self.person.context.request.post(checkout, form={"do": "pay"}, headers={"origin": self.node.url})
-        assert paid.ok, paid.text()
-        return booking
-
-
-def fits(person: Person) -> None:
-    """The page needs no scrolling sideways, once its styles are there."""
-    person.page.wait_for_load_state()
-    assert sticking_out(person.page) == []
-
-
-@pytest.mark.parametrize(
-    ("viewport", "scripts"), WAYS, ids=lambda each: str(each["width"]) if isinstance(each, dict) else ""
-)
+@pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)
 def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_along(
     node: Service, meet: Meet, viewport: ViewportSize, scripts: bool, tmp_path: Path
 ) -> None:
     number = next(NUMBERS)
-    slot = f"walk-{number}"
-    node.command("create-slot", "--id", slot, "--name", slot, "--side", "left", "--week-price-cents", "2500")
-    node.command(
-        "create-slot", "--id", f"{slot}-b", "--name", f"{slot}-b", "--side", "left", "--week-price-cents", "2500"
-    )
+    slot = f"led-{number}"
+    makes_slots(node, slot, f"{slot}-b", f"{slot}-c")
     sponsor = Sponsor(node, meet(), f"walker{number}@example.com")
     good, bad = f"Good {number}", f"Bad {number}"
     campaign = sponsor.submits(good)
     first = sponsor.pays(campaign, slot, number * 10)
     sponsor.pays(campaign, f"{slot}-b", number * 10 + 1)
+    third = sponsor.pays(campaign, f"{slot}-c", number * 10 + 2)
     sponsor.submits(bad)
 
     admin = meet(viewport=viewport, java_script_enabled=scripts)
-    admin.comes(ADMIN, "/")
+    admin.opens("/")
+    admin.follows("Sign in")
+    admin.fills(Email=ADMIN)
+    admin.presses("Send the code")
+    admin.fills_in_the_code(ADMIN)
+    admin.presses("Sign in")
     admin.follows("Admin")
     admin.reads("Campaigns: waiting for review")
     review = admin.page.get_by_role("article", name=good, exact=True)
@@ -99,9 +56,10 @@ def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_alo
     review.get_by_role("button", name=f"Reject {bad}", exact=True).click()
     admin.told("The campaign is rejected.")
 
-    admin.page.get_by_role("navigation", name="Administration").get_by_role(
-        "link", name=re.compile("^Bookings")
-    ).click()
+    reads_an_edit_beside_the_approved_words(admin, sponsor, campaign, good)
+    declines_a_request_and_grants_the_next(admin, sponsor, third)
+
+    goes_to(admin, "Bookings")
     admin.reads("Bookings")
     admin.fills(**{"Sponsor, booking or payment": sponsor.brand})
     admin.presses("Filter")
@@ -112,17 +70,19 @@ def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_alo
     row.get_by_label(re.compile("Yes, refund")).check()
     row.get_by_role("button", name="Order the refund").click()
     admin.told("The refund is ordered.")
-    with admin.page.expect_download() as download:
-        admin.follows("Download CSV")
-    download.value.save_as(tmp_path / "bookings.csv")
-    with (tmp_path / "bookings.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = taken_along(admin, tmp_path)
     assert {each["sponsor"] for each in rows} == {sponsor.brand}
-    assert len(rows) == 2
+    assert len(rows) == 3
 
-    admin.page.get_by_role("navigation", name="Administration").get_by_role("link", name="Accounts").click()
+    goes_to(admin, "Revenue")
+    admin.reads("Revenue")
+    fits(admin)
+    [month] = [each for each in taken_along(admin, tmp_path) if each["mode"] == "test"]
+    assert int(month["payments"]) >= 3
+    goes_to(admin, "Accounts")
     admin.reads("Accounts")
     fits(admin)
+    assert sponsor.email in {each["email"] for each in taken_along(admin, tmp_path)}
     admin.fills(**{"Email, sponsor or account id": sponsor.email})
     admin.presses("Search")
     admin.follows(sponsor.email)
@@ -144,10 +104,62 @@ def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_alo
     owner.reads("This account is suspended")
     expect(owner.page.get_by_text("The ads lead to malware.")).to_be_visible()
     fits(owner)
-    if scripts:
-        assert violations(owner.page) == []
 
     admin.presses("Restore the account")
     admin.told("The account is restored.")
     owner.opens("/sponsor")
     expect(owner.page).to_have_url(f"{node.url}/sponsor")
+    assert len(admin.screens) == SCREENS, admin.screens
+
+
+def goes_to(admin: Person, place: str) -> None:
+    places = admin.page.get_by_role("navigation", name="Administration")
+    places.get_by_role("link", name=re.compile(f"^{place}")).click()
+
+
+def taken_along(admin: Person, place: Path) -> list[dict[str, str]]:
+    """The rows of the file that the page offers."""
+    with admin.page.expect_download() as download:
+        admin.follows("Download CSV")
+    download.value.save_as(place / "list.csv")
+    with (place / "list.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def reads_an_edit_beside_the_approved_words(admin: Person, sponsor: Sponsor, campaign: str, name: str) -> None:
+    """Approve an edit of a campaign that is shown; until then its approved words are."""
+    sponsor.sends("PATCH", f"campaigns/{campaign}", {"headline": f"{name}, your edited ledger"})
+    goes_to(admin, "Review")
+    review = admin.page.get_by_role("article", name=name, exact=True)
+    expect(review).to_contain_text("This is an edit.")
+    assert review.locator(".versions .embedded a").all_inner_texts() == [
+        f"{name}, your ledger",
+        f"{name}, your edited ledger",
+    ]
+    tops = [(each.bounding_box() or {"y": -1})["y"] for each in review.locator(".versions > div").all()]
+    beside = (admin.page.viewport_size or PHONE)["width"] > PHONE["width"]
+    assert (tops[0] == tops[1]) is beside
+    fits(admin)
+    review.get_by_role("button", name=f"Approve {name}", exact=True).click()
+    admin.told("The campaign is approved")
+    placements = "/api/v1/sponsors/placements"
+    until(lambda: "your edited ledger" in sponsor.node.get(placements).text, what="the edit to be shown")
+
+
+def declines_a_request_and_grants_the_next(admin: Person, sponsor: Sponsor, booking: str) -> None:
+    sponsor.sends("POST", f"bookings/{booking}/refund-request", {"reason": "The week was booked by mistake."})
+    goes_to(admin, "Review")
+    request = admin.page.get_by_role("article", name=re.compile(f"^Refund asked: {sponsor.brand}"))
+    expect(request).to_contain_text("The week was booked by mistake.")
+    fits(admin)
+    request.locator("summary", has_text="Decline").click()
+    request.get_by_label("Note to the sponsor").fill("It is shown already.")
+    request.get_by_role("button", name="Decline the refund").click()
+    admin.told("The request is declined.")
+    assert sponsor.booking(booking)["refundDeclinedNote"] == "It is shown already."
+    sponsor.sends("POST", f"bookings/{booking}/refund-request", {"reason": "It is not shown to my customers."})
+    goes_to(admin, "Review")
+    request.get_by_label(re.compile("Yes, refund USD")).check()
+    request.get_by_role("button", name=f"Refund {booking}").click()
+    admin.told("The refund is ordered.")
+    until(lambda: sponsor.booking(booking)["status"] == "refunded", what="the refund")

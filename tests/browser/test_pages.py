@@ -14,10 +14,12 @@ from playwright.sync_api import Browser
 from actors.weeks import WEEK_MS
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
-from tests.acceptance.processes import Service
+from tests.acceptance.processes import Service, until
 from tests.browser import looking
 from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import DESKTOP, PHONE, Person
+from tests.browser.test_embed import counts
+from tests.browser.walking import Sponsor, decides, ends, makes_slots, reports
 from tests.slow import SLOW
 
 ACCOUNT = "demo-sponsor@example.com"
@@ -82,6 +84,21 @@ LOOKS = (
     Look("sponsor-bookings", "/sponsor/bookings"),
     Look("sponsor-booking", "/sponsor/bookings/{id}", "/sponsor/bookings/PAID", ("account",), coloured=True),
     Look("sponsor-booking-held", "/sponsor/bookings/{id}", "/sponsor/bookings/HELD", ("account",), coloured=True),
+    Look(
+        "sponsor-booking-rejected", "/sponsor/bookings/{id}", "/sponsor/bookings/REJECTED", ("sponsor",), coloured=True
+    ),
+    Look("sponsor-booking-asked", "/sponsor/bookings/{id}", "/sponsor/bookings/ASKED", ("sponsor",), coloured=True),
+    Look("sponsor-booking-ended", "/sponsor/bookings/{id}", "/sponsor/bookings/ENDED", ("sponsor",), coloured=True),
+    Look(
+        "sponsor-campaign-edited", "/sponsor/campaigns/{id}", "/sponsor/campaigns/EDITED", ("sponsor",), coloured=True
+    ),
+    Look(
+        "sponsor-invoice",
+        "/sponsor/bookings/{id}/invoice",
+        "/sponsor/bookings/ENDED/invoice",
+        ("sponsor",),
+        coloured=True,
+    ),
     Look("sponsor-webhooks", "/sponsor/webhooks"),
     Look("sponsor-webhook", "/sponsor/webhooks/{id}", "/sponsor/webhooks/WEBHOOK", ("account",), coloured=True),
     Look("sponsor-reports", "/sponsor/reports", coloured=True),
@@ -132,13 +149,14 @@ def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
     met = {who: Person(browser, node, viewport=PHONE, color_scheme="light") for who in EVERYBODY}
     met["account"].comes(ACCOUNT, "/dashboard")
     met["administrator"].comes(ADMIN, "/dashboard")
+    met["sponsor"] = Person(browser, node, viewport=PHONE, color_scheme="light")
     yield met
     for person in met.values():
         person.context.close()
 
 
 @pytest.fixture(scope="module")
-def found(node: Service) -> dict[str, str]:
+def found(node: Service, people: dict[str, Person]) -> dict[str, str]:
     """The ids in addresses that only the service knows, by their placeholder in a look."""
     key = node.command("issue-key", "--email", ACCOUNT).strip()
 
@@ -161,8 +179,11 @@ def found(node: Service) -> dict[str, str]:
         json={"url": "https://tools.example.com/hook", "events": ["booking.paid"]},
     )
     assert hooked.status_code == 200, hooked.text
-    return {
-        "WEBHOOK": hooked.json()["webhook"]["id"],
+    webhook = hooked.json()["webhook"]["id"]
+    tested = node.http.post(f"/api/v1/sponsors/webhooks/{webhook}/test", headers={"authorization": f"Bearer {key}"})
+    assert tested.status_code == 200, tested.text
+    return in_their_states(node, people["sponsor"], people["administrator"]) | {
+        "WEBHOOK": webhook,
         "USECASE": get("usecases?limit=1")["data"][0]["slug"],
         "ACCOUNT": get("usage")["tenantId"],
         "BOT": get("bots?limit=1")["data"][0]["slug"],
@@ -174,6 +195,40 @@ def found(node: Service) -> dict[str, str]:
         "STOP": _stop_link(node, key),
         "DEVICE": node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()["user_code"],
     }
+
+
+def in_their_states(node: Service, person: Person, admin: Person) -> dict[str, str]:
+    """Bookings of a sponsor in the states that the demo lacks, and a campaign whose edit waits."""
+    makes_slots(node, "looked-at", "looked-at-twice")
+    node.command(
+        "create-slot",
+        "--id",
+        "looked-at-long",
+        "--name",
+        "Two weeks",
+        "--side",
+        "left",
+        "--week-price-cents",
+        "2500",
+        "--weeks",
+        "2",
+    )
+    sponsor = Sponsor(node, person, "states@example.com")
+    bad, good = sponsor.submits("Rejected"), sponsor.submits("Edited")
+    rejected = sponsor.pays(bad, "looked-at", 9_001)
+    asked = sponsor.pays(good, "looked-at-twice", 9_002)
+    ended = sponsor.pays(good, "looked-at-long", 9_003)
+    decides(admin, f"campaigns/{bad}/review", decision="reject", note="Say what the product does.")
+    decides(admin, f"campaigns/{good}/review", decision="approve")
+    sponsor.sends("PATCH", f"campaigns/{good}", {"headline": "A ledger that everybody reads"})
+    sponsor.sends("POST", f"bookings/{asked}/refund-request", {"reason": "The week was booked by mistake."})
+    until(lambda: ended in node.get("/api/v1/sponsors/placements").text, what="the placement")
+    reports(person, ended, "impression")
+    until(lambda: counts(node, ended) == (1, 0), what="the impression")
+    ends(node, ended, weeks=2)
+    until(lambda: sponsor.booking(ended)["status"] == "refunded", what="the refund of a week")
+    person.comes(sponsor.email, "/sponsor")
+    return {"REJECTED": rejected, "ASKED": asked, "ENDED": ended, "EDITED": good}
 
 
 def _link(node: Service, page: str) -> str:

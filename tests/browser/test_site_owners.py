@@ -6,12 +6,11 @@ from playwright.sync_api import ViewportSize, expect
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import Meet, Visit
 from tests.browser.looking import sticking_out
-from tests.browser.people import DESKTOP, PHONE
 from tests.browser.test_embed import counts, live
+from tests.browser.walking import WAYS, way_id
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)
 def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
     node: Service, meet: Meet, visit: Visit, viewport: ViewportSize, scripts: bool
 ) -> None:
@@ -28,6 +27,7 @@ def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
         '<div data-placements="right" data-limit="1" data-label="Anzeige"></div>\n'
         f'<script async src="{node.url}/embed.js"></script>'
     )
+    assert owner.screens == ["/", "/embed", "/embed"]
     expect(owner.page.get_by_role("button", name="Copy Lines for the page")).to_be_visible(visible=scripts)
     if scripts:
         expect(owner.page.get_by_role("list", name="Anzeige").get_by_role("listitem")).to_have_count(1)

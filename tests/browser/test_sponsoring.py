@@ -98,7 +98,7 @@ def pays(sponsor: Person) -> str:
     sponsor.presses(f"Pay {price} in test mode")
     sponsor.reads("Paid")
     sponsor.follows("Back to the booking")
-    expect(sponsor.page.get_by_role("region", name="Status", exact=True)).to_contain_text("The booking is paid")
+    expect(sponsor.page.get_by_role("region", name="Status", exact=True)).to_contain_text("You have paid")
     return path
 
 

@@ -142,9 +142,9 @@ async def booking(request: PageRequest) -> Template:
 
 
 def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
-    """Impressions, clicks and click rate by day, or None before the first day."""
+    """Times shown, clicks and click rate by day, or None while all of them are 0."""
     items = delivery["items"]
-    if not items:
+    if not delivery["impressions"] and not delivery["clicks"]:
         return None
     rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
     return by_day(

@@ -23,9 +23,12 @@ SCOPES: Mapping[Scope, str] = {
 """The words for each scope, to follow "It can"."""
 
 TOPICS: Mapping[str, tuple[str, str]] = {
-    "reviews": ("Reviews", "when an ad of yours was reviewed, and for administrators when ads wait for review"),
+    "reviews": (
+        "Reviews",
+        "when a campaign of yours was reviewed, and for administrators when campaigns wait for review",
+    ),
     "bookings": ("Bookings", "when a week is held for you, and when it begins"),
-    "reports": ("Reports", "what your ad reached, when its weeks are over"),
+    "reports": ("Reports", "what your campaign reached, when its weeks are over"),
 }
 """The mails that can be turned off: their name, and when they come."""
 

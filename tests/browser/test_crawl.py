@@ -1,0 +1,140 @@
+"""Every page that links lead to from the front page, for everybody: it answers, and it has a way on."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from urllib.parse import urljoin, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize
+
+from service.web.pages.page import Audience
+from service.web.pages.table import PAGES
+from tests.acceptance.processes import Service
+from tests.browser.conftest import ADMIN
+from tests.browser.looking import sticking_out
+from tests.browser.people import DESKTOP, PHONE, Person
+from tests.slow import SLOW
+
+KINDS = {"visitor": None, "sponsor": "demo-sponsor@example.com", "administrator": ADMIN}
+
+ALIKE = 3
+"""Addresses of one kind that are visited: the catalog has many entries, and lists have many filters."""
+
+MOST = 400
+"""Addresses that a crawl visits at most."""
+
+BY_MAIL_OR_FORM = {
+    "/account/suspended": "where the pages of a suspended account lead",
+    "/admin/reviews": "another address of the queue",
+    "/checkout-cancelled": "where Stripe sends sponsors who turn back",
+    "/checkout/{token}": "behind the form of a booking",
+    "/claim/form": "the form of a claim without scripts",
+    "/end/{token}": "in a mail",
+    "/receipt/{token}": "linked by paid bookings, which are not among the newest; `test_sponsoring` opens it",
+    "/sign-in/link": "in a mail",
+    "/sign-in/passkey": "after the code, for accounts with a passkey",
+    "/sign-out": "behind a button",
+    "/sponsor/bookings/{id}/invoice": "linked by bookings that are not samples; the walk of a sponsor opens it",
+    "/sponsor/webhooks/{id}": "linked once there is a webhook; the walk of a sponsor opens it",
+    "/unsubscribe/{token}": "in a mail",
+}
+"""Pages that no link of the demo leads to, and where people come from."""
+
+NO_WAY_ON = {"/dev/outbox/{id}": "a mail as it is read, with the links of the mail alone"}
+"""Pages that need no way on."""
+
+PATTERNS = {page.path: re.compile(re.sub(r"{\w+}", "[^/]+", page.path)) for page in PAGES}
+
+
+class Links(HTMLParser):
+    """The links and ids of a page, and whether its main part has a link, a button, or a field."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.ids: set[str] = set()
+        self.goes_on = False
+        self._inside = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids.add(values.get("id") or "")
+        if tag in ("main", "nav"):
+            self._inside = tag
+        if tag in ("a", "button") and self._inside == "main":
+            self.goes_on = True
+        if tag == "a" and values.get("href"):
+            self.links.append(str(values["href"]))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "nav":
+            self._inside = "main"
+        elif tag == "main":
+            self._inside = ""
+
+
+def kind_of(address: str) -> str:
+    """What addresses have in common that show the same page with other content."""
+    parts = urlsplit(address)
+    path = next((path for path, pattern in PATTERNS.items() if path == parts.path), "") or next(
+        (path for path, pattern in PATTERNS.items() if pattern.fullmatch(parts.path)),
+        re.sub(r"[^/]*\d[^/]*", "#", parts.path),
+    )
+    return f"{path}?{'&'.join(sorted(re.findall(r'([^&=]+)=', parts.query)))}"
+
+
+def crawl(person: Person, *, open_pages: bool) -> Iterator[tuple[str, str]]:
+    """Follow the links from the front page. Yields the path of each page, and what is wrong with it or nothing."""
+    waiting, seen, visited = ["/"], {"/"}, Counter[str]()
+    base = person.node.url
+    while waiting and len(seen) < MOST:
+        address = waiting.pop(0)
+        answer = person.context.request.get(address)
+        if not answer.ok:
+            yield address, f"{answer.status} {address}"
+            continue
+        if "text/html" not in answer.headers["content-type"]:
+            continue
+        page = Links(answer.text())
+        goes_on = page.goes_on or kind_of(address).partition("?")[0] in NO_WAY_ON
+        yield urlsplit(answer.url).path, "" if goes_on else f"{address} has no way on"
+        if open_pages:
+            person.opens(address)
+            yield urlsplit(address).path, f"{address}: {wrong}" if (wrong := sticking_out(person.page)) else ""
+        for link in page.links:
+            to, _, fragment = urljoin(answer.url, link).partition("#")
+            if not to.startswith(f"{base}/"):
+                continue
+            if fragment and to == answer.url and fragment not in page.ids:
+                yield address, f"{address} links to #{fragment}, which it does not have"
+            to = to.removeprefix(base)
+            if to not in seen and visited[kind_of(to)] < ALIKE:
+                seen.add(to)
+                visited[kind_of(to)] += 1
+                waiting.append(to)
+    assert not waiting, "the crawl came to its end"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("viewport", [PHONE, *([DESKTOP] if SLOW else [])], ids=lambda size: str(size["width"]))
+def test_links_lead_from_the_front_page_to_every_page_and_each_has_a_way_on(
+    browser: Browser, node: Service, viewport: ViewportSize, kind: str
+) -> None:
+    person = Person(browser, node, viewport=viewport)
+    if email := KINDS[kind]:
+        person.comes(email, "/")
+    found = list(crawl(person, open_pages=SLOW))
+    person.context.close()
+    assert [fault for _, fault in found if fault] == []
+    reached = {path for path, pattern in PATTERNS.items() for address, _ in found if pattern.fullmatch(address)}
+    may = {"visitor": (Audience.ANYBODY,), "sponsor": (Audience.ANYBODY, Audience.ACCOUNT)}.get(kind, tuple(Audience))
+    expected = {page.path for page in PAGES if page.who in may} - BY_MAIL_OR_FORM.keys()
+    if kind == "administrator":
+        # The administrator has no campaigns and bookings.
+        expected -= {path for path in expected if path.startswith("/sponsor/") and "{" in path}
+    if kind != "visitor":
+        expected -= {"/sign-in"}
+    assert expected - reached == set()

@@ -1,0 +1,109 @@
+"""An agent developer's way from the front page: a key, the first request as the page shows it, the usage, and its end."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from playwright.sync_api import ViewportSize, expect
+
+from tests.acceptance.processes import Service
+from tests.browser.conftest import Meet
+from tests.browser.people import Person
+from tests.browser.test_people import GRANT, made_key
+from tests.browser.walking import NUMBERS, WAYS, fits, way_id
+
+walks = pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)
+
+SCREENS_TO_REVOKED = {True: 8, False: 10}
+"""Front page, claim, email, code, dashboard, key, dashboard, dashboard. Without scripts each step of a claim is a page."""
+
+
+def run(line: str) -> str:
+    """What a command line of a page prints in a shell."""
+    done = subprocess.run(
+        ["bash", "-euc", line], capture_output=True, text=True, timeout=30, check=True, env={"PATH": "/usr/bin:/bin"}
+    )
+    return done.stdout
+
+
+def shown(person: Person, words: str) -> str:
+    """The command line that stands in a paragraph with these words, or below it."""
+    return str(person.page.get_by_role("listitem").filter(has_text=words).locator("pre").inner_text())
+
+
+def revokes(person: Person, key: str) -> None:
+    """Revoke a key on the dashboard. A request with it is refused from then on."""
+    person.page.get_by_text(f"Revoke {key[:12]}…").click()
+    key_of = (
+        person.page.get_by_role("region", name="Keys", exact=True).get_by_role("listitem").filter(has_text=key[:12])
+    )
+    key_of.get_by_role("button", name="Revoke this key permanently").click()
+    person.told("The key is revoked.")
+    assert person.node.status("/api/v1/usage", key) == 401
+
+
+@walks
+def test_a_developer_mints_a_key_claims_it_makes_another_and_revokes_it(
+    node: Service, meet: Meet, viewport: ViewportSize, scripts: bool
+) -> None:
+    email, developer = f"developer{next(NUMBERS)}@example.com", meet(viewport=viewport, java_script_enabled=scripts)
+    developer.opens("/")
+    fits(developer)
+    minted = json.loads(run(f"{shown(developer, 'Create a key.')} -s"))
+    assert len(json.loads(run(f"{shown(developer, 'List the three newest use cases.')} -s"))["data"]) == 3
+    asks = shown(developer, "See your usage and limits.").replace("cs_anon_...", minted["apiKey"])
+    assert json.loads(run(f"{asks} -s"))["status"] == "anonymous"
+
+    developer.follows("Claim a key")
+    fits(developer)
+    developer.fills(**{"Claim token or link": minted["claimToken"], "Email": email})
+    developer.presses("Send the code")
+    developer.fills_in_the_code(email)
+    developer.presses("Claim the key")
+    expect(developer.page.get_by_role("heading", name="The key is claimed")).to_be_visible()
+    fits(developer)
+    developer.follows("sign in")
+    developer.fills(Email=email)
+    developer.presses("Send the code")
+    developer.fills_in_the_code(email)
+    developer.presses("Sign in")
+    developer.reads("Dashboard")
+    fits(developer)
+
+    made = made_key(developer)
+    fits(developer)
+    line = str(developer.page.locator("pre").filter(has_text="curl").inner_text())
+    assert json.loads(run(f"{line} -s"))["email"] == email
+    developer.follows("I copied it, back to the dashboard")
+    expect(developer.page.get_by_label("Today", exact=True)).to_have_attribute("value", re.compile("^[0-9]+$"))
+    revokes(developer, made)
+    assert len(developer.screens) == SCREENS_TO_REVOKED[scripts], developer.screens
+
+
+@walks
+def test_a_developer_logs_a_device_in_from_the_front_page_and_revokes_its_key(
+    node: Service, meet: Meet, viewport: ViewportSize, scripts: bool
+) -> None:
+    email, developer = f"device{next(NUMBERS)}@example.com", meet(viewport=viewport, java_script_enabled=scripts)
+    started = node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()
+    developer.opens("/")
+    developer.follows("Approve a device")
+    developer.reads("Sign in")
+    developer.fills(Email=email)
+    developer.presses("Send the code")
+    developer.fills_in_the_code(email)
+    developer.presses("Sign in")
+    developer.reads("Connect a device")
+    fits(developer)
+    developer.fills(Code=started["user_code"])
+    developer.presses("Continue")
+    developer.reads("Approve this device?")
+    fits(developer)
+    developer.presses("Approve")
+    developer.told("The device is approved.")
+    form = {"grant_type": GRANT, "device_code": started["device_code"]}
+    key = node.http.post("/api/v1/auth/device/token", data=form).json()["apiKey"]
+    assert node.usage(key)["email"] == email
+    developer.follows("your dashboard")
+    revokes(developer, key)
