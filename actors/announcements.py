@@ -1,4 +1,4 @@
-"""What a transaction tells people and programs: mails to accounts, and happenings for outgoing webhooks.
+"""Announcements of a transaction: mails to accounts, and happenings for outgoing webhooks.
 
 Rules append these values to a decision. The stores look up the recipients and write the rows in the same transaction, so a
 change that commits once is told once. Source: ADR 0079.

@@ -84,6 +84,7 @@ class Code(StrEnum):
     PROFILE_REQUIRED = "profile_required"
     HOLD_LIMIT = "hold_limit"
     CAMPAIGN_LIMIT = "campaign_limit"
+    WEBHOOK_LIMIT = "webhook_limit"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     INVALID_STATE = "invalid_state"
     PAYLOAD_TOO_LARGE = "payload_too_large"

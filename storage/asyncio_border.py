@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-STATEMENTS = 256
+STATEMENTS = 512
 """Prepared statements that a connection keeps: more than the service has."""
 
 

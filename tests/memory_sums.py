@@ -1,4 +1,4 @@
-"""What a database in memory has counted by website."""
+"""The counts by website of a database in memory."""
 
 from storage.memory.tables import Memory
 

@@ -1,1 +1,1 @@
-"""What people do with a whole account: choose its mails, export what is stored about it, and delete it."""
+"""Operations on a whole account: choosing its mails, exporting its data, and deleting it."""

@@ -1,4 +1,4 @@
-"""What administrators read about accounts: lists, searches and one account. Values and a port."""
+"""Accounts as administrators read them: lists, searches and one account. Values and a port."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ OF_EDITS = {
     CampaignMove.REJECT: CampaignMove.REJECT_EDIT,
     CampaignMove.WITHDRAW: CampaignMove.WITHDRAW_EDIT,
 }
-"""What a move means for a campaign whose edit waits for review."""
+"""The meaning of a move for a campaign whose edit waits for review."""
 
 INITIALS = 3
 

@@ -46,6 +46,7 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
             disputed=disputed,
             refunded_cents=booking.paid_cents,
             refund_due_ms=None,
+            refund_requested_ms=None,
         )
         if moved is not None:
             return _told(unit, moved, "dispute_lost")

@@ -6,7 +6,7 @@ from actors.bookings.records import Booking, BookingStatus, BookingView, Campaig
 
 
 class NextStep(StrEnum):
-    """What to do now. The names that begin with `wait` and `none` ask for nothing."""
+    """The next step of a booking. Names that begin with `wait`, and `none`, ask for nothing."""
 
     PAY = "pay"
     BOOK_AGAIN = "book_again"
@@ -24,7 +24,7 @@ class NextStep(StrEnum):
 
 
 class AdminStep(StrEnum):
-    """What an administrator does now about a booking."""
+    """The next step of an administrator about a booking."""
 
     DECIDE_REFUND = "decide_refund"
     REFUND_AGAIN = "refund_again"
@@ -47,7 +47,7 @@ BY_CAMPAIGN = {
 
 
 def next_step(view: BookingView, now_ms: int) -> NextStep:
-    """What the sponsor does now, or waits for."""
+    """The next step of the sponsor, or the event to wait for."""
     booking = view.booking
     match booking.status_at(now_ms):
         case BookingStatus.RESERVED | BookingStatus.CHECKOUT:
@@ -74,7 +74,7 @@ def _of_paid(booking: Booking, campaign: CampaignStatus | None, now_ms: int) -> 
 
 
 def admin_step(view: BookingView) -> AdminStep:
-    """What an administrator does now."""
+    """The next step of an administrator."""
     booking = view.booking
     if booking.disputed:
         return AdminStep.ANSWER_DISPUTE

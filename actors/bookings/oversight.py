@@ -1,4 +1,4 @@
-"""What administrators read about the sponsorship area: filtered bookings, the review queue, revenue and counts."""
+"""The sponsorship area as administrators read it: filtered bookings, the review queue, revenue and counts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -18,7 +18,7 @@ def request_refund(unit: UnitOfWork, message: RequestRefund) -> Answer:
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is None:
         return changes.unknown_booking()
-    refused = _why_not(booking, unit.now_ms)
+    refused = _why_not(booking, unit.now_ms, refund_unshown=unit.rules.refund_unshown)
     if refused is not None:
         return Refused(Code.INVALID_STATE, refused)
     requested = replace(
@@ -36,7 +36,7 @@ def request_refund(unit: UnitOfWork, message: RequestRefund) -> Answer:
     return unit.view(requested)
 
 
-def _why_not(booking: Booking, now_ms: int) -> str | None:
+def _why_not(booking: Booking, now_ms: int, *, refund_unshown: bool) -> str | None:
     if booking.status is not BookingStatus.PAID:
         return f"A booking that is {booking.status_at(now_ms)} has nothing to refund. Only a paid one has."
     if booking.disputed:
@@ -44,7 +44,8 @@ def _why_not(booking: Booking, now_ms: int) -> str | None:
     if booking.refund_requested_ms is not None:
         return "A refund of this booking is already requested. An administrator decides on it."
     if booking.week_end_ms <= now_ms:
-        return "The weeks of this booking are over. Weeks that were not shown are refunded without a request."
+        rest = " Weeks that were not shown are refunded without a request." if refund_unshown else ""
+        return f"The weeks of this booking are over.{rest}"
     if booking.refund_requests >= MOST_REQUESTS:
         return f"A refund of this booking was requested {MOST_REQUESTS} times, the maximum."
     return None

@@ -131,12 +131,14 @@ def _is_whole(message: SettleRefund) -> bool:
 
 
 def _total_with(booking: Booking, cents: int | None) -> int | None:
-    """What is refunded in all with the ordered refund, of `cents` if the processor says so. None: all that was paid."""
-    if booking.status is BookingStatus.PAID:
-        # Of an order that was declined. What was refunded so far may contain it.
-        return None if cents is None else max(booking.refunded_cents, cents)
+    """The total refunded with the ordered refund, of `cents` if the processor says so. None: all that was paid."""
     cents = booking.refund_cents if cents is None else cents
-    return None if cents is None else booking.refunded_cents + cents
+    if cents is None:
+        return None
+    # A paid booking's order was declined to another node. What was refunded so far may contain it.
+    return (
+        max(booking.refunded_cents, cents) if booking.status is BookingStatus.PAID else booking.refunded_cents + cents
+    )
 
 
 def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
@@ -158,11 +160,12 @@ def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origi
 def _refunded(unit: UnitOfWork, booking: Booking, origin: Origin, total_cents: int | None = None) -> Answer:
     """End a booking whose refund is done. `total_cents` was refunded in all; None means all that was paid."""
     if booking.status is BookingStatus.PAID:
-        # Refunded by hand at the processor's, without an order here.
-        booking = (
-            changes.apply(unit, booking, BookingMove.ORDER_REFUND, origin, refund_cents=None, refund_requested_ms=None)
-            or booking
+        # Refunded by hand at the processor's, without an order here; or the order was declined to another node at first.
+        cents = None if total_cents is None else booking.refund_cents
+        ordered = changes.apply(
+            unit, booking, BookingMove.ORDER_REFUND, origin, refund_cents=cents, refund_requested_ms=None
         )
+        booking = ordered or booking
     paid_cents = booking.paid_cents or 0
     cents = paid_cents if total_cents is None else min(paid_cents, total_cents)
     return changes.changed(unit, booking, BookingMove.REFUND, origin, refunded_cents=cents, refund_due_ms=None)

@@ -144,7 +144,7 @@ class SponsorshipStore(OversightStore, Protocol):
         ...
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        """What the newest `MOST_ENDED` bookings reached that were paid in this mode and have ended, by slot. Samples of the
+        """The reach of the newest `MOST_ENDED` bookings that were paid in this mode and have ended, by slot. Samples of the
         demo do not count."""
         ...
 

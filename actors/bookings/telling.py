@@ -1,4 +1,4 @@
-"""What the ledger tells of its changes: mails, and happenings for webhooks. Pure; source: ADR 0079.
+"""Announcements of the ledger's changes: mails, and happenings for webhooks. Pure; source: ADR 0079.
 
 Each function follows an audit record, whose id makes the ids of what is told: a change that commits once is told once.
 """

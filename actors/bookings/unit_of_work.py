@@ -215,7 +215,7 @@ class UnitOfWork:
 
 
 def _shown_part(campaign: Campaign) -> tuple[object, ...]:
-    """What the public can see of a campaign."""
+    """The content of a campaign that visitors see."""
     return campaign.status, campaign.content, campaign.shown_as
 
 

@@ -80,7 +80,7 @@ OTHER_NAME = "other"
 
 @dataclass(frozen=True, slots=True)
 class SiteDelivered:
-    """What a website has delivered. `site` is its host, or `other`."""
+    """Delivery by a website. `site` is its host, or `other`."""
 
     site: str
     impressions: int

@@ -61,11 +61,11 @@ class SiteStore(Protocol):
         ...
 
     async def of_booking(self, booking_id: str) -> Sequence[SiteDelivered]:
-        """What each website has delivered of a booking: most impressions first, then by host."""
+        """The delivery of a booking by website: most impressions first, then by host."""
         ...
 
     async def between(self, first_day: int, last_day: int) -> Sequence[SiteDelivered]:
-        """What each website has delivered on these days, both included, of all bookings but samples. In the same order."""
+        """The delivery of all bookings but samples by website on these days, both included. In the same order."""
         ...
 
 

@@ -77,7 +77,7 @@ Block = Callable[[Values], Part | None]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What a template says. Its functions take the values of one message, and raise `UndefinedError` if one is missing."""
+    """A template. Its functions take the values of one message, and raise `UndefinedError` if one is missing."""
 
     subject: Callable[[Values], str]
     because: Callable[[Values], str]

@@ -67,7 +67,7 @@ class MailRenderer:
 
     @property
     def _name(self) -> str:
-        """What the service calls itself."""
+        """The name of the service in its mails."""
         return sender_address(self.sender).display_name or urlsplit(self.site).netloc
 
     def _values(self, message: QueuedMessage) -> dict[str, str]:

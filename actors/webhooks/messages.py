@@ -7,7 +7,7 @@ from actors.values import AuditRecord, Refused
 
 
 class EventType(StrEnum):
-    """What a webhook can tell. `webhook.test` is sent on request only, whatever the webhook has chosen."""
+    """The types of events. `webhook.test` is sent on request only, whatever the webhook has chosen."""
 
     BOOKING_RESERVED = "booking.reserved"
     BOOKING_PAID = "booking.paid"
@@ -109,8 +109,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a node can still start: `free` attempts, of which `slow_free` to slow webhooks. The counts are of what it has in
-    progress. At most `per_receiver` run to one host and `per_account` for one account."""
+    """Attempts that a node can still start: `free` in all, `slow_free` of them to slow webhooks. The counts are of those
+    in progress. At most `per_receiver` run to one host and `per_account` for one account."""
 
     free: int
     slow_free: int

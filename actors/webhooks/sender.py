@@ -65,7 +65,7 @@ class WebhookSender(PeriodicTask):
         super().__init__(limits.poll_seconds, retry_seconds=limits.storage_pause_seconds)
         self.limits = limits
         self.backlog = Backlog()
-        """What waited at the last poll."""
+        """The deliveries that waited at the last poll."""
         self.counts = Counts()
         self._store = store
         self._receivers = receivers

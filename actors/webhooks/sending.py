@@ -126,7 +126,7 @@ Judge = Callable[[Webhook, Delivery, Attempt], Verdict | None]
 
 
 def judge(webhook: Webhook, delivery: Delivery, attempt: Attempt, retries: Retries) -> Verdict | None:
-    """What follows an attempt; None if it no longer matters.
+    """The result of an attempt; None if it no longer matters.
 
     A success counts even if the delivery was leased again meanwhile. A failure then does not, because a later attempt
     decides.

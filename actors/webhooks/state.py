@@ -71,7 +71,7 @@ def _tenant_of(message: Message) -> str:
 
 
 def waiting_place(delivery: Delivery) -> tuple[str, str]:
-    """What a delivery stands for: one event for one webhook, or the one test of a webhook that may wait."""
+    """The identity of a delivery: one event for one webhook, or the one test of a webhook that may wait."""
     test = delivery.subject_id == delivery.webhook_id
     return delivery.webhook_id, delivery.webhook_id if test else delivery.event_id
 
@@ -131,7 +131,7 @@ class _Work:
             return Refused(Code.INVALID_STATE, "A webhook of this account has this URL. Delete it first.")
         if len(own) >= self._rules.per_account:
             most = self._rules.per_account
-            return Refused(Code.HOLD_LIMIT, f"This account has {most} webhooks, the maximum. Delete one first.")
+            return Refused(Code.WEBHOOK_LIMIT, f"This account has {most} webhooks, the maximum. Delete one first.")
         self._webhooks[new.id] = new
         self.decision.created[new.id] = new
         self.decision.audits.append(message.audit)

@@ -68,5 +68,5 @@ class WebhookStore(Protocol):
         ...
 
     async def backlog(self, now_ms: int) -> Backlog:
-        """What waits for enabled webhooks; at most `MOST_COUNTED` deliveries are counted."""
+        """The deliveries that wait for enabled webhooks; at most `MOST_COUNTED` are counted."""
         ...

@@ -91,6 +91,11 @@ class Services:
         sales = (self.ledger, self.webhooks)
         return [self.keys, self.key_cache, *people, self.quota, *sales, *self.events.dedupers, self.windows]
 
+    def announce(self) -> None:
+        """Send the mails and webhooks of a change now, instead of at the next poll."""
+        self.mail.wake()
+        self.webhook_sender.wake()
+
     def actor_statistics(self) -> list[ActorStatistics]:
         senders = (self.mail.statistics(), self.webhook_sender.statistics())
         return [*(actor.statistics() for actor in self.actors), *senders]

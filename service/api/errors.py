@@ -50,6 +50,7 @@ TABLE: Mapping[Code, ErrorResponse] = {
     Code.PROFILE_REQUIRED: ErrorResponse(409),
     Code.HOLD_LIMIT: ErrorResponse(409),
     Code.CAMPAIGN_LIMIT: ErrorResponse(409),
+    Code.WEBHOOK_LIMIT: ErrorResponse(409),
     Code.IDEMPOTENCY_CONFLICT: ErrorResponse(409),
     Code.INVALID_STATE: ErrorResponse(409),
     Code.PAYLOAD_TOO_LARGE: ErrorResponse(413),

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 
-from service.catalogctl import administering
+from service.catalogctl import administering, deciding
 
 STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
 
@@ -38,6 +38,26 @@ def add_admin_commands(add: Adder, paged: Paged) -> None:
     bookings.add_argument("--slot", metavar="ID", help="only bookings of this slot")
     bookings.add_argument("--trouble", action="store_true", help="only bookings whose payment needs attention")
     paged(add("reviews", "List what waits for review, most urgent first.", administering.list_reviews))
+    _add_decisions(add)
     revenue = add("revenue", "Show what was paid and refunded, by month.", administering.show_revenue)
     revenue.add_argument("--from", dest="first", metavar="MONTH", help="the first month, such as 2026-01")
     revenue.add_argument("--to", dest="last", metavar="MONTH", help="the last month; default: this one")
+    for one in (accounts, bookings, revenue):
+        one.add_argument("--csv", action="store_true", help="print the whole list as CSV")
+    sites = add("sites", "Show what was counted by website.", administering.list_sites)
+    sites.add_argument("--from", dest="first", metavar="DATE", help="first day (UTC); default: 27 days before the last")
+    sites.add_argument("--to", dest="last", metavar="DATE", help="last day (UTC), such as 2026-11-18; default: today")
+
+
+def _add_decisions(add: Adder) -> None:
+    approve = add("approve", "Approve a campaign, or its edit if one waits.", deciding.approve_campaign)
+    reject = add("reject", "Reject a campaign, or its edit if one waits.", deciding.reject_campaign)
+    reject.add_argument("--note", required=True, help="why; the sponsor reads it")
+    for one in (approve, reject):
+        one.add_argument("campaign", metavar="CAMPAIGN", help="its id")
+    refund = add("refund", "Refund a paid booking.", deciding.refund_booking)
+    refund.add_argument("--reason", help="stored in the audit")
+    decline = add("decline-refund", "Decline the refund that a sponsor asks for.", deciding.decline_refund)
+    decline.add_argument("--note", required=True, help="why; the sponsor reads it")
+    for one in (refund, decline):
+        one.add_argument("booking", metavar="BOOKING", help="its id")

@@ -1,8 +1,8 @@
-"""What administrators do: find, suspend and refund accounts, filter bookings, and read the review queue and the revenue."""
+"""Commands of administrators about accounts, the bookings of all sponsors, the review queue, the revenue and websites."""
 
 from urllib.parse import quote
 
-from service.catalogctl.paging import SPONSORSHIP, entries_of, part_of, walk
+from service.catalogctl.paging import SPONSORSHIP, entries_of, part_of, print_file, walk
 from service.catalogctl.session import Session
 from service.catalogctl.sponsoring import BOOKINGS, Entry, booking_row, week_ms
 from service.catalogctl.tables import Column
@@ -18,6 +18,7 @@ ACCOUNTS = (
     Column("SPONSOR"),
     Column("SINCE", whole=True),
 )
+ALL_BOOKINGS = (*BOOKINGS, Column("SPONSOR"), Column("NEXT STEP"))
 REVIEWS = (
     Column("CAMPAIGN", whole=True),
     Column("BEGINS", whole=True),
@@ -25,6 +26,11 @@ REVIEWS = (
     Column("SPONSOR"),
     Column("EMAIL"),
     Column("HEADLINE"),
+)
+SITES = (
+    Column("WEBSITE", whole=True),
+    Column("IMPRESSIONS", whole=True, right=True),
+    Column("CLICKS", whole=True, right=True),
 )
 REVENUE = (
     Column("MONTH", whole=True),
@@ -40,6 +46,9 @@ def list_accounts(session: Session) -> None:
     session.needs_key()
     options = session.options
     query = {"query": options.query, "tier": options.tier, "suspended": "true" if options.suspended else None}
+    if options.csv:
+        print_file(session, f"{ROOT}/accounts", query)
+        return
     rows = [_account(each) for each in walk(session, f"{ROOT}/accounts", SPONSORSHIP, query)]
     if not session.as_json:
         session.say(*session.table(ACCOUNTS, rows, "No account matches."))
@@ -124,9 +133,15 @@ def list_bookings(session: Session) -> None:
     }
     query["week"] = None if options.week is None else week_ms(options.week)
     query["trouble"] = "true" if options.trouble else None
-    rows = [booking_row(each) for each in walk(session, f"{AREA}/bookings", SPONSORSHIP, query)]
+    if options.csv:
+        print_file(session, f"{AREA}/bookings", query)
+        return
+    rows = [
+        [*booking_row(each), shown(each.get("sponsorName")), shown(each.get("nextStep")).replace("_", " ")]
+        for each in walk(session, f"{AREA}/bookings", SPONSORSHIP, query)
+    ]
     if not session.as_json:
-        session.say(*session.table(BOOKINGS, rows, "No booking matches."))
+        session.say(*session.table(ALL_BOOKINGS, rows, "No booking matches."))
 
 
 def list_reviews(session: Session) -> None:
@@ -146,14 +161,18 @@ def _review(item: Entry) -> list[str]:
         shown(item.get("paid")),
         shown(campaign.get("sponsorName")),
         shown(item.get("email")),
-        shown(campaign.get("headline")),
+        shown((campaign.get("pendingRevision") or campaign).get("headline")),
     ]
 
 
 def show_revenue(session: Session) -> None:
     session.needs_key()
     options = session.options
-    reply = session.client.ask("GET", f"{AREA}/revenue", {"from": options.first, "to": options.last})
+    months = {"from": options.first, "to": options.last}
+    if options.csv:
+        print_file(session, f"{AREA}/revenue", months)
+        return
+    reply = session.client.ask("GET", f"{AREA}/revenue", months)
     rows = [
         [
             shown(each.get("month")),
@@ -164,6 +183,16 @@ def show_revenue(session: Session) -> None:
         for each in entries_of(reply, "items")
     ]
     session.show(reply, session.table(REVENUE, rows, "Nothing was paid in these months."))
+
+
+def list_sites(session: Session) -> None:
+    session.needs_key()
+    reply = session.client.ask("GET", f"{AREA}/sites", {"from": session.options.first, "to": session.options.last})
+    names = ("site", "impressions", "clicks")
+    rows = [[shown(each.get(name)) for name in names] for each in entries_of(reply, "items")]
+    counting = reply.document.get("counting")
+    nothing = "Nothing was counted by website on these days." if counting else "events.count_sites is off."
+    session.show(reply, session.table(SITES, rows, nothing))
 
 
 def _at(session: Session, act: str = "") -> str:

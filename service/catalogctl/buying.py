@@ -30,6 +30,8 @@ CAMPAIGN = {
     "Review": "reviewNote",
 }
 """The facts of a campaign, and their fields on the wire."""
+CONTENT = ("Headline", "Body", "Button", "Target", "Logo")
+"""The facts that visitors see, which an edit changes."""
 
 
 def save_profile(session: Session) -> None:
@@ -63,9 +65,17 @@ def _content(session: Session) -> dict[str, str]:
 
 
 def _campaign(session: Session, method: str, path: str, body: dict[str, str] | None) -> None:
+    """Change a campaign and print it, with the parts that an edit changes while it waits for review."""
     session.needs_key()
     reply = session.client.ask(method, path, body=body)
-    session.show_fields(reply, part_of(reply, "campaign"), CAMPAIGN)
+    campaign = part_of(reply, "campaign")
+    named = {title: shown(campaign.get(field)) for title, field in CAMPAIGN.items()}
+    revision = campaign.get("pendingRevision")
+    edited = (
+        {} if not isinstance(revision, dict) else {title: shown(revision.get(CAMPAIGN[title])) for title in CONTENT}
+    )
+    waiting = {f"Edited {title.lower()}": words for title, words in edited.items() if words != named[title]}
+    session.show(reply, session.facts(named | waiting))
 
 
 def book(session: Session) -> None:

@@ -1,11 +1,10 @@
 """The rate card, and what the bookings of an account delivered: sums as tables, or every booking and day as CSV."""
 
-from service.catalogctl.failures import Misused
-from service.catalogctl.paging import entries_of
+from service.catalogctl.paging import entries_of, print_file
 from service.catalogctl.session import Session
 from service.catalogctl.sponsoring import ROOT, Entry
 from service.catalogctl.tables import Column
-from service.catalogctl.texts import day, harmless_lines, money, shown
+from service.catalogctl.texts import day, money, shown
 
 SUMS = (
     Column("NAME"),
@@ -43,12 +42,9 @@ def show_report(session: Session) -> None:
     """Print the sums by campaign and by slot, or with `--csv` the file of the service."""
     options = session.options
     session.needs_key()
-    if options.csv and session.as_json:
-        raise Misused("--csv and --json cannot be combined")
     days = {"from": options.first, "to": options.last}
     if options.csv:
-        reply = session.client.ask("GET", f"{ROOT}/delivery", {**days, "format": "csv"})
-        session.outside.out.write(harmless_lines(reply.body))
+        print_file(session, f"{ROOT}/delivery", days)
         return
     reply = session.client.ask("GET", f"{ROOT}/delivery", days)
     report = reply.document

@@ -36,12 +36,6 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands", "Print a link that signs in one browser, without a mail; it works once."
         ),
         "set-tier": Command("accounts:add_account_commands", "Set an account's tier."),
-        "list-accounts": Command("suspending:add_suspension_commands", "List or search accounts, newest first."),
-        "suspend-account": Command(
-            "suspending:add_suspension_commands",
-            "Suspend an account: nothing of it is shown, and its keys and sessions are refused within a second.",
-        ),
-        "unsuspend-account": Command("suspending:add_suspension_commands", "Restore a suspended account."),
         "grant-admin": Command("accounts:add_account_commands", "Make an account an administrator."),
         "revoke-admin": Command(
             "accounts:add_account_commands",
@@ -51,6 +45,12 @@ COMMANDS: Mapping[str, Command] = MappingProxyType(
             "accounts:add_account_commands",
             "Remove all passkeys of an account whose owner has lost them; the emailed code alone signs in then.",
         ),
+        "list-accounts": Command("suspending:add_suspension_commands", "List or search accounts, newest first."),
+        "suspend-account": Command(
+            "suspending:add_suspension_commands",
+            "Suspend an account: nothing of it is shown, and its keys and sessions are refused within a second.",
+        ),
+        "unsuspend-account": Command("suspending:add_suspension_commands", "Restore a suspended account."),
         "export-account": Command(
             "account_data:add_account_data_commands", "Print all that is stored about an account, as JSON lines."
         ),

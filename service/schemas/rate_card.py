@@ -41,7 +41,7 @@ class RateCardSlot(BaseModel):
 
 
 class RateCard(BaseModel):
-    """What slots cost and when they are free."""
+    """The prices of slots and their free weeks."""
 
     currency: str = Field(description="ISO 4217, in lower case")
     billingMode: BillingMode

@@ -46,7 +46,7 @@ def _without_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-def _day(description: str) -> Any:
+def day_field(description: str) -> Any:
     """An optional field whose description in the document has no default."""
     return Field(None, description=description, json_schema_extra=_without_default)
 
@@ -60,8 +60,8 @@ class DeliveryQuery(BaseModel):
 ReportQuery: type[BaseModel] = create_model(
     "ReportQuery",
     **{
-        "from": (DayIn, _day("First day (UTC): a date or epoch milliseconds; 29 days before `to` by default")),
-        "to": (DayIn, _day("Last day (UTC), included; today by default")),
+        "from": (DayIn, day_field("First day (UTC): a date or epoch milliseconds; 29 days before `to` by default")),
+        "to": (DayIn, day_field("Last day (UTC), included; today by default")),
         "format": (FileFormat, "json"),
     },  # type: ignore[call-overload]
 )

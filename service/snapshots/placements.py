@@ -102,7 +102,7 @@ class PlacementsSnapshot:
         return self.available(slot, week_ms, now_ms), self.held_until(slot, week_ms, now_ms)
 
     def held_until(self, slot: Slot, week_ms: int, now_ms: int) -> int | None:
-        """When the last hold ends that alone keeps a booking from that week on; None if there is none."""
+        """The end of the last hold that alone keeps a booking from that week; None if there is none."""
         taken = [until_ms for until_ms in self._taken(slot, week_ms) if until_ms > now_ms]
         held = bool(taken) and week_ms + WEEK_MS > now_ms and sells(slot, now_ms)
         return max(taken) if held and max(taken) < NEVER_MS else None

@@ -117,7 +117,7 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
 
 
 async def _shown(page: Page, visit: PageRequest) -> Template | SeeOther:
-    """What a page shows. Pages of administrators also say in their navigation how much work waits."""
+    """The content of a page. Pages of administrators also say in their navigation how much work waits."""
     shown = await page.show(visit)
     if page.who is not Audience.ADMIN or isinstance(shown, SeeOther):
         return shown

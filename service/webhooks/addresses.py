@@ -43,7 +43,7 @@ REFUSED: Sequence[Network] = tuple(
         ),
     )
 )
-"""What is not public, written out because Python's own list differs between versions."""
+"""Networks that are not public, written out because Python's own list differs between versions."""
 
 
 def embedded(address: Address) -> Address:

@@ -100,7 +100,7 @@ async def _opened(addresses: Sequence[Address], port: int) -> trio.SocketStream:
 
 
 def _words(error: BaseException) -> str:
-    """What went wrong with a connection, without the words of the receiver."""
+    """The reason why a connection failed, without the words of the receiver."""
     cause = error.__cause__ or error.__context__
     match cause:
         case ssl.SSLCertVerificationError(verify_message=why):

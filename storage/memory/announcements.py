@@ -1,4 +1,4 @@
-"""What the transactions of other stores tell people, in memory."""
+"""Announcements of other stores' transactions, in memory."""
 
 from collections.abc import Iterator, Sequence
 

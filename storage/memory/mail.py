@@ -13,11 +13,13 @@ class MemoryOutbox(MemoryStore):
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         await self._memory.before()
-        due = sorted((row for row in self._waiting() if row.due_ms <= now_ms), key=lambda row: (row.due_ms, row.id))
+        rows = {row.id: row for row in self._rows() if row.done_ms is None}
+        due = sorted((row for row in rows.values() if row.due_ms <= now_ms), key=lambda row: (row.due_ms, row.id))
         leased = [replace(row, attempts=row.attempts + 1, due_ms=until_ms) for row in due[:limit]]
+        rows.update((row.id, row) for row in leased)
         self._memory.outbox.update((row.id, row) for row in leased)
         leased.sort(key=lambda row: (row.created_ms, row.id))
-        waiting = sorted(self._waiting(), key=lambda row: row.due_ms)[:MOST_COUNTED]
+        waiting = sorted(rows.values(), key=lambda row: row.due_ms)[:MOST_COUNTED]
         backlog = Backlog(len(waiting), min((row.created_ms for row in waiting), default=None))
         lease = Lease(tuple(leased), waiting[0].due_ms if waiting else None, backlog)
         await self._memory.after()
@@ -43,9 +45,6 @@ class MemoryOutbox(MemoryStore):
     async def recent(self, limit: int) -> Sequence[QueuedMessage]:
         await self._memory.before()
         return sorted(self._rows(), key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
-
-    def _waiting(self) -> list[QueuedMessage]:
-        return [row for row in self._rows() if row.done_ms is None]
 
     def _rows(self) -> list[QueuedMessage]:
         return [

@@ -1,4 +1,4 @@
-"""What administrators read about the sponsorship area, in memory."""
+"""The sponsorship area as administrators read it, in memory."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence

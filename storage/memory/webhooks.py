@@ -167,7 +167,7 @@ def drop_webhooks(tables: Memory, webhook_ids: Iterable[str]) -> None:
 
 
 def due_ms(tables: Memory, webhook: Webhook) -> int | None:
-    """When to look at a webhook next: its first due delivery, but not before it is tried again."""
+    """The time to look at a webhook next: its first due delivery, but not before it is tried again."""
     if webhook.status is WebhookStatus.DISABLED:
         return None
     due = [row.due_ms for row in tables.webhook_deliveries.values() if row.webhook_id == webhook.id and row.due_ms]

@@ -1,4 +1,4 @@
--- Suspended accounts, and the indexes of the administrators' lists.
+-- Suspended accounts, and the indexes of the administrators' list of accounts.
 -- works with: 14
 
 alter table accounts add column suspended_ms bigint;
@@ -9,11 +9,3 @@ comment on column accounts.suspended_ms is
 
 create index accounts_newest on accounts (created_ms desc, tenant_id desc);
 create index accounts_suspended on accounts (created_ms desc, tenant_id desc) where suspended_ms is not null;
-
-create index bookings_in_status on bookings (status, created_ms desc, id desc);
-create index bookings_of_slot on bookings (slot_id, created_ms desc, id desc);
-create index bookings_by_week on bookings (week_start_ms);
-create index bookings_in_trouble on bookings (created_ms desc, id desc)
-    where disputed or (payment_issue is not null and status in ('paid', 'refunding'))
-        or (refund_requested_ms is not null and status = 'paid');
-create index bookings_by_payment_time on bookings (paid_ms) where paid_ms is not null;

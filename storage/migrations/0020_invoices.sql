@@ -1,4 +1,4 @@
--- Invoices and credit notes, numbered without gaps; refunds of a part that are reported before their payment.
+-- Invoices and credit notes, numbered without gaps.
 -- works with: 14
 
 create table invoice_numbers (
@@ -36,6 +36,3 @@ comment on column invoices.belongs_to is
     'The invoice that a credit note reduces, or the credit note that an invoice cancels because its refund did not arrive.';
 create index invoices_of_tenant on invoices (tenant_id, issued_ms desc, number desc);
 create index invoices_of_booking on invoices (booking_id);
-
-alter table payment_reports add column refunded_cents bigint check (refunded_cents > 0);
-comment on column payment_reports.refunded_cents is 'What was refunded so far, if that is only a part of the payment.';

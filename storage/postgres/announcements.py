@@ -1,4 +1,4 @@
-"""What the transactions of other stores tell people, as rows of the outbox."""
+"""Announcements of other stores' transactions, as rows of the outbox."""
 
 from collections.abc import Sequence
 

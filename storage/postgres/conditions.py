@@ -3,7 +3,7 @@
 from typing import Any
 
 MARK = "/* conditions */"
-"""Where a statement takes them: after its own conditions."""
+"""Their place in a statement: after its own conditions."""
 
 
 class Conditions:

@@ -1,4 +1,4 @@
-"""What administrators read about the sponsorship area, over Postgres."""
+"""The sponsorship area as administrators read it, over Postgres."""
 
 from collections.abc import Sequence
 

@@ -406,6 +406,7 @@ LIVE: Settings = {
     "billing.mode": "live",
     "billing.stripe_secret_key": "sk_live_x",
     "billing.stripe_webhook_secret": "whsec_x",
+    "billing.seller_name": "Example Media",
     "mail.smtp_url": "smtp://127.0.0.1:9",
 }
 

@@ -42,6 +42,7 @@ EXPECTED = {
     "profile_required": (409, None),
     "hold_limit": (409, None),
     "campaign_limit": (409, None),
+    "webhook_limit": (409, None),
     "idempotency_conflict": (409, None),
     "invalid_state": (409, None),
     "payload_too_large": (413, None),
@@ -186,6 +187,15 @@ async def _campaign_limit(world: World) -> Response:
     return await person.post(f"{API}/campaigns", body)
 
 
+async def _webhook_limit(world: World) -> Response:
+    person, body = sponsor(world), {"events": ["booking.paid"]}
+    for number in range(world.config.webhooks.per_account):
+        assert (
+            await person.post(f"{API}/webhooks", body | {"url": f"https://tools.example.com/{number}"})
+        ).status == 200
+    return await person.post(f"{API}/webhooks", body | {"url": "https://tools.example.com/more"})
+
+
 async def _idempotency_conflict(world: World) -> Response:
     person, campaign = await _ready(world)
     await _book(person, campaign, idempotencyKey=uuid(7))
@@ -274,6 +284,7 @@ CAUSES: dict[str, Callable[[World], Awaitable[Response]]] = {
     "profile_required": _profile_required,
     "hold_limit": _hold_limit,
     "campaign_limit": _campaign_limit,
+    "webhook_limit": _webhook_limit,
     "idempotency_conflict": _idempotency_conflict,
     "invalid_state": _invalid_state,
     "payload_too_large": _payload_too_large,

@@ -1,4 +1,4 @@
-"""What administrators read over HTTP: accounts, filtered bookings, the queue, counts, revenue, and all of it as CSV."""
+"""The administrators' lists over HTTP: accounts, filtered bookings, the queue, counts, revenue, and all of it as CSV."""
 
 import csv
 from io import StringIO

@@ -30,7 +30,7 @@ ALLOWED = {
     "endSession",
     "endAll",
 }
-"""What a suspended person may still do, in a session."""
+"""The operations that a suspended person may still use, in a session."""
 
 
 def id_of(world: World, email: str = EMAIL) -> str:

@@ -1,4 +1,4 @@
-"""What sponsors and administrators are mailed, from a request to the mail, and what they turned off."""
+"""The mails of sponsors and administrators, from a request to the mail, and topics that they turned off."""
 
 import re
 

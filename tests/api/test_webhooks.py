@@ -103,7 +103,7 @@ async def test_of_many_webhooks_the_eleventh_and_later_are_refused_and_change_no
         await hooked(person, number)
     before = dict(world.memory.webhooks), len(world.memory.audits)
     for number in range(10, 200):
-        assert (await person.post(HOOKS, body(number))).words == "409 hold_limit"
+        assert (await person.post(HOOKS, body(number))).words == "409 webhook_limit"
     assert (dict(world.memory.webhooks), len(world.memory.audits)) == before
     assert (await person.post(HOOKS, body(1))).words == "409 invalid_state"
 

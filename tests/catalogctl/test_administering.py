@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from actors.bookings.transitions import CampaignMove
+from actors.values import Agent
 from tests.api.sponsors import add_slot, sponsor
 from tests.api.world import open_world
 from tests.catalogctl.stage import Stage
@@ -78,6 +80,45 @@ async def test_bookings_reviews_and_revenue_are_read(desk: Desk) -> None:
     assert await desk.out("admin", "revenue", "--to", "2020-01") == "Nothing was paid in these months.\n"
     document = json.loads(await desk.out("admin", "revenue", "--json"))
     assert document["items"][0]["netCents"] == 12_000
+
+
+async def test_a_campaign_is_reviewed_and_a_refund_is_decided(desk: Desk) -> None:
+    booking = await _paid(desk)
+    row = desk.world.memory.bookings[booking]
+    rejected = await desk.out("admin", "reject", row.campaign_id, "--note", "The link is broken.")
+    assert "Note      The link is broken." in rejected
+    assert "(invalid_state)" in await desk.refused("admin", "approve", row.campaign_id)
+    ledger, agent = desk.world.services.ledger, Agent("key", "key_1")
+    await ledger.move_campaign(row.tenant_id, row.campaign_id, CampaignMove.SUBMIT, agent)
+    assert "Status    approved" in await desk.out("admin", "approve", row.campaign_id)
+    await ledger.edit_campaign(row.tenant_id, row.campaign_id, agent, headline="A newer headline")
+    assert "A newer headline" in await desk.out("admin", "reviews")
+    await ledger.request_refund(row.tenant_id, booking, "The wrong week", agent)
+    listed = await desk.out("admin", "bookings", "--trouble")
+    assert cells(listed.splitlines()[1])[-2:] == ["Example Tools", "decide refund"]
+    declined = await desk.out("admin", "decline-refund", booking, "--note", "It is the week that you chose.")
+    assert "Declined     It is the week that you chose." in declined
+    assert "No refund of this booking is requested." in await desk.refused(
+        "admin", "decline-refund", booking, "--note", "x"
+    )
+    assert "Status       refunding" in await desk.out("admin", "refund", booking, "--reason", "Goodwill.")
+    await desk.world.settled()
+    assert desk.world.memory.bookings[booking].status == "refunded"
+
+
+async def test_lists_are_printed_as_files(desk: Desk) -> None:
+    booking = await _paid(desk)
+    assert f"\n{booking}," in (await desk.out("admin", "bookings", "--csv", "--status", "paid")).replace("\r", "")
+    assert EMAIL in await desk.out("admin", "accounts", "--csv")
+    assert "2026-11" in await desk.out("admin", "revenue", "--csv")
+    assert "--csv and --all cannot be combined" in await desk.refused("admin", "accounts", "--csv", "--all", code=2)
+
+
+async def test_websites_are_read_by_days(desk: Desk) -> None:
+    assert await desk.out("admin", "sites") == "events.count_sites is off.\n"
+    document = await desk.json("admin", "sites", "--from", "2026-11-01", "--to", "2026-11-18")
+    assert (document["from"], document["to"]) == (1_793_491_200_000, 1_794_960_000_000)
+    assert "must be a date such as" in await desk.refused("admin", "sites", "--from", "November")
 
 
 async def test_a_key_without_administration_is_refused_in_one_line(desk: Desk) -> None:

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 import pytest
 import trio
 
+from actors.bookings.transitions import CampaignMove
 from actors.clock import day_of
 from actors.credentials import Kind
-from actors.values import Tier
+from actors.values import Agent, Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
 from service.catalogctl.texts import time_left
@@ -241,6 +242,16 @@ async def test_weeks_are_booked_paid_for_watched_and_cancelled(desk: Desk) -> No
     assert "Status       checkout\n" in await desk.out("sponsor", "booking", booking)
     assert "Status       cancelled\n" in await desk.out("sponsor", "cancel", booking)
     assert "(invalid_state)" in await desk.refused("sponsor", "checkout", booking)
+
+
+async def test_an_edit_that_waits_for_review_is_shown_beside_the_approved_words(desk: Desk) -> None:
+    campaign = await a_campaign(desk)
+    row = desk.world.memory.campaigns[campaign]
+    await desk.world.services.ledger.move_campaign(None, row.id, CampaignMove.APPROVE, Agent("key", "key_1"))
+    edited = await desk.out("sponsor", "edit-campaign", campaign, "--headline", "Ship now")
+    assert f"Headline         {row.content.headline}\n" in edited
+    assert "Edited headline  Ship now\n" in edited
+    assert "Edited body" not in edited
 
 
 async def test_a_refund_of_a_paid_booking_is_requested_once(desk: Desk) -> None:

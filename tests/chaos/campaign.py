@@ -23,6 +23,7 @@ from tests.chaos.clock import VARIABLE, Steps
 from tests.chaos.faults import suffer
 from tests.chaos.ground import Ground
 from tests.chaos.history import Happened, Kept, Said
+from tests.chaos.journeys import Administrator, Customer, approve
 from tests.chaos.judge import Verdict, judge
 from tests.chaos.kept import kept, working
 from tests.chaos.plan import STEP_SECONDS, Fault, Kind, plan
@@ -92,6 +93,7 @@ async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], N
                 for number, host in enumerate(hosts)
             ]
             bookings, accounts = await trio.to_thread.run_sync(sponsored, nodes[0].service, said)
+            await trio.to_thread.run_sync(approve, nodes[0].service, accounts, said)
             before = await trio.to_thread.run_sync(kept, ground.postgres, database, said)
             stage = Stage(nodes, ground, proxy, bookings, said, happened, accounts, starter)
             await _suffer(stage, faults, seed, accounts, tell)
@@ -102,7 +104,7 @@ async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], N
     reach_ms = max(map(abs, STEP_SECONDS)) * 1_000 + MINUTE_MS
     days = range(day_of(began_ms - reach_ms), day_of(SystemClock().now_ms() + reach_ms) + 1)
     hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
-    clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor)}
+    clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor, Customer, Administrator)}
     return Report(faults, said, happened, after, judge(said, happened, before, after, hasher, days, clients))
 
 
@@ -114,7 +116,8 @@ async def _suffer(
         watching.start_soon(stage.watch_cores)
         async with trio.open_nursery() as nursery:
             urls = {node.number: node.url for node in stage.nodes}
-            for client in clients_of(urls, stage.said, stage.bookings, accounts, seed, stop):
+            usual = clients_of(urls, stage.said, stage.bookings, accounts, seed, stop)
+            for client in (*usual, *_customers_of(urls, stage.said, accounts, seed, stop)):
                 nursery.start_soon(client.run)
             began = trio.current_time()
             for fault in faults:
@@ -159,6 +162,30 @@ def clients_of(
     ]
     websites = some(Website, WEBSITES, bookings=bookings)
     return [*websites, *some(Agent, AGENTS), *some(Person, PERSONS), *some(Visitor, READERS), *sponsors]
+
+
+def _customers_of(
+    nodes: Mapping[int, str], said: Said, accounts: Sequence[Account], seed: int, stop: trio.Event
+) -> list[Caller]:
+    """Create a customer of each account, and an administrator."""
+    first_week = week_of(SystemClock().now_ms()) + WEEK_MS
+    ads = [account.campaign for account in accounts]
+    administrator = Administrator(
+        nodes, said, random.Random(f"administrator of {seed}"), stop, key=accounts[0].key, campaigns=ads
+    )
+    customers = [
+        Customer(
+            nodes,
+            said,
+            random.Random(f"customer {number} of {seed}"),
+            stop,
+            account=account,
+            slots=SLOTS,
+            first_week_ms=first_week,
+        )
+        for number, account in enumerate(accounts)
+    ]
+    return [administrator, *customers]
 
 
 async def _stop(stage: Stage) -> None:

@@ -138,6 +138,16 @@ class Said:
     told: list[Told] = field(default_factory=list)
     sessions: dict[str, str] = field(default_factory=dict)
     """Emails of browser sessions, by token."""
+    asked_back: set[str] = field(default_factory=set)
+    """Bookings whose refund was requested, whatever the answer."""
+    requested: list[str] = field(default_factory=list)
+    """Bookings whose request for a refund was accepted."""
+    refunded: set[str] = field(default_factory=set)
+    """Bookings that an administrator has told the service to refund."""
+    approved: dict[str, set[str]] = field(default_factory=dict)
+    """Headlines that an administrator has told the service to approve, by campaign."""
+    shown: list[tuple[str, str]] = field(default_factory=list)
+    """Campaigns with the headline that an answer called approved."""
 
     def note(self, request: Request) -> None:
         self.outcomes[f"{request.client}: {request.what}"][request.outcome] += 1
@@ -165,6 +175,8 @@ class Happened:
     """The exit codes of nodes that were told to stop."""
     complaints: list[str] = field(default_factory=list)
     """Log lines of nodes that indicate a bug."""
+    upgraded: bool = False
+    """Whether nodes of the previous release have taken part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +210,11 @@ class Kept:
     """Slot, week and booking."""
     booking_keys: list[tuple[str, str, str]] = field(default_factory=list)
     """Account, idempotency key and booking."""
+    audits: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Actions and targets of audit records."""
+    mails: dict[str, str] = field(default_factory=dict)
+    """Templates of the messages in the outbox."""
+    numbers: list[tuple[str, int]] = field(default_factory=list)
+    """Series and numbers of invoices and credit notes."""
+    ads: dict[str, str] = field(default_factory=dict)
+    """Headlines of campaigns."""

@@ -9,6 +9,7 @@ from actors.bookings.transitions import BOOKING_MOVES
 from actors.events.messages import Bucket
 from actors.events.state import VisitorHasher
 from tests.chaos.history import LOST, Happened, Kept, Made, Request, Said, Wish
+from tests.chaos.told import broken_tellings
 
 ANSWER_SECONDS = 5.0
 HEALED_SECONDS = 5.0
@@ -24,6 +25,13 @@ ALSO_FINE: Mapping[str, frozenset[str]] = {
     "sponsor: reserve": frozenset({"409 slot_unavailable", "409 idempotency_conflict", "409 hold_limit"}),
     "sponsor: check out": frozenset({"409 invalid_state"}),
     "sponsor: cancel": frozenset({"409 invalid_state"}),
+    "customer: reserve": frozenset({"409 slot_unavailable", "409 idempotency_conflict", "409 hold_limit"}),
+    "customer: check out": frozenset({"409 invalid_state"}),
+    # Requested before its answer was lost, not paid in time, or decided meanwhile.
+    "customer: request a refund": frozenset({"409 invalid_state"}),
+    "administrator: decline a refund": frozenset({"409 invalid_state"}),
+    "administrator: refund": frozenset({"409 invalid_state"}),
+    "administrator: review an edit": frozenset({"409 invalid_state"}),
     "person: poll a device": frozenset({"400 authorization_pending", "400 slow_down", "400 expired_token"}),
     "person: approve a device": frozenset({"409 invalid_state"}),
 }
@@ -76,6 +84,7 @@ def judge(
     verdict.found += _keys(said, after)
     verdict.found += _sessions(said, after)
     verdict.found += _bookings(said, before, after)
+    verdict.found += broken_tellings(said, before, after, upgraded=happened.upgraded)
     verdict.found += broken_counts(said, before, after, hasher, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
     verdict.found += [f"a bug in a log: {each}" for each in happened.complaints]

@@ -51,6 +51,13 @@ def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
     there.bookings = {row[0]: Booked(*row) for row in rows(booked)}
     there.slot_weeks = rows("select slot_id, week_ms, booking_id from slot_weeks")
     there.booking_keys = rows("select tenant_id, key, booking_id from booking_keys")
+    there.audits = {
+        audit: (action, target) for audit, action, target in rows("select id, action, target_id from audit")
+    }
+    there.mails = dict(rows("select id, template from outbox"))
+    there.ads = dict(rows("select id, headline from campaigns"))
+    [(no_invoices,)] = rows("select to_regclass('invoices') is null")
+    there.numbers = [] if no_invoices else rows("select series, sequence from invoices")
     return there
 
 

@@ -69,6 +69,10 @@ def _audit(report: Report) -> Iterator[str]:
             "bookings answered / kept / held weeks",
             f"{len(said.booked)} / {len(after.bookings)} / {len(after.slot_weeks)}",
         ),
+        (
+            "changes / mails / invoices and credit notes",
+            f"{len(after.audits)} / {len(after.mails)} / {len(after.numbers)}",
+        ),
         ("promises broken", len(verdict.found)),
     ]
     yield from table(("audit", ""), rows)

@@ -52,7 +52,7 @@ class Sponsor(Caller):
     async def once(self) -> None:
         wish = self._wish()
         self.said.wishes.add(wish)
-        reply = await self.insist("reserve", BOOKINGS, body_of(wish), key=self.account.key)
+        reply = await self._reserve(wish)
         if reply is None or reply.status != 200:
             return
         booking = self._told(reply)
@@ -63,6 +63,9 @@ class Sponsor(Caller):
             reply = await self.insist("cancel", f"{BOOKINGS}/{booking}/cancel", {}, key=self.account.key)
             self._note(reply)
         self._note(await self.ask("read a booking", f"{BOOKINGS}/{booking}", key=self.account.key))
+
+    async def _reserve(self, wish: Wish) -> Reply | None:
+        return await self.insist("reserve", BOOKINGS, body_of(wish), key=self.account.key)
 
     async def _pay(self, booking: str) -> None:
         opened = await self.insist("check out", f"{BOOKINGS}/{booking}/checkout", {}, key=self.account.key)

@@ -99,6 +99,23 @@ def good() -> Story:
         story.said.booked[wish].add(f"bok_{number}")
         story.said.told.append(Told(f"bok_{number}", "reserved"))
     story.said.told += [Told("bok_1", "paid"), Told("bok_2", "cancelled")]
+    story.book(3, again := replace(WISHES[0], idempotency_key="key-3", week_ms=3 * WEEK_MS), "refunded")
+    story.said.wishes.add(again)
+    story.said.booked[again].add("bok_3")
+    story.said.asked_back.add("bok_1")
+    story.said.requested.append("bok_1")
+    story.said.refunded.add("bok_3")
+    story.said.approved["cmp_1"] = {"All goes wrong", "Edit 1"}
+    story.said.shown.append(("cmp_1", "All goes wrong"))
+    story.before.audits["aud_1"] = ("campaign.approved", "cmp_1")
+    story.after.audits = {
+        **story.before.audits,
+        "aud_2": ("booking.paid", "bok_1"),
+        "aud_3": ("booking.refund_requested", "bok_1"),
+    }
+    story.after.mails = {"msg_2_o": "booking_receipt", "msg_3_o": "refund_requested", "msg_3_a_1": "refund_to_decide"}
+    story.after.numbers = [("test invoice", 1)]
+    story.after.ads["cmp_1"] = "Edit 1"
     story.before.bookings["bok_demo"] = story.after.bookings["bok_demo"] = Booked(
         "bok_demo", "t", "c", "s", 0, 4, "paid"
     )
@@ -151,6 +168,10 @@ def two_outcomes_of_two_wishes(story: Story) -> None:
     story.said.booked[other].add("bok_9")
 
 
+def uninvoiced(story: Story) -> None:
+    story.after.audits["aud_9"], story.after.mails["msg_9_o"] = ("booking.paid", "bok_0"), "booking_receipt"
+
+
 def stranger_booking(story: Story) -> None:
     story.book(9, Wish("ten_1", "key-nobody", "cmp_1", "slot-9", 0), "reserved")
 
@@ -196,6 +217,23 @@ BUGS: dict[str, tuple[Bug, str]] = {
     "an idempotency key is forgotten": (lambda s: s.after.booking_keys.pop(1), "another booking than the stored one"),
     "a booking that was never requested": (stranger_booking, "under a key that was never sent"),
     "a booking without a key": (keyless_booking, "is stored under no key"),
+    "a change is not mailed": (lambda s: s.after.mails.pop("msg_2_o"), "nobody was mailed about a change: msg_2_o"),
+    "administrators are not mailed": (lambda s: s.after.mails.pop("msg_3_a_1"), "mailed about a change: msg_3_a_1"),
+    "a change is mailed twice": (
+        lambda s: s.after.mails.update({"msg_2_2_o": "booking_receipt"}),
+        "a mail is about no change: msg_2_2_o",
+    ),
+    "a mail is about another change": (
+        lambda s: s.after.mails.update({"msg_2_o": "refund_made"}),
+        "refund_made instead of booking_receipt",
+    ),
+    "a number is left out": (lambda s: s.after.numbers.append(("test credit_note", 2)), "have gaps: [2]"),
+    "a payment has no invoice": (uninvoiced, "2 payments have 1 invoices"),
+    "a request is forgotten": (lambda s: s.said.requested.append("bok_1"), "2 requests for a refund of bok_1"),
+    "a request of nobody": (lambda s: s.said.asked_back.clear(), "nobody asked for a refund of bok_1"),
+    "a refund of nobody": (lambda s: s.said.refunded.clear(), "nobody ordered the refund of bok_3"),
+    "an edit is shown": (lambda s: s.after.ads.update({"cmp_1": "Edit 2"}), "nobody has approved"),
+    "an edit is answered as shown": (lambda s: s.said.shown.append(("cmp_1", "Edit 2")), "nobody has approved"),
     "a recorded event is lost": (
         lambda s: (s.after.rows.pop(row_of(SEEN[1])), s.after.counts.subtract([("bok_live", DAY, Kind.IMPRESSION)])),
         "but 0 are stored",

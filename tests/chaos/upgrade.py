@@ -55,7 +55,7 @@ class Upgrade:
     ports: list[int] = field(default_factory=lambda: [free_port() for _ in range(NODES)])
     nodes: list[Service] = field(default_factory=list)
     said: Said = field(default_factory=Said)
-    happened: Happened = field(default_factory=Happened)
+    happened: Happened = field(default_factory=lambda: Happened(upgraded=True))
     unavailable: Counter[str] = field(default_factory=Counter)
 
     async def run(self, seed: int) -> Upgraded:
@@ -141,3 +141,4 @@ class Upgrade:
         node.terminate()
         self.happened.exits.append((number, await trio.to_thread.run_sync(node.wait)))
         self.happened.complaints += complaints([node.log()])
+        Path(f"/tmp/nodelog-{number}-{len(self.happened.exits)}").write_text(node.log())

@@ -6,6 +6,7 @@ with the command that replays it, and a summary. The exit code is 1 if anything 
 
 import argparse
 import sys
+from itertools import count
 
 from tests.simulation.campaign import SECONDS, campaign
 from tests.simulation.rules import Scene
@@ -19,6 +20,7 @@ def main() -> int:
     parser.add_argument(
         "--seeds", metavar="[A:]B", help="a campaign of the seeds from A, or 0, up to B, B not included"
     )
+    parser.add_argument("--kills", type=int, help="a campaign of as many seeds as it takes to kill this many nodes")
     parser.add_argument(
         "--one-by-one", action="store_true", help="print each seed of --seeds as --seed does, in its order"
     )
@@ -32,15 +34,16 @@ def main() -> int:
     first, _, end = (given.seeds or f"{given.seed}:{given.seed + 1}").rpartition(":")
     seeds = range(int(first or 0), int(end))
     out = sys.stdout.write
-    if given.seeds and not given.one_by_one:
+    if given.kills or (given.seeds and not given.one_by_one):
         kept = campaign(
-            seeds,
+            count(seeds.start) if given.kills else seeds,
             _at_once,
             seconds=given.seconds,
             scene=given.scene,
             bug=given.bug,
             workers=given.workers,
             everything=given.counts,
+            kills=given.kills,
         )
         return 0 if kept else 1
     failed = 0

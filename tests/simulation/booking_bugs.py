@@ -336,8 +336,9 @@ def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
 _reserved = reservations.reserve
 
 
-def _still_approved(table: Any, status: Any, move: Any) -> Any:
-    return status if move is CampaignMove.EDIT and status is CampaignStatus.APPROVED else _after(table, status, move)
+def _no_more_approved(table: Any, status: Any, move: Any) -> Any:
+    edited = move is CampaignMove.EDIT and status is CampaignStatus.APPROVED
+    return CampaignStatus.PENDING if edited else _after(table, status, move)
 
 
 def _never_resumed(table: Any, status: Any, move: Any) -> Any:
@@ -469,8 +470,8 @@ BUGS: Mapping[str, Bug] = {
         "Profile and campaign are stored although the booking failed.",
         replaced(reservations, "reserve", _written_first),
     ),
-    "edited-and-still-approved": _bug(
-        "An edited campaign stays approved.", replaced(campaigns, "after", _still_approved)
+    "edited-and-no-more-approved": _bug(
+        "An edit takes an approved campaign off the air.", replaced(campaigns, "after", _no_more_approved)
     ),
     "paused-for-ever": _bug("A paused campaign cannot be resumed.", replaced(campaigns, "after", _never_resumed)),
     "administrator-remembered": _bug(

@@ -18,6 +18,7 @@ from actors.weeks import WEEK_MS, week_of
 from tests.simulation.clients import Client, Holding
 from tests.simulation.office import Wish
 from tests.simulation.rules import BOOKINGS
+from tests.simulation.stage import hear
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -40,6 +41,7 @@ async def full_key(me: Client, email: str) -> Holding | None:
         if holding is None:
             return known[0] if known else None
         known.append(holding)
+        hear(me.world, email, holding.tenant_id)
     return me.random.choice(known)
 
 
@@ -169,11 +171,13 @@ async def sponsor(me: Client) -> None:
 
 
 async def _meddle(me: Client, key: Holding) -> None:
-    """Cancel a booking that may belong to somebody else."""
+    """Cancel a booking that may belong to somebody else, or ask for its money."""
     ids = sorted(me.world.memory.bookings)
     if ids:
         booking_id = me.random.choice(ids)
         await me.ask("cancel", lambda node: node.office.cancel(key.text, booking_id))
+        if me.chance(0.5):
+            await _ask_back(me, key, booking_id)
     await me.think(0.3)
 
 
@@ -246,6 +250,33 @@ async def _cancel_and_pay(me: Client, key: Holding, booking: Booking) -> None:
     _pay(me, booking)
 
 
+async def _regret(me: Client, key: Holding, booking: Booking) -> None:
+    """Pay, and ask for the money back: at times on all nodes at once, and again later."""
+    await _checkout(me, key, booking)
+    _pay(me, booking)
+    requests = me.random.choice((1, 1, 2, 4))
+    for _ in range(8):
+        await me.think(0.5)
+        requests -= isinstance(await _ask_back(me, key, booking.id), BookingView)
+        if requests == 0:
+            break
+
+
+async def _ask_back(me: Client, key: Holding, booking_id: str) -> Any:
+    reason = f"A mistake, number {me.world.board.numbered()}"
+    request = partial(_request_of, key.text, booking_id, reason)
+    if me.chance(0.2):
+        await me.at_once(*[partial(_ask, me, "request refund", request, node) for node in me.world.nodes])
+    view = await until_answered(me, "request refund", request)
+    if isinstance(view, BookingView):
+        me.world.board.requested.append(booking_id)
+    return view
+
+
+async def _request_of(text: str, booking_id: str, reason: str, node: "Node") -> Any:
+    return await node.office.request_refund(text, booking_id, reason)
+
+
 async def _vanish(me: Client, key: Holding, booking: Booking) -> None:
     if me.chance(0.5):
         await _checkout(me, key, booking)
@@ -270,9 +301,31 @@ WAYS = (
     _pay_twice,
     _cancel_it,
     _cancel_and_pay,
+    _regret,
+    _regret,
     _vanish,
     _come_too_late,
 )
+
+
+OWNERS_MOVES = (
+    CampaignMove.SUBMIT,
+    CampaignMove.WITHDRAW,
+    CampaignMove.PAUSE,
+    CampaignMove.RESUME,
+    CampaignMove.EDIT,
+    CampaignMove.EDIT,
+)
+
+
+async def edit(me: Client, key: Holding, campaign_id: str) -> None:
+    """Change the name of a campaign, or what visitors see: at times back to what it was before, which undoes an edit."""
+    campaign = me.world.memory.campaigns.get(campaign_id)
+    words = [{"headline": f"Edit {me.world.board.numbered()} of the day"}] * 3 + [{"name": "Autumn"}]
+    if campaign is not None:
+        words.append({"headline": campaign.content.headline})
+    fields = me.random.choice(words)
+    await me.ask("edit campaign", lambda node: node.office.edit_campaign(key.text, campaign_id, **fields))
 
 
 async def owner(me: Client) -> None:
@@ -283,12 +336,9 @@ async def owner(me: Client) -> None:
     campaign_id = await _campaign(me, key)
     if campaign_id is None:
         return
-    move = me.random.choice(
-        (CampaignMove.SUBMIT, CampaignMove.WITHDRAW, CampaignMove.PAUSE, CampaignMove.RESUME, CampaignMove.EDIT)
-    )
+    move = me.random.choice(OWNERS_MOVES)
     if move is CampaignMove.EDIT:
-        words = me.random.choice(({"headline": f"Now {me.random.randint(1, 3)} times faster"}, {"name": "Autumn"}))
-        await me.ask("edit campaign", lambda node: node.office.edit_campaign(key.text, campaign_id, **words))
+        await edit(me, key, campaign_id)
     else:
         await me.ask("move campaign", lambda node: node.office.move_campaign(key.text, campaign_id, move))
         if move is CampaignMove.PAUSE:
@@ -305,13 +355,14 @@ async def administrator(me: Client) -> None:
     if key is None:
         return
     text, board = key.text, me.world.board
-    if me.chance(0.3):
+    if me.chance(0.45):
         campaigns = [each for email in sorted(board.campaigns) for each in board.campaigns[email][-3:]]
         move = me.random.choice((CampaignMove.APPROVE, CampaignMove.APPROVE, CampaignMove.REJECT, CampaignMove.PAUSE))
         if campaigns:
-            campaign_id = me.random.choice(campaigns)
-            await me.ask("review", lambda node: node.office.review(text, campaign_id, move))
-    elif board.bookings and me.chance(0.8):
+            await review(me, text, me.random.choice(campaigns), move)
+    elif board.requested and me.chance(0.6):
+        await decide_on_request(me, text)
+    elif board.bookings and me.chance(0.6):
         booking_id = me.random.choice(board.paid[-5:] if board.paid and me.chance(0.9) else board.bookings[-10:])
         if me.chance(0.15):
             await me.ask("video", lambda node: node.office.describe_video(text, booking_id))
@@ -319,6 +370,36 @@ async def administrator(me: Client) -> None:
             await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))
     else:
         await _look_after_slots(me, text)
+
+
+async def review(me: Client, text: str, campaign_id: str, move: CampaignMove) -> None:
+    """Decide on a campaign or its edit, mostly after reading it, and at times while its owner edits it."""
+    campaign, seen = me.world.memory.campaigns.get(campaign_id), None
+    if campaign is not None and me.chance(0.8):
+        seen = campaign.newest
+        await me.think(0.2)
+    await me.ask("review", lambda node: node.office.review(text, campaign_id, move, seen))
+
+
+async def decide_on_request(me: Client, text: str) -> None:
+    """Decline a request for a refund or accept it, at times both at once."""
+    booking_id, note = me.random.choice(me.world.board.requested[-4:]), f"It was shown, {me.world.board.numbered()}"
+    decline = partial(_decline_of, text, booking_id, note)
+    accept = partial(_order_of, text, booking_id)
+    if me.chance(0.15):
+        await me.at_once(partial(_ask, me, "decline refund", decline), partial(_ask, me, "order refund", accept))
+    elif me.chance(0.6):
+        await until_answered(me, "decline refund", decline)
+    else:
+        await me.ask("order refund", accept)
+
+
+async def _decline_of(text: str, booking_id: str, note: str, node: "Node") -> Any:
+    return await node.office.decline_refund(text, booking_id, note)
+
+
+async def _order_of(text: str, booking_id: str, node: "Node") -> Any:
+    return await node.office.order_refund(text, booking_id)
 
 
 async def _look_after_slots(me: Client, text: str) -> None:

@@ -1,12 +1,12 @@
 """A campaign: many seeds on all cores, with progress, a summary of what they met, and a record of each failed seed."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from multiprocessing import cpu_count, get_context
 from pathlib import Path
 
@@ -20,6 +20,14 @@ SECONDS = 30.0
 ENOUGH_SEEDS = 200
 """From this many seeds on, a campaign of all scenes has to meet everything."""
 SOMETIMES = (*(f"fault {kind}" for kind in BASE_RATES), *(each for area in AREAS for each in area.sometimes))
+TOLD = (
+    "transitions told",
+    "steps of schedules",
+    "mails of the ledger",
+    "happenings of the ledger",
+    "deliveries queued",
+    "invoices and credit notes",
+)
 PROGRESS_SECONDS = 10.0
 SHOWN_VIOLATIONS = 5
 SEEDS_OF_A_PROCESS = 250
@@ -93,6 +101,7 @@ class Summary:
         scenes = ", ".join(f"{number} {scene}" for scene, number in self.seeds.items() if number)
         yield f"{self.number} seeds of {self.seconds:g} s ({scenes}): {self.steps:,} steps"
         yield f"{self.requests:,} requests, {self.operations:,} operations, {self.kills:,} kills"
+        yield self.told()
         for heading in ("fault ", "" if everything else "refused"):
             names = [what for what in sorted(self.counts) if heading in what and (heading or "fault " not in what)]
             yield f"{heading.strip() or 'counted'}:"
@@ -101,6 +110,10 @@ class Summary:
     @property
     def kills(self) -> int:
         return sum(count for what, count in self.counts.items() if what.startswith("fault ") and "killed" in what)
+
+    def told(self) -> str:
+        """Say what the ledger has told, which the oracle has compared with its transitions one by one."""
+        return ", ".join(f"{self.counts.get(what, 0):,} {what}" for what in TOLD)
 
 
 def reports(
@@ -124,7 +137,7 @@ def reports(
 
 
 def campaign(
-    seeds: Sequence[int],
+    seeds: Iterable[int],
     out: Out,
     *,
     seconds: float = SECONDS,
@@ -133,15 +146,18 @@ def campaign(
     workers: int = 0,
     regressions: Path = REGRESSIONS,
     everything: bool = False,
+    kills: int | None = None,
 ) -> bool:
-    """Run all seeds. Returns True if every promise was kept and, with enough seeds, everything required was met.
+    """Run all seeds, or seeds until `kills` nodes were killed. Returns True if every promise was kept and, with enough seeds,
+    everything required was met.
 
     A failing seed is printed at once with the command that replays it, and added to `regressions` unless a bug was
     planted.
     """
     began, told = time.perf_counter(), 0.0
     summary = Summary(seconds)
-    for report in reports(seeds, seconds, scene, bug, workers or cpu_count()):
+    wanted = takewhile(lambda seed: kills is None or summary.kills < kills, seeds)
+    for report in reports(wanted, seconds, scene, bug, workers or cpu_count()):
         summary.add(report)
         if report.violations:
             _tell(report, seconds, bug, out)
@@ -150,11 +166,11 @@ def campaign(
         passed = time.perf_counter() - began
         if passed >= told + PROGRESS_SECONDS:
             told = passed
-            out(f"{summary.number} of {len(seeds)} seeds, {len(summary.failed)} failed, {passed:.0f} s\n")
+            out(f"{summary.number} seeds, {summary.kills:,} kills, {len(summary.failed)} failed, {passed:.0f} s\n")
     out("".join(f"{line}\n" for line in summary.lines(everything=everything)))
-    missed = summary.missed() if scene is None and bug is None and len(seeds) >= ENOUGH_SEEDS else []
+    missed = summary.missed() if scene is None and bug is None and summary.number >= ENOUGH_SEEDS else []
     out("".join(f"never met: {what}\n" for what in missed))
-    out(f"{len(seeds)} seeds, {len(summary.failed)} failed, {time.perf_counter() - began:.1f} s\n")
+    out(f"{summary.number} seeds, {len(summary.failed)} failed, {time.perf_counter() - began:.1f} s\n")
     return not summary.failed and not missed
 
 

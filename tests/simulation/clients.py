@@ -50,6 +50,7 @@ class Board:
     slots: list[str] = field(default_factory=list)
     bookings: list[str] = field(default_factory=list)
     paid: list[str] = field(default_factory=list)
+    requested: list[str] = field(default_factory=list)
     wishes: list[tuple[Holding, Any]] = field(default_factory=list)
     scoped: list[Holding] = field(default_factory=list)
     named: int = 0

@@ -157,6 +157,22 @@ class Link(Memory):
     def sponsorship_revision(self, revision: int) -> None:
         self.node.world.memory.sponsorship_revision = revision
 
+    @property
+    def webhook_seq(self) -> int:
+        return self.node.world.memory.webhook_seq
+
+    @webhook_seq.setter
+    def webhook_seq(self, seq: int) -> None:
+        self.node.world.memory.webhook_seq = seq
+
+    @property
+    def digest_mailed_ms(self) -> int:
+        return self.node.world.memory.digest_mailed_ms
+
+    @digest_mailed_ms.setter
+    def digest_mailed_ms(self, mailed_ms: int) -> None:
+        self.node.world.memory.digest_mailed_ms = mailed_ms
+
     async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
         late, watched = self.node.world.late, self.node.world.watched(batch_id, work)
         while batch_id.owner in late:
@@ -258,6 +274,12 @@ class LinkedSponsorship(MemorySponsorship):
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
         return await plainly(super().due_refunds(now_ms, limit))
+
+    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
+        return await plainly(super().due_steps(now_ms, limit))
+
+    async def digest_is_due(self, before_ms: int) -> bool:
+        return await plainly(super().digest_is_due(before_ms))
 
     async def waiting_refunds(self, limit: int) -> int:
         return await plainly(super().waiting_refunds(limit))

@@ -11,6 +11,7 @@ from zlib import crc32
 
 import trio
 
+from actors.bookings.records import Content
 from actors.events.messages import Event
 from actors.values import ActorFailed, OutboxMessage, Overloaded, Refused, Scope, Stopped, StorageUnavailable, Tier
 from tests.simulation.rules import ORIGINS
@@ -123,13 +124,15 @@ class Book:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change of a row. `owner` None is an administrator or the service itself."""
+    """A change of a row. `owner` None is an administrator or the service itself. `what` is the move, or the words of a
+    request and its answer; `seen` is the content that an administrator has read."""
 
     target: str
     owner: str | None = None
     what: str = ""
     payment: str = ""
     session: str = ""
+    seen: Content | None = None
 
 
 @dataclass(frozen=True, slots=True)

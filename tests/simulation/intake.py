@@ -174,13 +174,16 @@ class Intake:
         return Heard(answer.status, _fates(post, answer) if answer.status == 200 else ())
 
     async def shown(self) -> tuple[str, ...] | Unknown:
-        """Return the bookings whose placements are shown."""
-        return await self.node.intent("show", None, self._shown)
+        """Return the bookings whose placements are shown. The history also has their headlines."""
+        said: dict[str, str] = {}
+        return await self.node.intent("show", said, lambda: self._shown(said))
 
-    async def _shown(self) -> tuple[str, ...]:
+    async def _shown(self, said: dict[str, str]) -> tuple[str, ...]:
         answer = await self._serve("listPlacements", "203.0.113.1")
         assert answer.status == 200, f"placements come from memory: {answer}"
-        return tuple(each["bookingId"] for each in json.loads(answer.body)["placements"])
+        placements = json.loads(answer.body)["placements"]
+        said.update((each["bookingId"], each["headline"]) for each in placements)
+        return tuple(each["bookingId"] for each in placements)
 
     async def _serve(self, name: str, client: str, post: Post | None = None) -> Answer:
         operation = self._handlers[name]

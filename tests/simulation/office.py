@@ -21,7 +21,7 @@ from actors.supervision import Member
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
-from service.api.operations import admin, bookings, scoped_keys, sponsors
+from service.api.operations import admin, bookings, refund_requests, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
 
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-OPERATIONS = {row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *admin.ROWS, *scoped_keys.ROWS)}
+OPERATIONS = {
+    row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *refund_requests.ROWS, *admin.ROWS, *scoped_keys.ROWS)
+}
 CLI = Agent("cli", "sim")
 WEBSITE = "https://tools.example.com/"
 
@@ -211,15 +213,35 @@ class Office:
             lambda caller: self.ledger.cancel(caller.owner, booking_id, caller.agent),
         )
 
+    async def request_refund(self, text: str, booking_id: str, reason: str) -> BookingView | Refused:
+        return await self._as(
+            text,
+            "requestRefund",
+            "request refund",
+            lambda caller: Change(booking_id, caller.owner, reason),
+            lambda caller: self.ledger.request_refund(caller.owner, booking_id, reason, caller.agent),
+        )
+
     # Administrators.
 
-    async def review(self, text: str, campaign_id: str, move: CampaignMove) -> CampaignView | Refused:
+    async def review(
+        self, text: str, campaign_id: str, move: CampaignMove, seen: Content | None = None
+    ) -> CampaignView | Refused:
         return await self._as(
             text,
             "reviewCampaign",
             "move campaign",
-            lambda caller: Change(campaign_id, None, move),
-            lambda caller: self.ledger.move_campaign(None, campaign_id, move, caller.agent, f"{move} it"),
+            lambda caller: Change(campaign_id, None, move, seen=seen),
+            lambda caller: self.ledger.move_campaign(None, campaign_id, move, caller.agent, f"{move} it", seen),
+        )
+
+    async def decline_refund(self, text: str, booking_id: str, note: str) -> BookingView | Refused:
+        return await self._as(
+            text,
+            "declineRefund",
+            "decline refund",
+            lambda caller: Change(booking_id, None, note),
+            lambda caller: self.ledger.decline_refund_request(booking_id, note, caller.agent),
         )
 
     async def order_refund(self, text: str, booking_id: str) -> BookingView | Refused:

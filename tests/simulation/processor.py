@@ -80,6 +80,7 @@ class Payment:
     """A refund, or an event about one, is in flight."""
     by_hand: bool = False
     """All of it was refunded by hand."""
+    hand_cents: int = 0
     failed: bool = False
     """The refund was sent back by the bank."""
     dispute: PaymentState | None = None
@@ -214,7 +215,8 @@ class Processor:
             return
         payment.by_hand = not self._faults.strikes("refunded_in_part_by_hand")
         payment.busy = payment.by_hand
-        payment.back.append(payment.told.amount_cents if payment.by_hand else payment.told.amount_cents // 4)
+        payment.hand_cents = payment.told.amount_cents if payment.by_hand else payment.told.amount_cents // 4
+        payment.back.append(payment.hand_cents)
         await self._tell(self._refunded_so_far(payment))
 
     def _refunded(self, payment: Payment, declined: str | None = None, cents: int | None = None) -> RefundUpdated:
@@ -333,8 +335,7 @@ class LinkedPayments:
         if self._faults.strikes("refund_unavailable"):
             raise PaymentsUnavailable("simulated: no connection")
         assert booking.payment_id is not None, "only what was paid is paid back"
-        cents = None if booking.refund_cents is None else booking.refund_left_cents
-        done = self.processor.refund(self.key_of(booking), booking.payment_id, cents)
+        done = self.processor.refund(self.key_of(booking), booking.payment_id, self.cents_of(booking))
         if self._faults.strikes("refund_answer_lost"):
             raise PaymentsUnavailable("simulated: the answer was lost")
         await self._travel()
@@ -344,7 +345,11 @@ class LinkedPayments:
         await self._travel()
 
     def key_of(self, booking: Booking) -> str:
-        return f"refund-{booking.id}-{booking.refund_cents and booking.refund_left_cents}"
+        """One key for each amount: a retry moves the money once, and a new order is a new refund."""
+        return f"refund-{booking.id}-{self.cents_of(booking)}"
+
+    def cents_of(self, booking: Booking) -> int | None:
+        return None if booking.refund_cents is None else booking.refund_left_cents
 
     async def _travel(self) -> None:
         slow = self._faults.strikes("processor_slow")

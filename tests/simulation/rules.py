@@ -72,6 +72,8 @@ BOOKINGS = BookingRules(
     campaigns=40,
     pending_campaigns=9,
     mode=Mode.LIVE,
+    settle_ms=1_900,
+    digest_ms=2_000,
 )
 SWEEPER = SweeperLimits(sweep_seconds=0.5, refund_retry_seconds=0.3)
 PAGE_MS = 1_500

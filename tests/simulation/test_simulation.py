@@ -26,13 +26,16 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 SHOWN_BY = {
-    "closed-dispute-opened-again": 8,
-    "disputed-and-shown": 9,
-    "early-reports-forgotten": 61,
+    "closed-dispute-opened-again": 15,
+    "disputed-and-shown": 1,
+    "early-reports-forgotten": 9,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
     "refund-in-wrong-window": 11,
+    "refund-in-a-dispute": 23,
     "refund-not-followed": 12,
+    "rejected-edit-shown": 7,
+    "retried-blindly": 16,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
 ROOT = Path(__file__).parents[2]

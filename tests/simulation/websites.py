@@ -15,7 +15,7 @@ from actors.bookings.transitions import CampaignMove
 from actors.clock import SECOND_MS
 from actors.events.messages import Event, Kind
 from actors.weeks import WEEK_MS, week_of
-from tests.simulation.buyers import booking_of, full_key, until_answered, uuid_of
+from tests.simulation.buyers import booking_of, edit, full_key, review, until_answered, uuid_of
 from tests.simulation.clients import Client
 from tests.simulation.history import Heard, Post
 from tests.simulation.office import Wish
@@ -197,12 +197,18 @@ async def advertiser(me: Client) -> None:
 
 
 async def pauser(me: Client) -> None:
-    """Pause placements and resume them."""
+    """Pause placements and resume them, or edit what they show."""
     if not me.world.board.advertised:
         return
     email, campaign_id = me.random.choice(me.world.board.advertised[-4:])
     key = await full_key(me, email)
     if key is None:
+        return
+    if me.chance(0.6):
+        await edit(me, key, campaign_id)
+        if me.chance(0.2):
+            await me.think(0.8)
+            await me.ask("move campaign", partial(_move, key.text, campaign_id, CampaignMove.WITHDRAW))
         return
     for move in (CampaignMove.PAUSE, CampaignMove.RESUME):
         await me.ask("move campaign", partial(_move, key.text, campaign_id, move))
@@ -222,8 +228,8 @@ async def curator(me: Client) -> None:
     text = key.text
     if board.advertised:
         _, campaign_id = me.random.choice(board.advertised[-3:])
-        move = CampaignMove.REJECT if me.chance(0.05) else CampaignMove.APPROVE
-        await me.ask("review", lambda node: node.office.review(text, campaign_id, move))
+        move = CampaignMove.REJECT if me.chance(0.15) else CampaignMove.APPROVE
+        await review(me, text, campaign_id, move)
     if me.chance(0.12):
         booking_id = me.random.choice(board.paid[-6:])
         await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))

@@ -1,4 +1,4 @@
-"""What happens after a payment: the schedule, refunds of what nobody saw, requests for refunds, and what is told of each."""
+"""After a payment: the schedule, refunds of unseen weeks, requests for refunds, and the announcements of each."""
 
 import json
 from dataclasses import replace
@@ -232,6 +232,17 @@ def test_a_declined_automatic_refund_is_not_ordered_again_but_told_to_administra
     assert (ledger.status("b1"), ledger.bookings["b1"].refund_cents) == (REFUNDING, None)
 
 
+def test_a_share_that_was_declined_to_one_node_and_made_by_another_is_refunded_as_a_share() -> None:
+    ledger = sold(PAIR)
+    share = ledger.bookings["b1"].amount_cents // 2
+    show(ledger, 1)
+    follow(ledger, NEXT_MONDAY + 2 * WEEK_MS + SETTLE)
+    ledger.act(ledger.settle("b1", "try again"), ledger.settle("b1"))
+    booking = ledger.bookings["b1"]
+    assert (booking.status, booking.refunded_cents, booking.refund_cents) == (REFUNDED, share, share)
+    assert json.loads(ledger.mails[-1].facts)["refund_cents"] == str(share)
+
+
 def test_a_disputed_booking_ends_once_its_dispute_is_closed() -> None:
     ledger = sold()
     ledger.act(ledger.dispute("pay_1"))
@@ -302,6 +313,16 @@ def test_an_accepted_request_refunds_everything() -> None:
     ledger.act(ask(ledger))
     booking = booked(ledger.one(OrderRefund("b1", None, ledger.origin())))
     assert (booking.status, booking.refund_requested_ms, booking.refund_reason) == (REFUNDING, None, "A mistake")
+
+
+def test_a_lost_dispute_answers_an_open_request() -> None:
+    ledger = sold()
+    ledger.act(ask(ledger), ledger.dispute("pay_1"))
+    assert ledger.bookings["b1"].refund_requested_ms == NOON
+    ledger.act(ledger.dispute("pay_1", PaymentState.LOST))
+    booking = ledger.bookings["b1"]
+    assert (booking.status, booking.refund_requested_ms, booking.refund_reason) == (REFUNDED, None, "A mistake")
+    refused(ledger.one(decline(ledger)), Code.INVALID_STATE)
 
 
 @pytest.mark.parametrize("seen", [(), (1,), (1, 2)])

@@ -30,7 +30,7 @@ STATEMENTS: dict[str, tuple[str, list[object]]] = {
     "add": (SQL.add, [["dlv_x"], ["whk_1"], ["evt_x"], ["bok_5"], ["booking.paid"], ["{}"], [NOW]]),
 }
 MOST_ROWS = 6_000
-"""What a statement may read: the backlog counts up to 1,000 deliveries, everything else reads a few."""
+"""Bounds of what a statement reads: the backlog counts up to 1,000 deliveries, everything else reads a few."""
 
 
 async def backlogged(database: Database) -> Post:

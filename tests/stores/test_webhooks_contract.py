@@ -51,7 +51,7 @@ async def test_an_account_has_a_bounded_number_of_webhooks(post: Post) -> None:
     assert [type(each) for each in answers] == [WebhookKept] * 3 + [Refused] * 2
     [again] = await post.send(CreateWebhook(webhook(9), False, audit("9")))
     assert isinstance(again, Refused)
-    assert again.code is Code.HOLD_LIMIT
+    assert again.code is Code.WEBHOOK_LIMIT
     assert len(await post.store.webhooks(tenant(1))) == 3
 
 

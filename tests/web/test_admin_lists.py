@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from service.web.pages.notices import NOTICES
 from tests.api.sponsors import NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
 from tests.api.world import World
 from tests.web.visitors import Seen, Visitor
@@ -263,3 +264,22 @@ async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(w
     names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
     await visitor.led("/admin", do="approve", **{name: seen.values(name)[0] for name in names})
     assert world.memory.campaigns[campaign].content.headline == "Ship your second agent today"
+
+
+async def test_a_decision_on_an_edit_says_what_becomes_of_the_approved_words(world: World) -> None:
+    person = sponsor(world)
+    await person.profile()
+    campaign = await person.campaign()
+    admin, visitor = administrator(world), boss(world)
+    path = f"/api/v1/sponsors/campaigns/{campaign}"
+    await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
+    await person.patch(path, {"headline": "Ship your second agent today"})
+    read = (await visitor.look("/admin")).values
+    names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
+    seen = {name: read(name)[0] for name in names}
+    rejected = await visitor.led("/admin", do="reject", note="Say it in other words.", **seen)
+    assert NOTICES["edit_rejected"] in rejected.text
+    await person.post(f"{path}/pause")
+    await person.patch(path, {"headline": "Ship your third agent today"})
+    approved = await visitor.led("/admin", do="approve", **seen | {"headline": "Ship your third agent today"})
+    assert NOTICES["edit_approved"] in approved.text

@@ -512,7 +512,7 @@ async def test_operations_show_how_the_node_is(world: World) -> None:
     for words in (
         "Ready",
         f"n1 , version {VERSION}",
-        "1 d 2 h",
+        "26 h",
         "Mailboxes and commits",
         "getBot not_found 1",
         "catalog",

@@ -68,3 +68,18 @@ async def test_a_booking_without_a_payment_says_so(world: World) -> None:
     await person.open(f"{path}/invoice")
     assert person.status == 200
     assert "This booking has no invoice." in person.html
+
+
+async def test_all_invoices_and_credit_notes_are_listed_with_links(world: World) -> None:
+    path, booking_id = await paid(world)
+    await world.services.ledger.settle_refund(booking_id, None)
+    person = browser(world)
+    await person.open("/sponsor/bookings")
+    assert "/sponsor/invoices" in person.page.links
+    await person.open("/sponsor/invoices")
+    for number, kind in (("TEST-INV-000001", "Invoice"), ("TEST-CN-000001", "Credit note")):
+        assert f'href="{path}/invoice?number={number}"' in person.html
+        assert f"<td>{kind}</td>" in person.html
+    stranger = browser(world, "other@example.com")
+    await stranger.open("/sponsor/invoices")
+    assert "No invoices yet." in stranger.html

@@ -7,7 +7,7 @@ import pytest
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, day_of
 from tests.api.sponsors import THIS_WEEK, add_slot
-from tests.api.world import NOON_MS, World
+from tests.api.world import NOON_MS, World, open_world
 from tests.snapshots.rows import booking, slot, week
 from tests.web.browser import Browser
 
@@ -145,3 +145,12 @@ async def test_a_held_week_tells_how_long_it_is_held_and_is_free_afterwards(worl
     await person.open("/sponsor/inventory")
     assert ("22 minutes left" in person.text) != ends
     assert ("$178.57" in person.text) == ends
+
+
+@pytest.mark.parametrize("refunds", [False, True])
+async def test_weeks_that_nobody_saw_are_promised_back_only_if_they_are_refunded(*, refunds: bool) -> None:
+    async with open_world(BOOKINGS__REFUND_UNSHOWN=str(refunds).lower()) as world:
+        person = visitor(world)
+        await person.open("/advertise")
+        assert ("You get back what you paid" in person.text) == refunds
+        assert ("A person decides." in person.text) != refunds

@@ -166,7 +166,7 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await person.open(booking)
     assert "It is shown" not in person.text
     assert "svg" in person.page.tags
-    for words in ("Impressions 1,000", "Clicks 25", "Click-through rate 2.50 %", "17 Nov 2026: 1,000 impressions"):
+    for words in ("Times shown 1,000", "Clicks 25", "Click rate 2.50 %", "17 Nov 2026: 1,000 times shown"):
         assert words in person.text, words
 
     await person.open(campaign)
@@ -653,6 +653,7 @@ async def test_an_edit_of_an_approved_ad_shows_what_visitors_see_until_it_is_app
     assert world.memory.campaigns[row.campaign_id].content.headline != "A newer headline"
     await person.open(page)
     await person.press("withdraw")
+    assert NOTICES["edit_withdrawn"] in person.text
     assert "What visitors see now" not in person.text
     assert world.memory.campaigns[row.campaign_id].pending is None
 
@@ -670,7 +671,7 @@ async def test_delivery_is_plotted_from_the_first_day_on(world: World) -> None:
     await person.open(booking)
     assert "svg" in person.page.tags
     assert "26 Nov 2026" in person.text
-    assert "Click-through rate" not in person.text.partition("Delivery by day")[0]
+    assert "Click rate" not in person.text.partition("Delivery by day")[0]
 
 
 def test_a_new_uuid_is_one_of_version_4() -> None:

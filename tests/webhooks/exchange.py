@@ -16,7 +16,7 @@ from storage.memory.webhooks import MemoryWebhooks
 from tests.stores.webhooks import NOW, Post, told, webhook
 
 Reply = Callable[[Task], float | int | Exception]
-"""What a receiver does with a delivery: answers after so many seconds (a float), at once with a status, or fails."""
+"""The behaviour of a receiver: it answers after so many seconds (a float), at once with a status, or fails."""
 
 NEVER = float("inf")
 

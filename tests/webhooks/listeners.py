@@ -30,7 +30,7 @@ class Request:
 
 @dataclass
 class Receiver:
-    """Where a receiver listens, and what it got."""
+    """The address of a receiver, and the requests that it got."""
 
     port: int = 0
     connections: int = 0

@@ -53,6 +53,7 @@ async def review(services: Services, call: Call, campaign_id: str) -> Answer | R
     move = CampaignMove(body.decision)
     view = await services.ledger.move_campaign(None, campaign_id, move, call.caller.agent, body.note, seen, seen_as)
     services.counts.forget()
+    services.announce()
     return respond(view, lambda view: CampaignAnswer(campaign=Campaign.for_review(view)))
 
 
@@ -169,7 +170,7 @@ ROWS = (
         path="/api/v1/admin/sponsorships/campaigns",
         summary="List all campaigns",
         description="Returns the campaigns of every sponsor, newest first. For the review queue, use "
-        "`status=pending&order=oldest`.",
+        "`GET /api/v1/admin/sponsorships/reviews`.",
         handler=list_campaigns,
         result=CampaignPage,
         query=CampaignsQuery,
@@ -180,9 +181,9 @@ ROWS = (
         method="POST",
         path="/api/v1/admin/sponsorships/campaigns/{id}/review",
         summary="Review a campaign",
-        description="Approves or rejects a pending campaign, pauses an approved one or resumes a paused one. A "
-        "rejection needs a note, which the sponsor can read. Send the content you reviewed as `seen`; if it has "
-        "changed since, the API returns 409.",
+        description="Approves or rejects a pending campaign or a waiting edit, pauses an approved campaign or resumes "
+        "a paused one. A rejected edit leaves the approved content as it is. A rejection needs a note, which the sponsor "
+        "can read. Send the content you reviewed as `seen`; if it has changed since, the API returns 409.",
         handler=review,
         result=CampaignAnswer,
         body=Review,
@@ -273,8 +274,8 @@ ROWS = (
         method="POST",
         path="/api/v1/admin/sponsorships/bookings/{id}/refund",
         summary="Refund a booking",
-        description="Refunds the full amount. The booking stays `refunding` until the payment processor confirms. "
-        "Repeating the request has no effect.",
+        description="Refunds all that is left of the payment. The booking stays `refunding` until the payment "
+        "processor confirms. Repeating the request has no effect.",
         handler=refund,
         result=BookingAnswer,
         body=RefundBody,

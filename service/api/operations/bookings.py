@@ -53,6 +53,7 @@ async def reserve(services: Services, call: Call) -> Answer | Refused:
     view = await services.ledger.reserve(
         call.caller.owner, body.campaignId, body.slotId, body.weekStart, body.idempotencyKey, call.caller.agent
     )
+    services.announce()
     return booking_answer(services, view)
 
 
@@ -71,6 +72,7 @@ async def start(services: Services, call: Call) -> Answer | Refused:
         body.idempotencyKey,
         call.caller.agent,
     )
+    services.announce()
     return booking_answer(services, view)
 
 
@@ -107,7 +109,9 @@ async def open_checkout(services: Services, call: Call, booking_id: str) -> Answ
 
 @with_id(unknown_booking)
 async def cancel(services: Services, call: Call, booking_id: str) -> Answer | Refused:
-    return booking_answer(services, await services.ledger.cancel(call.caller.owner, booking_id, call.caller.agent))
+    view = await services.ledger.cancel(call.caller.owner, booking_id, call.caller.agent)
+    services.announce()
+    return booking_answer(services, view)
 
 
 def booking_of(services: Services, view: BookingView) -> Booking:

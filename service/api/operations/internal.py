@@ -108,6 +108,7 @@ async def _change(services: Services, call: Call, change: Change) -> Answer | Re
     if before.booking.status_at(services.clock.now_ms()) not in OPEN:
         return _purchase(services, before)
     changed = await change(services, before.booking)
+    services.announce()
     if not isinstance(changed, Refused):
         return _purchase(services, changed, changed=True)
     # Another request closed the booking in the meantime, for example from a second tab.

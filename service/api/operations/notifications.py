@@ -32,7 +32,7 @@ def _shown(choices: MailChoices) -> Notifications:
 
 
 async def view_stopping(services: Services, call: Call) -> Answer | Refused:
-    """What a link in a mail turns off. Reading it changes nothing, because mail programs open links by themselves."""
+    """The mails that a link turns off. Reading it changes nothing, because mail programs open links by themselves."""
     link = services.links.stopping(call.path_values["token"])
     if link is None:
         return _unknown()

@@ -18,7 +18,7 @@ from service.schemas.bookings import BookingAnswer, RefundDecline, RefundRequest
 async def request_refund(services: Services, call: Call, booking_id: str) -> Answer | Refused:
     body: RefundRequest = call.body
     view = await services.ledger.request_refund(call.caller.owner, booking_id, body.reason, call.caller.agent)
-    services.mail.wake()
+    services.announce()
     return booking_answer(services, view)
 
 
@@ -27,7 +27,7 @@ async def decline_refund(services: Services, call: Call, booking_id: str) -> Ans
     body: RefundDecline = call.body
     view = await services.ledger.decline_refund_request(booking_id, body.note, call.caller.agent)
     services.counts.forget()
-    services.mail.wake()
+    services.announce()
     return admin_booking_answer(services, view)
 
 
@@ -48,8 +48,8 @@ ROWS = (
         path="/api/v1/sponsors/bookings/{id}/refund-request",
         summary="Request a refund",
         description="Asks for the full refund of a paid booking whose weeks are not over. An administrator accepts or "
-        "declines it with a note, and both are mailed. Weeks that nobody saw are refunded without a request when the "
-        "booking ends.",
+        "declines it with a note, and you get a mail either way. If `bookings.refund_unshown` is on, weeks that nobody saw "
+        "are refunded without a request when the booking ends.",
         handler=request_refund,
         body=RefundRequest,
         example={"reason": "We booked the wrong week."},

@@ -163,7 +163,7 @@ ROWS = (
             ("getWebhook", "deleteWebhook", "enableWebhook", "testWebhook", "listWebhookDeliveries"), "/webhook/id"
         ),
         example={"url": "https://tools.example.com/webhooks", "events": ["booking.paid", "campaign.approved"]},
-        codes=(Code.HOLD_LIMIT, Code.INVALID_STATE),
+        codes=(Code.WEBHOOK_LIMIT, Code.INVALID_STATE),
         keyed=True,
     ),
     _reading(

@@ -187,15 +187,20 @@ ROWS = (
         method="PATCH",
         path="/api/v1/sponsors/campaigns/{id}",
         summary="Edit a campaign",
-        description="Changes the fields that you send. An approved or paused campaign whose content changes is "
-        "reviewed again and not shown until then. Changing the name needs no review, because only you see it.",
+        description="Changes the fields that you send. New content is reviewed. An approved or paused campaign keeps "
+        "its approved content until then, and the edit waits as `pendingRevision`. Changing the name needs no review, "
+        "because only you see it.",
         handler=edit_campaign,
         body=CampaignEdit,
         example={"headline": "Ship your first agent this week"},
         codes=(Code.NOT_FOUND, Code.CAMPAIGN_LIMIT),
     ),
     _move(CampaignMove.SUBMIT, "Submit a campaign", "Submits a draft or rejected campaign for review."),
-    _move(CampaignMove.WITHDRAW, "Withdraw a campaign", "Turns a pending campaign back into a draft."),
+    _move(
+        CampaignMove.WITHDRAW,
+        "Withdraw a campaign",
+        "Turns a pending campaign back into a draft, or drops an edit that waits for review.",
+    ),
     _move(CampaignMove.PAUSE, "Pause a campaign", "Stops showing an approved campaign until you resume it."),
     _move(CampaignMove.RESUME, "Resume a campaign", "Shows a paused campaign again."),
 )

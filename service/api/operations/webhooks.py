@@ -33,7 +33,7 @@ async def stripe_webhook(services: Services, call: Call) -> Answer | Refused:
             match await _apply(services, event):
                 case BookingView(booking):
                     log.info("%s: %s is %s", event.event_id, booking.id, booking.status)
-                    services.mail.wake()
+                    services.announce()
                 case Refused(message=why):
                     log.warning("%s ignored: %s", event.event_id, why)
     return Answer.of(Received(received=True))

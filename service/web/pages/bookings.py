@@ -135,13 +135,14 @@ async def booking(request: PageRequest) -> Template:
         "delivery": delivery,
         "campaign": campaign["campaign"],
         "chart": chart_of(delivery),
+        "refund_unshown": request.config.bookings.refund_unshown,
         "now_ms": request.now_ms,
     }
     return Template("sponsor_booking.html", values)
 
 
 def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
-    """Impressions, clicks and click-through rate by day, or None before the first day."""
+    """Impressions, clicks and click rate by day, or None before the first day."""
     items = delivery["items"]
     if not items:
         return None
@@ -150,10 +151,10 @@ def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
         "Delivery by day",
         [each["day"] for each in items],
         [
-            Series("Impressions", [each["impressions"] for each in items]),
+            Series("Times shown", [each["impressions"] for each in items]),
             Series("Clicks", [each["clicks"] for each in items]),
         ],
-        Line("Click-through rate", rates, unit=" %"),
+        Line("Click rate", rates, unit=" %"),
     )
 
 

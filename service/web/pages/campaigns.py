@@ -43,7 +43,8 @@ async def save(request: PageRequest) -> SeeOther | FormError:
 def _moving(move: CampaignMove) -> Act:
     async def act(request: PageRequest) -> SeeOther | FormError:
         result = await request.ask(f"{move}Campaign", path=request.path_values)
-        return result.see_other(request.path, f"campaign_{move}")
+        edit = move is CampaignMove.WITHDRAW and result.refused is None and result.json["campaign"]["status"] != "draft"
+        return result.see_other(request.path, "edit_withdrawn" if edit else f"campaign_{move}")
 
     return act
 

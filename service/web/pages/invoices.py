@@ -1,6 +1,12 @@
-"""The invoice of a booking and its credit notes, each on one sheet of paper."""
+"""The list of invoices and credit notes, and the documents of a booking, each on one sheet of paper."""
 
 from service.web.pages.page import Audience, Page, PageRequest, Template, nothing_here
+
+
+async def invoices(request: PageRequest) -> Template:
+    cursor = request.query.get("cursor")
+    listed = (await request.ask("listInvoices", query={"cursor": cursor})).or_refused()
+    return Template("sponsor_invoices.html", {"invoices": listed, "cursor": cursor})
 
 
 async def invoice(request: PageRequest) -> Template:
@@ -19,4 +25,7 @@ async def invoice(request: PageRequest) -> Template:
     return Template("sponsor_invoice.html", values)
 
 
-PAGES = (Page("/sponsor/bookings/{id}/invoice", invoice, who=Audience.ACCOUNT),)
+PAGES = (
+    Page("/sponsor/invoices", invoices, who=Audience.ACCOUNT),
+    Page("/sponsor/bookings/{id}/invoice", invoice, who=Audience.ACCOUNT),
+)

@@ -97,9 +97,16 @@ def _deciding(decision: str) -> Act:
         result = await request.ask("reviewCampaign", path={"id": request.form.get("campaign", "")}, body=body)
         if result.refused is not None:
             return FormError(result.refused)
-        return SeeOther(this_page(request, "status"), f"campaign_{result.json['campaign']['status']}")
+        return SeeOther(this_page(request, "status"), _outcome(decision, result.json["campaign"]["status"]))
 
     return act
+
+
+def _outcome(decision: str, status: str) -> str:
+    """The name of the notice. A decision on an edit leaves the campaign approved or paused."""
+    if decision == "reject" and status != "rejected":
+        return "edit_rejected"
+    return "edit_approved" if decision == "approve" and status == "paused" else f"campaign_{status}"
 
 
 async def refund(request: PageRequest) -> SeeOther | FormError:

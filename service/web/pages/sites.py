@@ -1,18 +1,17 @@
-"""What websites deliver, for administrators, and the guide for owners of websites."""
+"""Pages of delivery by website, for administrators, and the guide for owners of websites."""
 
 from collections.abc import Mapping
 
 from actors.clock import DAY_MS
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.snippets import LOOKS, Choice, snippet_of, style_of
-from service.web.pages.typed import day_typed
 
 PERIODS = (7, 28, 91, 365)
 
 
 async def sites(request: PageRequest) -> Template:
-    first, last = (day_typed(request.query.get(name, "")) for name in ("from", "to"))
-    shown = (await request.ask("listSites", query={"from": first, "to": last})).or_refused()
+    days = {name: request.query.get(name) for name in ("from", "to")}
+    shown = (await request.ask("listSites", query=days)).or_refused()
     ends = {days: shown["to"] - (days - 1) * DAY_MS for days in PERIODS}
     return Template("admin_sites.html", {"shown": shown, "ends": ends})
 
@@ -36,7 +35,7 @@ async def embed(request: PageRequest) -> Template:
 
 
 def _choice(query: Mapping[str, str], slots: list[str]) -> Choice:
-    """What the form asks for; what it cannot ask for is left at its default."""
+    """The choice of the form. Values that the form does not offer are left at their default."""
     side, slot, look = query.get("side", "left"), query.get("slot", ""), query.get("look", "")
     limit = query.get("limit", "")
     return Choice(

@@ -23,7 +23,7 @@ RULES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What the owner of a website chose: a side (empty: both), a slot (empty: all), at most so many placements (empty: all),
+    """The choice of a website's owner: a side (empty: both), a slot (empty: all), at most so many placements (empty: all),
     a label (empty: the usual), and a look."""
 
     side: str = "left"

@@ -58,10 +58,3 @@ def code_of(text: str) -> str:
 def text_of(form: Mapping[str, str], name: str) -> str | None:
     """The text of a field without surrounding space and with `\\n` as line end; None if it is empty."""
     return form.get(name, "").replace("\r\n", "\n").strip() or None
-
-
-def day_typed(text: str) -> int | None:
-    """Epoch milliseconds of a date as browsers send it (`2026-11-20`), or of digits as a link has them."""
-    if text.isascii() and text.isdigit() and len(text) < 15:
-        return int(text)
-    return moment_of(f"{text}T00:00")

@@ -22,10 +22,12 @@ NEEDED: Mapping[str, tuple[Scope, ...]] = {
     "startBooking": (Scope.SPONSOR_WRITE, Scope.BILLING_WRITE),
     "openCheckout": (Scope.BILLING_WRITE,),
     "cancelBooking": (Scope.BILLING_WRITE,),
+    "requestRefund": (Scope.BILLING_WRITE,),
     "createScopedKey": (Scope.KEYS_MANAGE,),
     "revokeScopedKey": (Scope.KEYS_MANAGE,),
     "reviewCampaign": (Scope.ADMIN_WRITE,),
     "refundBooking": (Scope.ADMIN_WRITE,),
+    "declineRefund": (Scope.ADMIN_WRITE,),
     "describeVideo": (Scope.ADMIN_WRITE,),
     "createSlot": (Scope.ADMIN_WRITE,),
     "editSlot": (Scope.ADMIN_WRITE,),
@@ -45,7 +47,7 @@ def _memberships(case: Case, operation: Operation, email: str) -> set[bool]:
     rows = case.world.log.during("administrators", email, operation.began, operation.ended)
     several = any(
         len(commit.audits_of(email)) > 1
-        for commit in case.world.log.commits
+        for commit in case.world.log.commits_of(email)
         if operation.began < commit.tick <= operation.ended
     )
     return {True, False} if several else {row is not None for row in rows}

@@ -11,6 +11,7 @@ from actors.bookings.records import (
     Booking,
     BookingStatus,
     BookingView,
+    Campaign,
     CampaignStatus,
     CampaignView,
     IdempotencyRecord,
@@ -22,12 +23,16 @@ from tests.simulation.history import Book, Change, Operation
 from tests.simulation.oracle.bookings import (
     CAMPAIGN_ACTIONS,
     CAMPAIGN_MOVES,
+    MEANS_THE_EDIT,
     OPEN,
     WEEK_MS,
     is_over,
     is_sold,
     keeps_others_out,
+    may_ask_for_a_refund,
+    to_review,
     unpaid_since,
+    waits,
     week_at,
     weeks,
 )
@@ -114,7 +119,10 @@ def _too_often(case: Case, operation: Operation, mine: list[Booking], slots: lis
 def _too_many_campaigns(case: Case, operation: Operation, owner: str) -> bool:
     mine = [row.id for row in case.memory.campaigns.values() if row.tenant_id == owner]
     rows = [[row for row in _during(case, operation, "campaigns", each) if row is not None] for each in mine]
-    waiting = sum(any(row.status is CampaignStatus.PENDING for row in versions) for versions in rows)
+    waiting = sum(
+        any(map(waits, versions)) or _had_an_edit(case, operation, each)
+        for versions, each in zip(rows, mine, strict=True)
+    )
     return waiting >= BOOKINGS.pending_campaigns or sum(map(bool, rows)) >= BOOKINGS.campaigns
 
 
@@ -218,18 +226,22 @@ LEADS_TO = {
     "checkout": (BookingStatus.CHECKOUT,),
     "cancel": (BookingStatus.CANCELLED,),
     "order refund": (BookingStatus.REFUNDING, BookingStatus.REFUNDED),
+    "request refund": (BookingStatus.PAID,),
+    "decline refund": (BookingStatus.PAID,),
 }
 ALLOWED = {
     "checkout": ("reserved", "checkout"),
     "cancel": ("reserved", "checkout", "cancelled"),
     "order refund": ("paid", "refunding", "refunded"),
+    "request refund": ("paid",),
+    "decline refund": ("paid",),
     "settle refund": ("paid", "refunding", "refunded"),
     "take payment": ("checkout", "paid", "expired", "cancelled", "refunding", "refunded"),
 }
 
 
 def answers_tell_what_was_so(case: Case) -> Iterator[str]:
-    for kind in ("book", "checkout", "cancel", "order refund", "video", "take payment", "settle refund"):
+    for kind in ("book", "video", *ALLOWED):
         for operation in case.of(kind):
             answer = operation.result
             if not isinstance(answer, BookingView):
@@ -258,6 +270,7 @@ def refusals_of_bookings_had_a_reason(case: Case) -> Iterator[str]:
                     }
                     states |= {str(row.status) for row in rows if row is not None and kind != "checkout"}
                     fair = not states <= set(allowed) or _is_others_money(case, kind, about, rows)
+                    fair = fair or _has_no_such_request(case, operation, rows)
                 case Code.NOT_FOUND:
                     fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
                     fair = fair or (
@@ -285,6 +298,41 @@ def _is_others_money(case: Case, kind: str, about: Change, rows: Sequence[Bookin
     return False
 
 
+def _has_no_such_request(case: Case, operation: Operation, rows: Sequence[Booking | None]) -> bool:
+    """Return whether a request could not be made, or there was none to decline."""
+    _, late_ms = _span(case, operation)
+    several = _records(case, operation, "booking.refund_request", len(rows) > 1)
+    match operation.kind:
+        case "request refund":
+            return several or any(row is not None and not may_ask_for_a_refund(row, late_ms) for row in rows)
+        case "decline refund":
+            return several or any(row is not None and row.refund_requested_ms is None for row in rows)
+    return False
+
+
+def _records(case: Case, operation: Operation, prefix: str, among: bool) -> bool:
+    """Return whether one commit during the intent has several such records, so that the states between are unknown."""
+    return among and any(
+        operation.began < commit.tick <= operation.ended
+        and sum(audit.action.startswith(prefix) for audit in commit.audits_of(operation.about.target)) > 1
+        for commit in case.world.log.commits_of(operation.about.target)
+    )
+
+
+def requests_and_their_answers_are_kept(case: Case) -> Iterator[str]:
+    """An accepted request is open with its reason, and a declined one is closed with the note."""
+    for kind in ("request refund", "decline refund"):
+        for operation in case.of(kind):
+            if isinstance(operation.result, BookingView):
+                booking, words = operation.result.booking, operation.about.what
+                asked = booking.refund_requested_ms is not None
+                kept = booking.refund_reason if kind == "request refund" else booking.refund_note
+                if asked is not (kind == "request refund") or kept != words:
+                    yield f"{operation.about} was answered with {booking}"
+                if booking.refund_reason not in [row.refund_reason for row in _seen(case, operation, booking)]:
+                    yield f"{operation.about} was answered with another reason than {_seen(case, operation, booking)}"
+
+
 def disputes_of_our_payments_are_known(case: Case) -> Iterator[str]:
     """A dispute finds the booking that was paid with its payment, unless that was unpaid at some moment of the intent."""
     payers = {each.payment_id: each for each in case.memory.bookings.values()}
@@ -310,12 +358,16 @@ def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
         about, answer = operation.about, operation.result
         rows = _during(case, operation, "campaigns", about.target)
         moves = CAMPAIGN_MOVES.get(CAMPAIGN_ACTIONS.get(about.what, ""), ())
+        edit = about.what in MEANS_THE_EDIT and _had_an_edit(case, operation, about.target)
         match answer:
             case CampaignView(campaign):
                 fair = campaign.status in [row.status for row in rows if row is not None]
-                fair = fair and (not moves or campaign.status in [last for _, last in moves])
+                fair = fair and (not moves or edit or campaign.status in [last for _, last in moves])
+                if about.what == "approve" and about.seen is not None and campaign.content != about.seen:
+                    yield f"{about} approved {campaign.content}"
             case Refused(code=Code.INVALID_STATE):
                 fair = any(row is not None and str(row.status) not in [first for first, _ in moves] for row in rows)
+                fair = fair or (about.seen is not None and _was_edited(case, operation, about, rows))
             case Refused(code=Code.NOT_FOUND):
                 fair = any(row is None or about.owner not in (None, row.tenant_id) for row in rows)
             case Refused(code=Code.CAMPAIGN_LIMIT):
@@ -328,6 +380,23 @@ def campaigns_move_or_had_a_reason_not_to(case: Case) -> Iterator[str]:
                 continue
         if not fair:
             yield f"{about} was answered with {answer}, but it was {rows}"
+
+
+def _had_an_edit(case: Case, operation: Operation, campaign_id: str) -> bool:
+    """Return whether an edit waited at some moment of an operation, also one that the same batch decided on."""
+    rows = _during(case, operation, "campaigns", campaign_id)
+    return any(row is not None and row.pending is not None for row in rows) or any(
+        audit.action.startswith("campaign.edit")
+        for commit in case.world.log.commits_of(campaign_id)
+        if operation.began < commit.tick <= operation.ended
+        for audit in commit.audits_of(campaign_id)
+    )
+
+
+def _was_edited(case: Case, operation: Operation, about: Change, rows: Sequence[Campaign | None]) -> bool:
+    """Return whether the content was another than the administrator has read."""
+    others = any(row is not None and to_review(row) != about.seen for row in rows)
+    return others or _had_an_edit(case, operation, about.target)
 
 
 def _had_no_profile(case: Case, operation: Operation, campaigns: Sequence[Any]) -> bool:
@@ -361,7 +430,7 @@ def _blurred(case: Case, operation: Operation) -> bool:
     """Return whether one commit has several changes of a slot, so that its states in between are unknown."""
     return any(
         operation.began < commit.tick <= operation.ended and len(commit.audits_of(operation.about.target)) > 1
-        for commit in case.world.log.commits
+        for commit in case.world.log.commits_of(operation.about.target)
     )
 
 
@@ -371,6 +440,7 @@ CHECKS = (
     a_campaign_is_created_once_under_its_key,
     answers_tell_what_was_so,
     refusals_of_bookings_had_a_reason,
+    requests_and_their_answers_are_kept,
     disputes_of_our_payments_are_known,
     campaigns_move_or_had_a_reason_not_to,
     slots_and_profiles_are_as_answered,

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
-from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Slot
+from actors.bookings.records import Booking, BookingStatus, Campaign, CampaignStatus, Content, Slot
 from tests.simulation.rules import BOOKINGS
 
 HOUR_MS = 3_600_000
-WEEK_MS = 7 * 24 * HOUR_MS
+DAY_MS = 24 * HOUR_MS
+WEEK_MS = 7 * DAY_MS
 MONDAY_MS = 4 * 24 * HOUR_MS
 """The first Monday of the epoch, which began on a Thursday."""
 
@@ -36,18 +37,23 @@ STILL = (
     "booking.video_described",
     "booking.dispute_opened",
     "booking.dispute_won",
+    "booking.refund_requested",
+    "booking.refund_request_declined",
 )
 """Actions that may leave a booking in its state."""
 
 CAMPAIGN_MOVES: Mapping[str, tuple[tuple[str, str], ...]] = {
     "campaign.submitted": (("draft", "pending"), ("rejected", "pending")),
     "campaign.withdrawn": (("pending", "draft"),),
-    "campaign.edited": (("approved", "pending"), ("paused", "pending")),
     "campaign.paused": (("approved", "paused"),),
     "campaign.resumed": (("paused", "approved"),),
     "campaign.approved": (("pending", "approved"),),
     "campaign.rejected": (("pending", "rejected"), ("approved", "rejected"), ("paused", "rejected")),
 }
+OF_EDITS = ("campaign.edited", "campaign.edit_approved", "campaign.edit_rejected", "campaign.edit_withdrawn")
+"""Actions that leave a campaign in its state."""
+MEANS_THE_EDIT = ("approve", "reject", "withdraw")
+"""Moves that are about the edit of a campaign that has one."""
 CAMPAIGN_ACTIONS = {
     "submit": "campaign.submitted",
     "withdraw": "campaign.withdrawn",
@@ -59,6 +65,10 @@ CAMPAIGN_ACTIONS = {
 SHOWN = ("headline", "body", "cta", "target_url", "logo_text")
 """The part of a campaign that visitors see. A change requires a new review."""
 FIRST_CAMPAIGN_STATUS = CampaignStatus.PENDING
+RUNNING = (CampaignStatus.APPROVED, CampaignStatus.PAUSED)
+"""States in which an administrator has approved the content. An edit waits beside it."""
+REQUESTS = 3
+"""The most requests for a refund of one booking."""
 
 
 def week_at(moment_ms: int) -> int:
@@ -114,3 +124,35 @@ def may_begin(week_ms: int, now_ms: int) -> bool:
     """Return whether a booking may begin with this week."""
     this_week = week_at(now_ms)
     return week_at(week_ms) == week_ms and this_week <= week_ms <= this_week + BOOKINGS.horizon_weeks * WEEK_MS
+
+
+def waits(campaign: Campaign) -> bool:
+    """Return whether an administrator has to review a campaign or its edit."""
+    return campaign.status is CampaignStatus.PENDING or (campaign.status in RUNNING and campaign.pending is not None)
+
+
+def to_review(campaign: Campaign) -> Content:
+    """Return the content that the next review is about."""
+    edited = campaign.status in RUNNING and campaign.pending is not None
+    return campaign.pending if edited and campaign.pending is not None else campaign.content
+
+
+def may_ask_for_a_refund(booking: Booking, now_ms: int) -> bool:
+    over = booking.week_start_ms + booking.weeks * WEEK_MS <= now_ms
+    open_request = booking.refund_requested_ms is not None
+    return (
+        booking.status is BookingStatus.PAID
+        and not booking.disputed
+        and not open_request
+        and not over
+        and booking.refund_requests < REQUESTS
+    )
+
+
+def share(booking: Booking, weeks_ms: list[int]) -> int:
+    """Return what was paid for these weeks, by their starts, in cents rounded up. The days before the booking was made were
+    not sold."""
+    gone = max(0, booking.created_ms // DAY_MS - booking.week_start_ms // DAY_MS)
+    sold = 7 * booking.weeks - gone
+    of_weeks = sum(7 - (gone if week_ms == booking.week_start_ms else 0) for week_ms in weeks_ms)
+    return (booking.amount_cents * of_weeks + sold - 1) // sold

@@ -6,6 +6,7 @@ record one event in two buckets around midnight, once in each. All order is by t
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS
 from actors.events.messages import Bucket, Event
@@ -27,6 +28,8 @@ class Rows:
     nameless: list[Kept] = field(default_factory=list)
     handed: dict[Event, list[Operation]] = field(default_factory=dict)
     requests: dict[str, list[Operation]] = field(default_factory=dict)
+    shows: Any = None
+    """The times at which placements were live, once a check has asked for them."""
 
 
 def rows_of(case: Case) -> Rows:

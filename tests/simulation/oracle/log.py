@@ -3,9 +3,13 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
-from actors.values import AuditRecord
+from actors.announcements import Happening
+from actors.bookings.decision import Decision
+from actors.values import AuditRecord, OutboxMessage
+from actors.webhooks.messages import Delivery
 from storage.memory.tables import Memory
 
 LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys")
@@ -16,26 +20,44 @@ Change = tuple[Row, Row]
 """A row before and after; None if it does not exist."""
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a booking: the weeks that nobody saw, and what they cost."""
+
+    unseen: tuple[int, ...]
+    cents: int
+
+
 @dataclass(slots=True, eq=False)
 class Picture:
     tables: Mapping[str, Mapping[Any, Row]]
     audits: int
+    messages: int
+    deliveries: int
+    digest_ms: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
-    """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with."""
+    """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with. `messages` are the mails
+    that it wrote, `happenings` what it told webhooks, which became `deliveries`. `digests` are the times of the last digest
+    before it and after it."""
 
     tick: int
     owner: str
     wall_ms: int
     changes: Mapping[str, Mapping[Any, Change]]
     audits: tuple[AuditRecord, ...]
+    messages: tuple[OutboxMessage, ...] = ()
+    happenings: tuple[Happening, ...] = ()
+    deliveries: tuple[Delivery, ...] = ()
+    decided_ms: int = 0
+    digests: tuple[int, int] = (0, 0)
 
     @property
     def now_ms(self) -> int:
-        """The decision time according to the audit. Without an audit no decision depends on it."""
-        return self.audits[0].created_ms if self.audits else self.wall_ms
+        """The decision time according to the audit, or else to the ledger."""
+        return self.audits[0].created_ms if self.audits else self.decided_ms or self.wall_ms
 
     def of(self, table: str) -> Mapping[Any, Change]:
         return self.changes.get(table, {})
@@ -46,11 +68,17 @@ class Commit:
 
 @dataclass(slots=True, eq=False)
 class Log:
-    """Versions of every row by (table, key), each with the tick at which it began."""
+    """Versions of every row by (table, key), each with the tick at which it began. `steps`, `ends` and `told` are what the
+    schedules of bookings did and what was told so far, `mailed` the ids of all messages that a transaction has written."""
 
     commits: list[Commit] = field(default_factory=list)
     versions: dict[tuple[str, Any], list[tuple[int, Row]]] = field(default_factory=dict)
     audited: dict[str, list[AuditRecord]] = field(default_factory=dict)
+    steps: set[tuple[str, int]] = field(default_factory=set)
+    ends: dict[str, End] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
+    mailed: set[str] = field(default_factory=set)
+    _of_target: dict[str, list[Commit]] = field(default_factory=dict)
 
     def begin(self, memory: Memory) -> None:
         for table in (*LEDGER, *KEEPER):
@@ -58,13 +86,26 @@ class Log:
                 self.versions[table, key] = [(0, row)]
 
     def picture(self, memory: Memory, tables: tuple[str, ...]) -> Picture:
-        return Picture({table: dict(getattr(memory, table)) for table in tables}, len(memory.audits))
+        rows = {table: dict(getattr(memory, table)) for table in tables}
+        deliveries = len(memory.webhook_deliveries)
+        return Picture(rows, len(memory.audits), len(memory.messages), deliveries, memory.digest_mailed_ms)
 
-    def note(self, memory: Memory, before: Picture, tick: int, owner: str, wall_ms: int) -> Commit:
-        """Record the differences from `before`."""
+    def note(self, memory: Memory, before: Picture, tick: int, owner: str, wall_ms: int, done: Any = None) -> Commit:
+        """Record the differences from `before`. `done` is the decision of the ledger, if it decided."""
         changes = {table: dict(_difference(old, getattr(memory, table))) for table, old in before.tables.items()}
-        commit = Commit(tick, owner, wall_ms, changes, tuple(memory.audits[before.audits :]))
+        messages = tuple(islice(memory.messages.values(), before.messages, None))
+        commit = Commit(tick, owner, wall_ms, changes, tuple(memory.audits[before.audits :]), messages)
+        if isinstance(done, Decision):
+            commit = replace(
+                commit,
+                happenings=tuple(done.happenings),
+                deliveries=tuple(islice(memory.webhook_deliveries.values(), before.deliveries, None)),
+                decided_ms=done.decided_ms,
+                digests=(before.digest_ms, memory.digest_mailed_ms),
+            )
         self.commits.append(commit)
+        for target_id in dict.fromkeys(audit.target_id for audit in commit.audits):
+            self._of_target.setdefault(target_id, []).append(commit)
         for audit in commit.audits:
             self.audited.setdefault(audit.target_id, []).append(audit)
         for table, rows in changes.items():
@@ -80,6 +121,10 @@ class Log:
         seen = [row for tick, row in versions if began < tick <= ended]
         earlier = [row for tick, row in versions if tick <= began]
         return [earlier[-1] if earlier else None, *seen]
+
+    def commits_of(self, target_id: str) -> list[Commit]:
+        """Return the transactions that have records of a target."""
+        return self._of_target.get(target_id, [])
 
     def at(self, table: str, key: Any, tick: int) -> Row:
         """Return the row right after a tick."""

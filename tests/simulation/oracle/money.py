@@ -4,18 +4,34 @@ from collections.abc import Iterator
 
 from actors.bookings.invoices import InvoiceKind
 from actors.bookings.records import Booking, BookingStatus, PaymentState
-from tests.simulation.oracle.bookings import OPEN, weeks
+from tests.simulation.oracle.bookings import DAY_MS, OPEN, WEEK_MS, waits, weeks
 from tests.simulation.oracle.case import Case
+from tests.simulation.oracle.told import LEDGER
 from tests.simulation.processor import Payment
+from tests.simulation.rules import BOOKINGS
 
 SETTLED_MS = 2_500
 """How long before the end holds and refunds may be due and unhandled: two rounds of the sweeper, plus clock skew."""
 
 
 def nothing_is_paid_back_twice(case: Case) -> Iterator[str]:
+    """Refunds of a payment are at most what was ordered, or refunded by hand, and that is at most what was paid."""
+    orders: dict[str, list[int]] = {}
+    for (table, _), versions in case.world.log.versions.items():
+        for _, row in versions if table == "bookings" else ():
+            if row is not None and row.payment_id is not None and row.status is BookingStatus.REFUNDING:
+                orders.setdefault(row.payment_id, []).append(_ordered(row))
     for payment_id, payment in case.world.processor.payments.items():
-        if sum(payment.back) > payment.told.amount_cents:
-            yield f"{payment_id} over {payment.told.amount_cents} was refunded in total: {payment.back}"
+        paid_cents = payment.told.amount_cents
+        most = min(paid_cents, payment.hand_cents + max(orders.get(payment_id, [0])))
+        if sum(payment.back) > most:
+            yield f"{payment_id} over {paid_cents}, of which {most} were ordered, was refunded in total: {payment.back}"
+
+
+def _ordered(booking: Booking) -> int:
+    """Return the cents of the refund that was ordered last."""
+    paid_cents = booking.paid_cents or 0
+    return paid_cents if booking.refund_cents is None else min(booking.refund_cents, paid_cents)
 
 
 def every_payment_is_accounted_for(case: Case) -> Iterator[str]:
@@ -49,8 +65,10 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
             noted = booking.payment_issue in ("dispute_lost", "paid_twice")
             fair = noted and not payment.back and booking.refund_due_ms is None
         case BookingStatus.REFUNDED:
-            fair = booking.refunded_cents == sum(payment.back) > 0
-            fair = fair and (booking.refund_cents is not None or not payment.left_cents)
+            paid_cents = payment.told.amount_cents
+            least = min(paid_cents, max(payment.hand_cents, _ordered(booking)))
+            fair = least <= sum(payment.back) <= min(paid_cents, payment.hand_cents + _ordered(booking))
+            fair = fair and booking.refunded_cents == sum(payment.back) > 0
         case BookingStatus.REFUNDING:
             # The refund was declined or failed for good and not ordered again; the weeks may belong to another.
             declined = any(
@@ -68,7 +86,7 @@ def _whereabouts(case: Case, booking: Booking, payment: Payment) -> Iterator[str
 
 def every_movement_of_money_has_its_document(case: Case) -> Iterator[str]:
     """Each payment that paid a booking has one invoice. Credit notes, without those that an invoice cancels, are what the
-    processor gave back or the bank took."""
+    processor gave back or the bank took. A payment that is older than invoices has neither."""
     for booking in case.memory.bookings.values():
         own = [each for each in case.memory.invoices.values() if each.booking_id == booking.id]
         notes = {each.number: each for each in own if each.kind is InvoiceKind.CREDIT_NOTE}
@@ -77,6 +95,10 @@ def every_movement_of_money_has_its_document(case: Case) -> Iterator[str]:
         cancels = {each.belongs_to: each.amount_cents for each in invoices if each.belongs_to is not None}
         payment = case.world.processor.payments.get(booking.payment_id or "")
         paid = 0 if payment is None else payment.told.amount_cents
+        if not first and case.world.log.since("bookings", booking.id) == 0:
+            if own:
+                yield f"{booking.id} is older than invoices, and has {own}"
+            continue
         if [each.amount_cents for each in first] != ([paid] if paid else []):
             yield f"{booking.id} was paid {paid}, and has the invoices {first}"
             continue
@@ -118,10 +140,49 @@ def nothing_is_left_undone(case: Case) -> Iterator[str]:
     for booking in case.memory.bookings.values():
         if booking.status in OPEN and booking.hold_ms < now_ms:
             yield f"{booking.id} is {booking.status} at {now_ms}, but was held until {booking.hold_ms}"
+        if booking.status is BookingStatus.PAID and 0 <= (booking.next_step_ms or now_ms) < now_ms:
+            yield f"{booking.id} is paid at {now_ms}, and the next step of its schedule was due at {booking.next_step_ms}"
         if booking.refund_due_ms is not None and booking.refund_due_ms < now_ms:
             yield f"{booking.id} is {booking.status} at {now_ms}, and its refund was due at {booking.refund_due_ms}"
+    waiting = [row for row in case.memory.campaigns.values() if waits(row)]
+    last_ms = case.memory.digest_mailed_ms
+    if last_ms + BOOKINGS.digest_ms < now_ms and any(last_ms < (row.submitted_ms or 0) < now_ms for row in waiting):
+        yield f"no digest was mailed since {last_ms}, but {waiting} wait"
     if case.world.processor.untold:
         yield f"{case.world.processor.untold} events were never answered"
+
+
+def nobody_pays_for_weeks_that_nobody_saw(case: Case) -> Iterator[str]:
+    """Once the weeks of a paid booking are over, each was seen, or its share is back. Otherwise the payer's bank or an
+    administrator decides, or the processor has declined the refund, and the administrators know."""
+    end = case.world.ended_at
+    now_ms = min(case.now_ms(node.name, end) for node in case.world.nodes) - SETTLED_MS - BOOKINGS.settle_ms
+    for booking in case.memory.bookings.values():
+        over = booking.week_start_ms + booking.weeks * WEEK_MS <= now_ms
+        undecided = booking.disputed or booking.refund_requested_ms is not None
+        if not over or booking.status is not BookingStatus.PAID or undecided:
+            continue
+        end_of_weeks = case.world.log.ends.get(booking.id)
+        # What waited for a decision is looked at again a day later.
+        later = now_ms < (booking.next_step_ms or 0) <= now_ms + DAY_MS
+        if end_of_weeks is None and later:
+            continue
+        if end_of_weeks is None:
+            yield f"the weeks of {booking.id} are over, but it has not ended: {booking}"
+        elif end_of_weeks.cents and not _was_declined(case, booking):
+            yield f"{booking.id} is still paid, though {end_of_weeks} says what is due: {booking}"
+
+
+def _was_declined(case: Case, booking: Booking) -> bool:
+    """Return whether the processor has declined a refund. Everyone who was an administrator then has a mail (`told`)."""
+    declined = any(audit.action == "booking.refund_declined" for audit in case.world.log.audited.get(booking.id, []))
+    return declined and booking.payment_issue in ("refund_declined", "paid_twice")
+
+
+def every_mail_of_the_ledger_was_written_by_a_transaction(case: Case) -> Iterator[str]:
+    for message in case.memory.messages.values():
+        if message.template in LEDGER and message.id not in case.world.log.mailed:
+            yield f"{message} belongs to no transaction"
 
 
 def what_is_sold_is_the_weeks_that_are_held(case: Case) -> Iterator[str]:
@@ -144,5 +205,7 @@ CHECKS = (
     numbers_of_invoices_have_no_gaps,
     nothing_is_declined_that_the_processor_did_not_decline,
     nothing_is_left_undone,
+    nobody_pays_for_weeks_that_nobody_saw,
+    every_mail_of_the_ledger_was_written_by_a_transaction,
     what_is_sold_is_the_weeks_that_are_held,
 )

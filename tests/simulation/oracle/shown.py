@@ -77,12 +77,18 @@ class Shows:
         return self._case.now_ms(node, operation.start), self._case.now_ms(node, operation.end)
 
 
+def _shows(case: Case, rows: Rows) -> Shows:
+    rows.shows = rows.shows or Shows(case)
+    assert isinstance(rows.shows, Shows)
+    return rows.shows
+
+
 def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
     """Recorded and duplicate events were live within the bound; inactive ones were not live at some moment.
 
     Inactive events have no such grace, because a node asks the store about placements that it does not show.
     """
-    shows = Shows(case)
+    shows = _shows(case, rows)
     for operation in case.of("report"):
         heard = operation.result
         if not isinstance(heard, Heard) or heard.status != 200:
@@ -95,7 +101,7 @@ def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
 
 
 def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
-    shows = Shows(case)
+    shows = _shows(case, rows)
     for operation in case.of("show"):
         if not isinstance(operation.result, tuple):
             continue
@@ -106,6 +112,20 @@ def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
         for booking_id in case.memory.bookings:
             if booking_id not in operation.result and _is_surely_shown(shows, operation, booking_id, since):
                 yield f"{operation.node} did not show {booking_id} at {operation.start:.3f}, which was live"
+
+
+def placements_show_what_was_approved(case: Case, rows: Rows) -> Iterator[str]:
+    """An edit is shown once it is approved, and not at all if it was rejected or withdrawn."""
+    shows = _shows(case, rows)
+    for operation in case.of("show"):
+        since = shows.since(operation)
+        for booking_id, headline in operation.about.items():
+            campaign_id = case.memory.bookings[booking_id].campaign_id
+            rows_then = case.world.log.during("campaigns", campaign_id, since, operation.ended)
+            if headline not in [
+                row.content.headline for row in rows_then if row is not None and row.status == "approved"
+            ]:
+                yield f"{operation.node} showed {headline!r} of {booking_id} at {operation.start:.3f}: {rows_then}"
 
 
 def _may_be_shown(shows: Shows, operation: Operation, booking_id: str) -> bool:
@@ -137,4 +157,9 @@ def _views(result: Any) -> Sequence[BookingView]:
     return [each for each in result if isinstance(each, BookingView)] if isinstance(result, list) else []
 
 
-CHECKS = (only_what_is_live_is_recorded, placements_are_those_that_are_live, views_count_what_was_kept)
+CHECKS = (
+    only_what_is_live_is_recorded,
+    placements_are_those_that_are_live,
+    placements_show_what_was_approved,
+    views_count_what_was_kept,
+)

@@ -7,6 +7,7 @@ from actors.devices.actor import RedeemedKey
 from actors.keys.actor import Issued
 from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
+from actors.values import Refused
 from service.api.authentication import Caller
 from storage.memory.tables import Memory
 from tests.simulation.history import Heard, Operation
@@ -14,6 +15,8 @@ from tests.simulation.oracle import events
 from tests.simulation.oracle.bookings import week_at
 from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.log import moved
+from tests.simulation.oracle.schedule import BEGINS
+from tests.simulation.rules import BOOKINGS
 
 
 def of_keys(case: Case) -> dict[str, int]:
@@ -91,8 +94,42 @@ def of_office(case: Case) -> dict[str, int]:
     )
     created = [each.result.campaign.id for each in case.of("create campaign") if isinstance(each.result, CampaignView)]
     met["a campaign creation was repeated"] = len(created) - len(set(created))
+    met.update(_of_schedules(case))
+    met["invoices and credit notes"] = len(case.memory.invoices)
     met["turned into a new week"] = len({week_at(commit.now_ms) for commit in log.commits if commit.audits}) > 1
     return met
+
+
+def _of_schedules(case: Case) -> dict[str, int]:
+    """Count the steps of schedules, the ends of bookings, and what happened to requests and edits."""
+    log, memory = case.world.log, case.memory
+    steps = [step for _, step in log.steps]
+    ends = [(memory.bookings[booking_id], end) for booking_id, end in log.ends.items()]
+    waited = [
+        row
+        for (table, _), versions in log.versions.items()
+        for _, row in versions[-1:]
+        if table == "bookings" and (row.next_step_ms or 0) > row.week_end_ms + BOOKINGS.settle_ms
+    ]
+    refused = [each for each in case.of("move campaign") if isinstance(each.result, Refused) and each.about.seen]
+    audits = [audit for records in log.audited.values() for audit in records]
+    undone = [each for each in audits if each.action == "campaign.edited" and '"pendingHeadline":["' in each.changes]
+    return {
+        "weeks begun": steps.count(BEGINS),
+        "days reported": sum(step >= 0 for step in steps),
+        "ended, and every week was seen": sum(not end.unseen for _, end in ends),
+        "ended, and some weeks were seen": sum(0 < len(end.unseen) < row.weeks for row, end in ends),
+        "ended, and nothing was seen": sum(len(end.unseen) == row.weeks for row, end in ends),
+        "a share was refunded": sum(0 < row.refunded_cents < row.amount_cents for row, _ in ends),
+        "unseen weeks were refunded": sum(row.status == "refunded" for row, end in ends if end.unseen),
+        "the refund of unseen weeks was declined": sum(row.status == "paid" for row, end in ends if end.unseen),
+        "an end waited for the payer's bank": sum(row.disputed for row in waited),
+        "an end waited for the answer to a request": sum(row.refund_requested_ms is not None for row in waited),
+        "a refund was requested again": sum(row.refund_requests > 1 for row in memory.bookings.values()),
+        "an edit was changed or undone": len(undone),
+        "a review was refused after an edit": sum("edited since" in each.result.message for each in refused),
+        "digests mailed": len({row.created_ms for row in memory.messages.values() if row.template == "review_digest"}),
+    }
 
 
 def of_site(case: Case) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.router import EventOutcome
-from tests.simulation.oracle.bookings import BOOKING_MOVES, CAMPAIGN_MOVES, STILL
+from tests.simulation.oracle.bookings import BOOKING_MOVES, CAMPAIGN_MOVES, OF_EDITS, STILL
 from tests.simulation.rules import SESSIONS
 
 KEYS = (
@@ -111,7 +111,28 @@ OFFICE = (
     "issue dispute_lost",
     "issue refund_declined",
     "issue refund_failed",
-    *(f"audit {action}" for action in (*BOOKING_MOVES, *STILL, *CAMPAIGN_MOVES)),
+    "issue not_shown",
+    "issue partly_shown",
+    "weeks begun",
+    "days reported",
+    "ended, and every week was seen",
+    "ended, and some weeks were seen",
+    "ended, and nothing was seen",
+    "a share was refunded",
+    "unseen weeks were refunded",
+    "the refund of unseen weeks was declined",
+    "an end waited for the payer's bank",
+    "an end waited for the answer to a request",
+    "a refund was requested again",
+    "an edit was changed or undone",
+    "a review was refused after an edit",
+    "digests mailed",
+    "deliveries queued",
+    "invoices and credit notes",
+    "request refund refused invalid_state",
+    "request refund refused not_found",
+    "decline refund refused invalid_state",
+    *(f"audit {action}" for action in (*BOOKING_MOVES, *STILL, *CAMPAIGN_MOVES, *OF_EDITS)),
     "audit slot.created",
     "audit slot.edited",
     "audit slot.retired",
