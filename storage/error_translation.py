@@ -43,6 +43,8 @@ UNAVAILABLE = (
     pg.InvalidCatalogNameError,
     pg.PostgresIOError,
     pg.PostgresSystemError,
+    # A newer release has changed a table meanwhile, twice within one statement. The driver has forgotten the old plan.
+    pg.InvalidCachedStatementError,
 )
 
 

@@ -46,6 +46,8 @@ class HttpReceivers:
         self._allowed = allowed
         self._agent = f"{PROGRAM}/{VERSION} (+{base_url})"
         self._resolve = resolve or SystemResolver().resolve
+        # Threads of their own: names whose servers are silent keep theirs for long after the attempt.
+        self._resolve_slow = resolve or SystemResolver().resolve
         self._tls = tls
 
     async def post(self, task: Task) -> int:
@@ -59,7 +61,8 @@ class HttpReceivers:
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         body = task.delivery.body.encode()
         request = h11.Request(method="POST", target=target, headers=self._headers(task, parts.netloc, body))
-        async with connected(host, port, tls, self._resolve, self._allowed) as stream:
+        resolve = self._resolve_slow if task.webhook.slow else self._resolve
+        async with connected(host, port, tls, resolve, self._allowed) as stream:
             return await _exchange(stream, request, body)
 
     def _headers(self, task: Task, netloc: str, body: bytes) -> list[tuple[str, str]]:

@@ -69,6 +69,8 @@ class Upgrade:
         works = await working(self._urls(), self.said)
         for number in range(NODES):
             await self._end(number)
+            # What the last release logs cannot be mended any more. Its answers count.
+            self.happened.complaints += complaints([self.nodes[number].log()])
         after = await trio.to_thread.run_sync(kept, self.postgres, self.database, self.said)
         after.works = works
         days = range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1)
@@ -140,4 +142,3 @@ class Upgrade:
         node = self.nodes[number]
         node.terminate()
         self.happened.exits.append((number, await trio.to_thread.run_sync(node.wait)))
-        self.happened.complaints += complaints([node.log()])

@@ -1,18 +1,23 @@
 """Deliveries over real sockets: what receivers get, and which addresses are never reached."""
 
 import json
+import socket
+import threading
 from collections.abc import Sequence
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 import standardwebhooks
 import trio
+import trio.testing
 
 from actors.clock import Clock, SystemClock
 from actors.webhooks.messages import Delivery, Task, Webhook
 from actors.webhooks.sender import SenderLimits, WebhookSender
 from actors.webhooks.store import DeliveryFailed
 from service.webhooks.addresses import Network
+from service.webhooks.connecting import RESOLVE_SECONDS, RESOLVER_THREADS
 from service.webhooks.receivers import RESPONSE_BYTES, HttpReceivers
 from service.webhooks.signing import WebhookSigner
 from tests.fakes import HandClock
@@ -25,9 +30,11 @@ SIGNER = WebhookSigner(b"a key of thirty-two bytes or more")
 BODY = '{"type":"booking.paid","timestamp":"2026-09-21T14:13:20.000Z","data":{"name":"Grüße"}}'
 
 
-def task(port: int, *, host: str = "localhost", scheme: str = "https", path: str = "/hook?a=1") -> Task:
+def task(
+    port: int, *, host: str = "localhost", scheme: str = "https", path: str = "/hook?a=1", slow: bool = False
+) -> Task:
     url = f"{scheme}://{host}:{port}{path}"
-    hook = Webhook("whk_1", "ten_1", url, f"{host}:{port}", (), NOW)
+    hook = Webhook("whk_1", "ten_1", url, f"{host}:{port}", (), NOW, slow=slow)
     return Task(Delivery(1, "dlv_1", "whk_1", "evt_1", "bok_1", "booking.paid", BODY, NOW), hook)
 
 
@@ -131,6 +138,27 @@ async def test_a_name_without_an_address_is_a_failure() -> None:
     real = HttpReceivers(SIGNER, HandClock(NOW), (), "")
     assert str(await failure(task(1, host="name.invalid"), real)) == "the host has no address"
     assert str(await failure(task(1), real)) == "the host has an address that is not public"
+
+
+async def test_names_that_hang_leave_threads_to_receivers_that_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, look_up = threading.Event(), socket.getaddrinfo
+
+    def silent(host: str, *others: Any, **options: Any) -> Any:
+        if host.endswith("example.com"):
+            released.wait(30)
+            raise OSError("no answer")
+        return look_up("127.0.0.1", *others, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", silent)
+    sending = HttpReceivers(SIGNER, HandClock(NOW), LOOPBACK, "", tls=trusted())
+    async with receiver() as place, trio.open_nursery() as nursery:
+        for number in range(RESOLVER_THREADS):
+            nursery.start_soon(sending.post, task(1, host=f"host-{number}.example.com", slow=True))
+        await trio.testing.wait_all_tasks_blocked()
+        with trio.fail_after(RESOLVE_SECONDS - 1):
+            assert await sending.post(task(place.port)) == 200
+        nursery.cancel_scope.cancel()
+    released.set()
 
 
 async def test_another_address_is_tried_if_one_refuses() -> None:
