@@ -99,6 +99,7 @@ LOOKS = (
         ("sponsor",),
         coloured=True,
     ),
+    Look("sponsor-invoices", "/sponsor/invoices", who=("sponsor", "account")),
     Look("sponsor-webhooks", "/sponsor/webhooks"),
     Look("sponsor-webhook", "/sponsor/webhooks/{id}", "/sponsor/webhooks/WEBHOOK", ("account",), coloured=True),
     Look("sponsor-reports", "/sponsor/reports", coloured=True),
