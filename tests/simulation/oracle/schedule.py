@@ -103,11 +103,23 @@ def unseen_weeks_are_refunded_by_their_share(world: "World", commit: Commit) -> 
         ended = before is not None and before.next_step_ms is not None and after.next_step_ms is None
         lost = unseen(world, after) if ended else []
         cents = share(after, lost)
+        left: set[int | None] = {None}
+        if before is not None and cents:
+            # What a person has refunded by hand is not left, whether before this batch or in it.
+            left |= {min(cents, (after.paid_cents or 0) - row.refunded_cents) for row in (before, after)}
+            if (
+                after.status is BookingStatus.REFUNDING
+                and after.refund_cents is not None
+                and after.refund_cents in left
+            ):
+                cents = after.refund_cents
+            else:
+                cents = min(cents, (after.paid_cents or 0) - before.refunded_cents)
         if ended:
             world.log.ends[booking_id] = End(tuple(lost), cents)
         if [json.loads(audit.changes)["unshownWeeks"] for audit in ordered] != ([str(len(lost))] if cents else []):
             yield f"{len(lost)} weeks of {booking_id} were not seen, and {[a.changes for a in ordered]} are refunded"
-        elif cents and after.status is BookingStatus.REFUNDING and after.refund_cents not in (cents, None):
+        elif cents and after.status is BookingStatus.REFUNDING and after.refund_cents not in left:
             yield f"{after.refund_cents} cents of {booking_id} are refunded instead of {cents}: {after}"
         elif cents and after.refund_cents is None and len(ordered) == _orders(commit, booking_id):
             yield f"all of {booking_id} is refunded instead of {cents} cents: {after}"
