@@ -33,5 +33,6 @@ def unshown_share(booking: Booking, unseen_week_starts: Collection[int]) -> int:
     days = {
         week_ms: days_left(week_ms, booking.created_ms) for week_ms in weeks_from(booking.week_start_ms, booking.weeks)
     }
-    unseen = sum(days[week_ms] for week_ms in days if week_ms in unseen_week_starts)
-    return -(-booking.amount_cents * unseen // sum(days.values()))
+    sold, unseen = sum(days.values()), sum(days[week_ms] for week_ms in days if week_ms in unseen_week_starts)
+    # Nothing can be sold after its weeks. A row that says so was never shown.
+    return -(-booking.amount_cents * unseen // sold) if sold else booking.amount_cents

@@ -11,7 +11,8 @@ from storage.memory.tables import Memory
 def tell(memory: Memory, mails: Sequence[AccountMail]) -> None:
     """Insert mails to the owners of accounts and to administrators who have not turned their topic off."""
     for mail in mails:
-        memory.messages.update((message.id, message) for message in _messages(memory, mail))
+        for message in _messages(memory, mail):
+            memory.messages.setdefault(message.id, message)
 
 
 def _messages(memory: Memory, mail: AccountMail) -> Iterator[OutboxMessage]:

@@ -8,7 +8,8 @@ from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::b
     as made (id, recipient, template, nonce, created_ms, expires_ms, facts)
 
 -- name: enqueue_for_owners
--- Insert mails to the owners of accounts, except of topics that they turned off.
+-- Insert mails to the owners of accounts, except of topics that they turned off. A step of a schedule is mailed once, whatever
+-- happens to its booking.
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms)
 select made.id, accounts.email, template, '', made.created_ms, expires_ms, facts::json, made.created_ms
 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
@@ -16,6 +17,7 @@ from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigi
 join accounts using (tenant_id)
 left join mail_choices using (email)
 where made.topic is null or coalesce(to_jsonb(mail_choices) -> made.topic, 'true')::boolean
+on conflict (id) do nothing
 
 -- name: enqueue_for_administrators
 -- Insert mails to all administrators, except of topics that they turned off. The ids are numbered.
@@ -27,6 +29,7 @@ from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bi
 cross join administrators
 left join mail_choices using (email)
 where made.topic is null or coalesce(to_jsonb(mail_choices) -> made.topic, 'true')::boolean
+on conflict (id) do nothing
 
 -- name: lease
 -- Lease due messages, longest due first. Messages that another node has locked are skipped.

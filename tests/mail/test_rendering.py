@@ -292,7 +292,7 @@ def test_the_mail_of_a_week_that_begins_says_whether_the_ad_is_shown(shown: str,
 @pytest.mark.parametrize(
     ("facts", "words", "no_words"),
     [
-        ({"impressions": "1", "clicks": "1"}, "1 times shown, 1 click\n", "not shown in"),
+        ({"impressions": "1", "clicks": "1"}, "1 time shown, 1 click\n", "not shown in"),
         ({"impressions": "0", "clicks": "0"}, "Your report for Left column, 24 November to 30 November", "Click rate"),
         ({"unshown_weeks": "1"}, "was not shown in the week.", "We refund"),
         ({"unshown_weeks": "1", "weeks": "3"}, "was not shown in 1 week of 3.", "We refund"),

@@ -139,6 +139,10 @@ def test_a_first_week_that_was_bought_while_it_ran_has_fewer_days() -> None:
     assert unshown_share(early, [MONDAY]) == 7_000
 
 
+def test_a_booking_that_was_made_after_its_weeks_was_never_shown() -> None:
+    assert unshown_share(booking_of(1_000, 1, MONDAY + WEEK), [MONDAY]) == 1_000
+
+
 def test_a_share_is_rounded_up() -> None:
     booking = booking_of(1_000, 3, MONDAY - DAY)
     assert unshown_share(booking, [MONDAY]) == 334

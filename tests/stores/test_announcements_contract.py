@@ -75,6 +75,15 @@ async def test_a_topic_that_is_turned_off_is_not_mailed_and_others_are(books: Bo
     assert [message_id for message_id, _ in await outbox(books)] == sorted([*kept, "msg_8", "msg_9_1"])
 
 
+async def test_a_mail_whose_id_exists_is_not_written_again(books: Books) -> None:
+    await a_world(books)
+    await books.accounts(1)
+    await books.administrators("ann@example.com")
+    for _ in range(2):
+        await books.keep(Decision(mails=[mail(1), mail(2, None)]))
+    assert [message_id for message_id, _ in await outbox(books)] == ["msg_1", "msg_2_1"]
+
+
 async def test_a_batch_that_is_repeated_tells_once(books: Books) -> None:
     await a_world(books)
     await books.accounts(1)
