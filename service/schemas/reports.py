@@ -7,13 +7,15 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from actors.times import day_of
-from service.schemas.fields import NEWEST_MS
 from service.schemas.lists import FileFormat
 
 EPOCH = date(1970, 1, 1)
 MOST_DAYS = 366
 USUAL_DAYS = 30
 MOST_ROWS = 5_000
+
+LAST_DAY = (date(9998, 12, 31) - EPOCH).days
+"""The last day that can be named, so that the day after it has a name, too."""
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _WORDS = "must be a date such as 2026-11-18, or epoch milliseconds"
@@ -27,12 +29,16 @@ def day_in(value: Any) -> Any:
         raise ValueError(_WORDS)
     if _DATE.fullmatch(value):
         try:
-            return (date.fromisoformat(value) - EPOCH).days
+            day = (date.fromisoformat(value) - EPOCH).days
         except ValueError:
             raise ValueError(_WORDS) from None
-    if value.isascii() and value.isdigit() and len(value) < 20 and int(value) <= NEWEST_MS:
-        return day_of(int(value))
-    raise ValueError(_WORDS)
+    elif value.isascii() and value.isdigit() and len(value) < 20:
+        day = day_of(int(value))
+    else:
+        raise ValueError(_WORDS)
+    if day > LAST_DAY:
+        raise ValueError(_WORDS)
+    return day
 
 
 DayIn = Annotated[

@@ -104,8 +104,12 @@ NEVER = {
 BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"} | {
     "requestRefund",
     "declineRefund",
+    "getAccount",
+    "suspendAccount",
+    "unsuspendAccount",
+    "refundAccount",
 }
-"""These need other operations first."""
+"""These need other operations first, or the account of somebody else."""
 
 
 def test_requests_have_succeeded_too(target: Target) -> None:

@@ -364,7 +364,7 @@ async def administrator(me: Client) -> None:
         await decide_on_request(me, text)
     elif board.bookings and me.chance(0.6):
         booking_id = me.random.choice(board.paid[-5:] if board.paid and me.chance(0.9) else board.bookings[-10:])
-        if me.chance(0.15):
+        if me.chance(0.3):
             await me.ask("video", lambda node: node.office.describe_video(text, booking_id))
         else:
             await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))

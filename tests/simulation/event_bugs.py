@@ -108,8 +108,8 @@ def _of_the_first(messages: Sequence[Record]) -> Iterable[int | None]:
     return [messages[0].site for message in messages for _ in message.events]
 
 
-def _unsorted(events: Iterable[Event], keys: Iterable[bytes]) -> list[Row]:
-    return list(reversed(_rows_of(events, keys)))
+def _unsorted(events: Iterable[Event], keys: Iterable[bytes], sites: Iterable[int | None]) -> list[Row]:
+    return list(reversed(_rows_of(events, keys, sites)))
 
 
 _rows_of = rows_of
