@@ -5,7 +5,7 @@ import os
 import pytest
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
-"""Whether to run 50 seeds of the simulation instead of 5, every planted bug instead of every tenth, more generated examples,
+"""Whether to run every planted bug of the simulation instead of every tenth, more generated examples,
 all attacks instead of the slow ones, every page for every audience, in the dark scheme and with screenshots, a fresh
 installation, Caddy beside nginx, and kills of three nodes."""
 
