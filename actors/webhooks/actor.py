@@ -65,7 +65,7 @@ class WebhookKeeper(Actor[Message, Answer]):
             host=receiver_of(url),
             events=tuple(sorted(set(events))),
             created_ms=self._clock.now_ms(),
-            # Until its first success, so that accounts cannot take all attempts with ever new webhooks that hang.
+            # A webhook is slow until its first success: new webhooks that hang cannot take all attempts.
             slow=True,
         )
         # Without the URL, which goes with the account; the audit stays.

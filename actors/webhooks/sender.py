@@ -120,7 +120,7 @@ class WebhookSender(PeriodicTask):
     # The rounds.
 
     async def _repeat(self, task_status: trio.TaskStatus[None]) -> None:
-        # What an earlier run had in progress was cut off with it; the leases end by themselves.
+        # The attempts of an earlier run were cut off with it; their leases end by themselves.
         self._running.clear()
         self._unsettled.clear()
         async with trio.open_nursery() as self._sends:

@@ -110,7 +110,7 @@ def choose(ready: Iterable[Ready], room: Room) -> dict[str, int]:
     return chosen
 
 
-# What follows an attempt.
+# The outcome of an attempt.
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ class Links(HTMLParser):
 
 
 def kind_of(address: str) -> str:
-    """What addresses have in common that show the same page with other content."""
+    """The common part of addresses that show the same page with other content."""
     parts = urlsplit(address)
     path = next((path for path, pattern in PATTERNS.items() if path == parts.path), "") or next(
         (path for path, pattern in PATTERNS.items() if pattern.fullmatch(parts.path)),

@@ -20,7 +20,7 @@ SCREENS_TO_REVOKED = {True: 8, False: 10}
 
 
 def run(line: str) -> str:
-    """What a command line of a page prints in a shell."""
+    """The output of a page's command line in a shell."""
     done = subprocess.run(
         ["bash", "-euc", line], capture_output=True, text=True, timeout=30, check=True, env={"PATH": "/usr/bin:/bin"}
     )

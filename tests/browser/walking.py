@@ -1,4 +1,4 @@
-"""What the walks of people from the front page to their last step share: in which browsers, and helpers on their way."""
+"""The walks of people from the front page to their last step share these browsers and helpers."""
 
 import re
 from itertools import count

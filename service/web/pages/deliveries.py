@@ -25,7 +25,7 @@ async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     trouble: list[Any] = []
     if typed["trouble"] is None:
-        # What needs attention stands first, so it is left out of the rest.
+        # Bookings that need attention stand first, so the rest leaves them out.
         query["trouble"] = "false"
         if cursor is None:
             first = query | {"trouble": "true", "limit": MOST_TROUBLE}
