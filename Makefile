@@ -7,6 +7,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3.14 pyth
 VENV ?= .venv
 MUTANTS_VENV ?= .venv-mutants
 RELEASE_VENV ?= .venv-release
+CLIENTS_VENV ?= .venv-clients
 # The locks are complete and hashed, so nothing is left to resolve; modules compile when first imported.
 INSTALL = -m pip install --quiet --disable-pip-version-check --no-input --no-deps --no-compile --require-hashes
 PIP = $(VENV)/bin/python $(INSTALL)
@@ -139,7 +140,7 @@ audit: $(RELEASE_VENV)/release.stamp $(VENV)/run.stamp
 	$(RELEASE_VENV)/bin/python -m release.licenses requirements/run.lock $(wildcard $(VENV)/lib/python3*/site-packages)
 	$(RELEASE_VENV)/bin/python -m release.vulnerabilities requirements/run.lock
 
-$(VENV)/bin/python $(MUTANTS_VENV)/bin/python $(RELEASE_VENV)/bin/python: %/bin/python:
+$(VENV)/bin/python $(MUTANTS_VENV)/bin/python $(RELEASE_VENV)/bin/python $(CLIENTS_VENV)/bin/python: %/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 to 3.14 with venv found: install one (on Debian: apt install python3-venv), or name one: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	$(PYTHON) -m venv $*
 
@@ -163,6 +164,10 @@ $(RELEASE_VENV)/release.stamp: requirements/release.lock | $(RELEASE_VENV)/bin/p
 	$(RELEASE_VENV)/bin/python $(INSTALL) -r requirements/release.lock
 	@touch $@
 
+$(CLIENTS_VENV)/clients.stamp: requirements/clients.lock | $(CLIENTS_VENV)/bin/python
+	$(CLIENTS_VENV)/bin/python $(INSTALL) -r requirements/clients.lock
+	@touch $@
+
 # Pin again what pyproject.toml names, for every Python that is supported. Needs uv.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate pyproject.toml -o requirements/run.lock
@@ -171,6 +176,7 @@ lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group mutation pyproject.toml -o requirements/mutation.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:build -o requirements/build.lock
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:release -o requirements/release.lock
+	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --group pyproject.toml:clients -o requirements/clients.lock
 
 clean:
-	rm -rf $(VENV) $(MUTANTS_VENV) $(RELEASE_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MUTANTS_VENV) $(RELEASE_VENV) $(CLIENTS_VENV) build mutants .pytest_cache .hypothesis .mypy_cache .ruff_cache
