@@ -19,8 +19,8 @@ LAST_MOMENT_SECONDS = 0.5
 LINGER_SECONDS = 2.0
 """Time to keep reading from a connection before closing it, so that the client gets the response and not a reset."""
 
-LINGER_BYTES = 1024 * 1024
-"""Maximum bytes read and dropped in that time."""
+LINGER_BYTES = 16 * 1024 * 1024
+"""Maximum bytes read and dropped in that time. A proxy that is busy sends megabytes before it looks for a response."""
 
 
 @dataclass(frozen=True, slots=True)

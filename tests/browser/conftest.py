@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
-from tests.acceptance.processes import Service, serving
+from tests.acceptance.postgres import ask
+from tests.acceptance.processes import Service, serving, until
 from tests.browser.people import Person
 from tests.browser.sites import Site, serving_site
-from tests.browser.visitors import Visitor, new_context
+from tests.browser.visitors import PLACEMENTS, Visitor, new_context
 from tests.memory import in_memory
 
 Visit = Callable[..., Visitor]
@@ -142,6 +143,21 @@ def visit(browser: Browser, node: Service, site: Site, rooms: dict[bool, Browser
     assert [error for visitor in visitors for error in visitor.errors] == []
 
 
+def left_behind(node: Service) -> list[str]:
+    """The ids of the bookings that are shown and not the demo's."""
+    shown = node.get(PLACEMENTS).json()["placements"]
+    return [each["bookingId"] for each in shown if not each["demo"]]
+
+
+def take_down(node: Service, bookings: list[str]) -> None:
+    """Suspend the accounts of bookings that a failed test left, so that the next tests see the placements of the demo."""
+    ids = ", ".join(f"'{booking}'" for booking in bookings)
+    owners = f"select distinct email from bookings join accounts using (tenant_id) where bookings.id in ({ids})"
+    for owner in ask(node.sockets, owners):
+        node.command("suspend-account", owner["email"], "--reason", "Its test is over.")
+    until(lambda: not left_behind(node), what="the placements to go")
+
+
 @pytest.fixture
 def meet(browser: Browser, node: Service) -> Iterator[Meet]:
     """Creates new visitors of the service. Fails at the end if anything went wrong in a browser."""
@@ -155,4 +171,6 @@ def meet(browser: Browser, node: Service) -> Iterator[Meet]:
     yield meeting
     for person in people:
         person.context.close()
+    if bookings := left_behind(node):
+        take_down(node, bookings)
     assert [fault for person in people for fault in person.faults] == []
