@@ -1,30 +1,28 @@
 """The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon.
 
-The large ones, OpenAPI and its reference, are rendered once, and all responses share their bytes. They count as pages for
-the limit of an address. The others have no limit, because each costs less than a page that is refused.
+The large ones, OpenAPI and the pages of its reference, are rendered once, and all responses share their bytes. They count as
+pages for the limit of an address. The others have no limit, because each costs less than a page that is refused.
 """
 
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from quart import Response, abort, render_template, request
+from quart import Response, abort, request
 
 from service.api.context import Services
-from service.api.cookies import cookie_name
 from service.api.errors import too_fast
 from service.api.openapi import Described
 from service.http.asgi import Scope
 from service.observability.metrics import CONTENT_TYPE, Metrics
 from service.web.embed import Embed
-from service.web.page_pipeline import PAGE_HEADERS
 from service.web.page_views import refusal_response, response_of
-from service.web.reference import chapters
+from service.web.reference.views import Reference
 from service.web.requests import headers_of, request_of
 
-DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js")
+DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/docs/search.json", "/docs/<name>", "/favicon.ico", "/embed.js")
 """The paths of the documents. All are public."""
 
-View = Callable[[], Awaitable[Response]]
+View = Callable[..., Awaitable[Response]]
 
 
 def document_views(services: Services, described: Described, metrics: Metrics) -> dict[str, View]:
@@ -39,21 +37,6 @@ def document_views(services: Services, described: Described, metrics: Metrics) -
             abort(404)  # operators have a listener of their own
         return Response(metrics.page(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 
-    reference: list[bytes] = []
-
-    async def docs() -> Response:
-        if not reference:
-            html = await render_template(
-                "docs.html",
-                chapters=chapters(described.document),
-                base_url=services.base_url,
-                cookie=cookie_name(services.base_url),
-                unknown=True,
-                here="/docs",
-            )
-            reference.append(html.encode())
-        return Response(reference[0], content_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
-
     async def favicon() -> Response:
         return Response(b"", 301, {"location": "/static/icon.svg"}, content_type="image/svg+xml")
 
@@ -62,18 +45,20 @@ def document_views(services: Services, described: Described, metrics: Metrics) -
     async def embed() -> Response:
         return response_of(script.answer(request.headers.get("if-none-match")))
 
-    views = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed)
+    reference = Reference(services, described)
+    pages = [_counted(services, view) for view in (reference.start, reference.index, reference.page)]
+    views = (_counted(services, openapi), scrape, *pages, favicon, embed)
     return dict(zip(DOCUMENTS, views, strict=True))
 
 
 def _counted(services: Services, view: View) -> View:
     """The view of a large document, which counts as a page."""
 
-    async def counted() -> Response:
+    async def counted(**path_values: str) -> Response:
         scope = cast(Scope, request.scope)
         headers = headers_of(scope)
         client = request_of(scope, headers, {}, b"", services.proxies).client
         refused = too_fast(services.budgets.page(client))
-        return await view() if refused is None else await refusal_response(services, refused, headers)
+        return await view(**path_values) if refused is None else await refusal_response(services, refused, headers)
 
     return counted

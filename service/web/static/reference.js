@@ -1,0 +1,150 @@
+// The reference: finds as you type, remembers the language, and leads addresses of before to the page of an operation.
+"use strict";
+
+const form = document.querySelector("[data-find]");
+const field = form.querySelector("input");
+const list = document.querySelector("[data-find-rows]");
+const status = document.querySelector("[data-find-status]");
+const idle = document.querySelectorAll("[data-find-idle]");
+let index;
+
+// As in search.py, which finds the same without scripts.
+const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+const stem = (word) => (word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word);
+
+function score(row, wanted) {
+  let total = 0;
+  for (const word of wanted) {
+    if (row.strong.includes(` ${word}`)) total += 4;
+    else if (row.strong.includes(word)) total += 2;
+    else if (row.weak.includes(word)) total += 1;
+    else return 0;
+  }
+  return total;
+}
+
+function search(query) {
+  const wanted = words(query).map(stem);
+  const scored = index.map((row) => ({ row, points: wanted.length ? score(row, wanted) : 0 }));
+  return scored.filter(({ points }) => points).sort((a, b) => b.points - a.points).map(({ row }) => row);
+}
+
+function element(tag, name, ...inside) {
+  const made = document.createElement(tag);
+  if (name) made.className = name;
+  made.append(...inside);
+  return made;
+}
+
+function item(row) {
+  const link = element("a", "", element("span", `verb ${row.label.toLowerCase()}`, row.label), " ", element("span", "words", row.title));
+  link.href = row.href;
+  const note = row.note.split("`").map((part, at) => (at % 2 ? element("code", "", part) : part));
+  return element("li", "", link, " ", element("span", "note-of", ...note));
+}
+
+function show() {
+  const query = field.value.trim();
+  const asked = query !== "" && index !== undefined;
+  const found = asked ? search(query) : [];
+  list.replaceChildren(...found.map(item));
+  list.hidden = !asked;
+  status.textContent = asked ? `${found.length || "No"} result${found.length === 1 ? "" : "s"}` : "";
+  for (const part of idle) part.hidden = asked;
+}
+
+// The index is fetched when it is first needed. Without it, the form still asks the server.
+let loading;
+function load() {
+  loading ??= fetch("/docs/search.json")
+    .then((response) => (response.ok ? response.json() : undefined))
+    .then((rows) => {
+      index = rows;
+      show();
+    })
+    .catch(() => {});
+}
+
+function clear() {
+  field.value = "";
+  show();
+}
+
+field.addEventListener("focus", load);
+field.addEventListener("input", () => {
+  load();
+  show();
+});
+
+if (field.value.trim()) load();
+
+form.addEventListener("submit", (event) => {
+  const first = list.querySelector("a");
+  if (first && !list.hidden) {
+    event.preventDefault();
+    first.click();
+  }
+});
+
+// A place of this page is hidden while there are results.
+list.addEventListener("click", (event) => {
+  const link = event.target.closest("a");
+  if (link?.hash && link.pathname === location.pathname) clear();
+});
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.matches("input:not([type=radio]), textarea, select");
+  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    event.preventDefault();
+    field.focus();
+    field.select();
+    return;
+  }
+  const links = [...list.querySelectorAll("a")];
+  const at = links.indexOf(event.target);
+  if (list.hidden || (event.target !== field && at < 0)) return;
+  if (event.key === "Escape") {
+    event.preventDefault();
+    clear();
+    field.focus();
+  } else if (event.key === "ArrowDown") {
+    event.preventDefault();
+    links[Math.min(at + 1, links.length - 1)]?.focus();
+  } else if (event.key === "ArrowUp") {
+    event.preventDefault();
+    (at > 0 ? links[at - 1] : field).focus();
+  }
+});
+
+// The list at the side begins where the page is.
+const side = document.querySelector(".contents .lists");
+const current = side?.querySelector("[aria-current]");
+if (current) side.scrollTop = current.offsetTop - side.offsetTop - side.clientHeight / 2;
+
+// The language of the code, for all pages.
+const LANGUAGE = "referenceLanguage";
+const languages = [...document.querySelectorAll(".languages input")];
+for (const input of languages) {
+  input.addEventListener("change", () => {
+    try {
+      localStorage.setItem(LANGUAGE, input.value);
+    } catch {
+      // The browser keeps nothing.
+    }
+  });
+}
+try {
+  const chosen = languages.find((input) => input.value === localStorage.getItem(LANGUAGE));
+  if (chosen) chosen.checked = true;
+} catch {
+  // The browser keeps nothing.
+}
+
+// Before, all operations were on one page.
+function moved() {
+  const place = document.getElementById(location.hash.slice(1));
+  const link = place?.matches(".operation-groups li") && place.querySelector("a");
+  if (link) location.replace(link.href);
+}
+addEventListener("hashchange", moved);
+moved();
