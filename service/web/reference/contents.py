@@ -38,9 +38,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example of a response. `cut`: its lists are longer."""
+    """An example of a response. `title` names its status, and its type if that is not JSON. `cut`: its lists are longer."""
 
-    status: int
+    title: str
     text: str
     cut: bool = False
 
@@ -208,7 +208,8 @@ def _present(schema: Schema) -> Schema:
 
 
 def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
-    """The statuses and codes of an operation's errors, from descriptions (`Conflict: key_limit`) and named examples."""
+    """The statuses and codes of an operation's errors, from `x-error-codes`, descriptions (`Conflict: key_limit`) and
+    examples."""
     for status, response in operation["responses"].items():
         if not status.isdigit() or int(status) < HTTPStatus.BAD_REQUEST:
             continue
@@ -216,7 +217,7 @@ def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
         named = re.findall(r"[a-z_]+", str(response["description"]).partition(":")[2])
         media = response.get("content", {}).get("application/json", {})
         shown = [value["error"] for value in examples_of(document, media) if isinstance(value, dict)]
-        for code in dict.fromkeys(chain(named, shown)):
+        for code in dict.fromkeys(chain(response.get("x-error-codes", named), shown)):
             if code in REMEDIES:
                 yield int(status), code
 
@@ -224,25 +225,26 @@ def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
 def _answers(document: Schema, operation: Schema, told: "_Told") -> Iterator[Example]:
     """The examples of a success, and one of a refusal: that which the fewest operations have."""
     content = resolved(document, operation["responses"]["200"])["content"]
-    for media in content.values():
+    for kind, media in content.items():
+        title = "Answer, 200" if kind == "application/json" else f"Answer, 200, {kind}"
         for value in examples_of(document, media)[:1]:
-            yield _example(200, value)
+            yield _example(title, value)
     refusals = []
     for status, response in operation["responses"].items():
         if status.isdigit() and int(status) >= HTTPStatus.BAD_REQUEST:
             media = resolved(document, response).get("content", {}).get("application/json", {})
-            refusals += [(int(status), value) for value in examples_of(document, media)]
+            refusals += [(f"Refusal, {status}", value) for value in examples_of(document, media)]
     if refusals:
         yield _example(*min(refusals, key=lambda each: told.times[each[1]["error"]]))
 
 
-def _example(status: int, value: Any) -> Example:
+def _example(title: str, value: Any) -> Example:
     text = value if isinstance(value, str) else _json(value)
     if len(text) <= LONGEST_EXAMPLE:
-        return Example(status, text)
+        return Example(title, text)
     if isinstance(value, str):
-        return Example(status, text[:LONGEST_EXAMPLE].rpartition("\n")[0], cut=True)
-    return Example(status, _json(_shortened(value)), cut=True)
+        return Example(title, text[:LONGEST_EXAMPLE].rpartition("\n")[0], cut=True)
+    return Example(title, _json(_shortened(value)), cut=True)
 
 
 def _json(value: Any) -> str:
