@@ -71,7 +71,7 @@ def test_the_search_goes_by_keyboard_to_a_page_and_to_an_error(meet: Meet) -> No
     assert rows_of(reader) == []
 
 
-def test_addresses_of_before_lead_to_the_page_of_the_operation(meet: Meet) -> None:
+def test_old_addresses_lead_to_the_page_of_the_operation(meet: Meet) -> None:
     reader = meet()
     reader.opens("/docs#getUsage")
     reader.reads("Read usage")

@@ -54,7 +54,7 @@ async def test_every_page_is_sound_and_small_and_leads_to_all_others() -> None:
         assert {path: size for path, size in sizes.items() if size > MOST_BYTES} == {}
 
 
-async def test_addresses_of_before_lead_to_the_operation_and_to_the_rules(start: Markup) -> None:
+async def test_old_anchors_name_the_operation_or_the_rule(start: Markup) -> None:
     rules = {"introduction", "authentication", "sign-in", "errors", "rate-limits", "etags", "cursors"}
     assert rules | BY_NAME.keys() <= set(start.ids)
     assert {f"chapter-{tag['name'].lower().replace(' ', '-')}" for tag in DOCUMENT["tags"]} <= set(start.ids)

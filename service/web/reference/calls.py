@@ -35,7 +35,7 @@ def access_of(security: Sequence[Mapping[str, Any]], scopes: str) -> Needs:
 
 
 def call_of(document: Schema, method: str, url: str, operation: Schema, base_url: str, cookie: str) -> Call:
-    """The request with the examples of the document. Values without an example stand as their name in capitals."""
+    """The request with the examples of the document. A value without an example is its name in capitals."""
     query: dict[str, str] = {}
     headers: list[Header] = []
     for parameter in (resolved(document, each) for each in operation.get("parameters", ())):
@@ -53,7 +53,7 @@ def call_of(document: Schema, method: str, url: str, operation: Schema, base_url
 
 
 def _credentials(security: Sequence[Mapping[str, Any]], method: str, base_url: str, cookie: str) -> list[Header]:
-    """The headers of whoever may call: a key where one works and is needed, else a session, which is bound to our pages."""
+    """The headers of a caller: a key if one is needed and works, else a session, whose changes need our origin."""
     if not security or {} in security:
         return []
     if any("bearer" in each for each in security):

@@ -22,13 +22,13 @@ LONGEST_EXAMPLE = 6_000
 
 _SCOPES = re.compile(r" ?A scoped key needs ((?:`[\w:]+`(?:, | and )?)+)\.")
 _ADMIN = " The account must be an administrator."
-_TOLD_BY_ANY = 2
-"""A common error is one that at least one in so many operations tells."""
+_COMMON = 2
+"""An error is common if at least one in so many operations returns it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An error code. `common` ones are those of most operations."""
+    """An error code. `common`: most operations return it."""
 
     status: int
     code: str
@@ -112,35 +112,35 @@ class Contents:
 
 def read(document: Schema, base_url: str, cookie: str) -> Contents:
     """The contents of a document. `cookie` is the name of the session cookie at `base_url`."""
-    told = _Told.of(document)
+    counts = _Counts.of(document)
     names = {tag["name"]: _group_name(tag) for tag in document["tags"]}
     by_tag: dict[str, list[Entry]] = {tag: [] for tag in names}
     for (method, path), operation in _operations(document):
         tag = operation["tags"][0]
         call = call_of(document, method, base_url + path, operation, base_url, cookie)
-        by_tag[tag].append(_entry(document, method, path, operation, names[tag], samples_of(call), told))
+        by_tag[tag].append(_entry(document, method, path, operation, names[tag], samples_of(call), counts))
     groups = [Group(names[tag], entries) for tag, entries in by_tag.items()]
-    problems = [Problem(TABLE[code].status, str(code), REMEDIES[code], told.by_most(code)) for code in Code]
+    problems = [Problem(TABLE[code].status, str(code), REMEDIES[code], counts.is_common(code)) for code in Code]
     info = document["info"]
     ordered = sorted(problems, key=lambda problem: problem.status)
     return Contents(groups, ordered, str(info["version"]), str(info.get("x-build", "")))
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """How many operations tell each error code."""
+class _Counts:
+    """The number of operations that return each error code."""
 
     times: Counter[str]
     operations: int
 
     @classmethod
-    def of(cls, document: Schema) -> "_Told":
+    def of(cls, document: Schema) -> "_Counts":
         operations = [operation for _, operation in _operations(document)]
         times = Counter(code for operation in operations for _, code in _codes(document, operation))
         return cls(times, len(operations))
 
-    def by_most(self, code: str) -> bool:
-        return self.times[code] * _TOLD_BY_ANY >= self.operations
+    def is_common(self, code: str) -> bool:
+        return self.times[code] * _COMMON >= self.operations
 
 
 def _operations(document: Schema) -> Iterator[tuple[tuple[str, str], Schema]]:
@@ -162,7 +162,7 @@ def _entry(
     operation: Schema,
     group: GroupName,
     samples: Sequence[Sample],
-    told: "_Told",
+    counts: "_Counts",
 ) -> Entry:
     body = resolved(document, operation.get("requestBody", {}))
     media = body.get("content", {}).get("application/json", {})
@@ -172,7 +172,8 @@ def _entry(
     access = access_of(operation["security"], scopes[1].replace(", ", " and ") if scopes else "")
     parameters = [resolved(document, each) for each in operation.get("parameters", ())]
     problems = [
-        Problem(status, code, REMEDIES[Code(code)], told.by_most(code)) for status, code in _codes(document, operation)
+        Problem(status, code, REMEDIES[Code(code)], counts.is_common(code))
+        for status, code in _codes(document, operation)
     ]
     return Entry(
         name=operation["operationId"],
@@ -189,7 +190,7 @@ def _entry(
         body_required=body.get("required", False),
         samples=samples,
         result=fields_of(document, success.get("application/json", {}).get("schema", {})),
-        answers=list(_answers(document, operation, told)),
+        answers=list(_answers(document, operation, counts)),
         problems=problems,
     )
 
@@ -222,8 +223,8 @@ def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
                 yield int(status), code
 
 
-def _answers(document: Schema, operation: Schema, told: "_Told") -> Iterator[Example]:
-    """The examples of a success, and one of a refusal: that which the fewest operations have."""
+def _answers(document: Schema, operation: Schema, counts: "_Counts") -> Iterator[Example]:
+    """The examples of a success, and one of a refusal: the one that the fewest operations return."""
     content = resolved(document, operation["responses"]["200"])["content"]
     for kind, media in content.items():
         title = "Answer, 200" if kind == "application/json" else f"Answer, 200, {kind}"
@@ -235,7 +236,7 @@ def _answers(document: Schema, operation: Schema, told: "_Told") -> Iterator[Exa
             media = resolved(document, response).get("content", {}).get("application/json", {})
             refusals += [(f"Refusal, {status}", value) for value in examples_of(document, media)]
     if refusals:
-        yield _example(*min(refusals, key=lambda each: told.times[each[1]["error"]]))
+        yield _example(*min(refusals, key=lambda each: counts.times[each[1]["error"]]))
 
 
 def _example(title: str, value: Any) -> Example:

@@ -47,7 +47,7 @@ def samples_of(call: Call) -> list[Sample]:
 
 
 def curl(call: Call) -> str:
-    """A command for a POSIX shell, with the key in the variable of the environment."""
+    """A command for a POSIX shell. It reads secrets from environment variables."""
     method = "" if call.method == "GET" else f"-X {call.method} "
     lines = [f"curl {method}{_shell(call.url)}"]
     lines += [f"-H {_shell_header(header)}" for header in call.headers]
@@ -57,7 +57,7 @@ def curl(call: Call) -> str:
 
 
 def _shell(text: str) -> str:
-    """The text in single quotes, in which a shell leaves all characters alone."""
+    """The text in single quotes, where a shell interprets nothing."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -69,7 +69,7 @@ def _shell_header(header: Header) -> str:
 
 
 def python(call: Call) -> str:
-    """A program that prints the response, and ends with an error if it is a refusal."""
+    """A program that prints the response, or fails on an error response."""
     named = call.method in ("POST", "PUT", "PATCH") or (call.method in ("GET", "DELETE") and call.body is NOTHING)
     function = f"httpx.{call.method.lower()}" if named else "httpx.request"
     arguments = [] if named else [_quoted(call.method)]
@@ -108,7 +108,7 @@ def _python(value: Any, depth: int) -> str:
 
 
 def typescript(call: Call) -> str:
-    """A module that prints the response, and throws if it is a refusal."""
+    """A module that prints the response, or throws on an error response."""
     options = [] if call.method == "GET" else [f"method: {_quoted(call.method)}"]
     headers = [f"{_key(header.name)}: {_typescript_value(header)}" for header in call.headers]
     if call.body is not NOTHING:
@@ -161,7 +161,7 @@ def _braces(parts: Sequence[str], depth: int, around: str = "{}") -> str:
 
 
 def _quoted(text: str) -> str:
-    """The text as a string of JSON, which is one of Python and of TypeScript, too."""
+    """The text as a JSON string, which is also valid in Python and TypeScript."""
     return json.dumps(text, ensure_ascii=False)
 
 

@@ -1,6 +1,6 @@
 """The search of the reference: its index, and the order of what it finds. Pure.
 
-`static/reference.js` searches the same index in the same way, so that results with and without scripts agree.
+`static/reference.js` searches the same index in the same way, so results with and without scripts agree.
 """
 
 import re
@@ -42,7 +42,7 @@ def search(rows: Sequence[Row], query: str) -> list[Row]:
 
 
 def _stem(word: str) -> str:
-    """The word without the `s` of a plural. Words are also found inside others, so this loses nothing."""
+    """The word without a plural `s`. Queries match parts of words, so a shorter word matches the longer one as well."""
     return word[:-1] if len(word) > _SHORT and word.endswith("s") and not word.endswith("ss") else word
 
 

@@ -76,7 +76,7 @@ class Reference:
         return await self._shared(path, "docs_operation.html", entry=entry, **neighbours)
 
     async def index(self) -> Response:
-        """The index of the search, which the script of these pages loads when somebody begins to search."""
+        """The index of the search, which the script loads when a reader begins to search."""
         return _unless_known(self._index, JSON, INDEX_HEADERS)
 
     async def _shared(self, path: str, template: str, **values: Any) -> Response:

@@ -1,4 +1,4 @@
-// The reference: finds as you type, remembers the language, and leads addresses of before to the page of an operation.
+// The reference: a search as you type, the chosen language, and redirects of old addresses.
 "use strict";
 
 const form = document.querySelector("[data-find]");
@@ -8,7 +8,7 @@ const status = document.querySelector("[data-find-status]");
 const idle = document.querySelectorAll("[data-find-idle]");
 let index;
 
-// As in search.py, which finds the same without scripts.
+// The same rules as in search.py, which serves readers without scripts.
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 const stem = (word) => (word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word);
 
@@ -53,7 +53,7 @@ function show() {
   for (const part of idle) part.hidden = asked;
 }
 
-// The index is fetched when it is first needed. Without it, the form still asks the server.
+// The index is fetched when it is first needed. If that fails, the form still works.
 let loading;
 function load() {
   loading ??= fetch("/docs/search.json")
@@ -86,7 +86,7 @@ form.addEventListener("submit", (event) => {
   }
 });
 
-// A place of this page is hidden while there are results.
+// Sections of this page are hidden while results are shown.
 list.addEventListener("click", (event) => {
   const link = event.target.closest("a");
   if (link?.hash && link.pathname === location.pathname) clear();
@@ -116,12 +116,12 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// The list at the side begins where the page is.
+// Scroll the side list to the current page.
 const side = document.querySelector(".contents .lists");
-const current = side?.querySelector("[aria-current]");
+const current = side?.querySelector("[aria-current]") ?? side?.querySelector("details[open]");
 if (current) side.scrollTop = current.offsetTop - side.offsetTop - side.clientHeight / 2;
 
-// The language of the code, for all pages.
+// The chosen language holds for all pages.
 const LANGUAGE = "referenceLanguage";
 const languages = [...document.querySelectorAll(".languages input")];
 for (const input of languages) {
@@ -129,7 +129,7 @@ for (const input of languages) {
     try {
       localStorage.setItem(LANGUAGE, input.value);
     } catch {
-      // The browser keeps nothing.
+      // The browser blocks storage.
     }
   });
 }
@@ -137,14 +137,14 @@ try {
   const chosen = languages.find((input) => input.value === localStorage.getItem(LANGUAGE));
   if (chosen) chosen.checked = true;
 } catch {
-  // The browser keeps nothing.
+  // The browser blocks storage.
 }
 
-// Before, all operations were on one page.
-function moved() {
+// Release 1.0 had all operations on one page.
+function redirect() {
   const place = document.getElementById(location.hash.slice(1));
   const link = place?.matches(".operation-groups li") && place.querySelector("a");
   if (link) location.replace(link.href);
 }
-addEventListener("hashchange", moved);
-moved();
+addEventListener("hashchange", redirect);
+redirect();
