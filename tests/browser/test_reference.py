@@ -19,7 +19,17 @@ from tests.browser.conftest import Meet
 from tests.browser.people import PHONE, Person
 from tests.slow import SLOW
 
-QUERIES = ("refund", "slot_unavailable", "list keys", "visitorId", "/api/v1/usage", "zeppelin", "-", "Ä")
+QUERIES = (
+    "a refund",
+    "rotate the zeppelin booking",
+    "slot_unavailable",
+    "list keys",
+    "visitorId",
+    "/api/v1/usage",
+    "zeppelin",
+    "-",
+    "Ä",
+)
 
 
 def rows_of(person: Person) -> list[str]:

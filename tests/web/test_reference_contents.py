@@ -170,5 +170,13 @@ def test_words_that_begin_a_name_come_before_words_within_it_and_in_the_descript
         Row("/d", "GET", "d", "", words_of("Other"), ""),
     ]
     assert [row.href for row in search(rows, "Keys")] == ["/c", "/b", "/a"]
-    assert [row.href for row in search(rows, "make  KEY!")] == ["/c"]
-    assert search(rows, "key other") == search(rows, "") == search(rows, "--") == []
+    assert [row.href for row in search(rows, "make  a KEY!")] == ["/c"]
+    assert search(rows, "") == search(rows, "--") == search([], "key") == []
+
+
+def test_a_query_that_no_row_has_whole_finds_those_that_have_most_of_it() -> None:
+    rows = [Row(f"/{words}", "GET", "", "", words_of(words), "") for words in ("red green", "red", "blue")]
+    assert [row.href for row in search(rows, "red green grey")] == ["/red green"]
+    assert [row.href for row in search(rows, "blue grey")] == ["/blue"]
+    assert search(rows, "blue grey brown") == search(rows, "grey") == []
+    assert [row.href for row in search([Row("/a", "", "", "", words_of("What a day"), "")], "a")] == ["/a"]

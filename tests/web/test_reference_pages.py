@@ -106,7 +106,9 @@ async def test_search_without_scripts_finds_names_paths_descriptions_and_codes(w
         await found("slot_unavailable")
     )
     assert "/docs/recordEvent" in await found("VISITORID")
-    assert await found("no+such+words") == []
+    assert (await found("POST+/api/v1/sponsors/bookings"))[0] == "/docs/createBooking"
+    assert "/docs/listDeliveries" in await found("csv")
+    assert await found("zeppelin") == []
     assert len(await found("%20")) == 0
     page = await opened(world, "/docs?q=%3Cscript%3Ealert(1)%3C/script%3E")
     assert "<script>alert" not in page.html

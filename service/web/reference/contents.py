@@ -47,7 +47,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One operation."""
+    """One operation. `types` are the media types of its answers."""
 
     name: str
     group: "GroupName"
@@ -63,6 +63,7 @@ class Entry:
     body_required: bool
     samples: Sequence[Sample]
     result: Sequence[Field]
+    types: Sequence[str]
     answers: Sequence[Example]
     problems: Sequence[Problem]
 
@@ -190,6 +191,7 @@ def _entry(
         body_required=body.get("required", False),
         samples=samples,
         result=fields_of(document, success.get("application/json", {}).get("schema", {})),
+        types=list(success),
         answers=list(_answers(document, operation, counts)),
         problems=problems,
     )
@@ -266,8 +268,9 @@ def _shortened(value: Any) -> Any:
 def _operation_row(entry: Entry) -> Row:
     fields = [field.name for field in (*entry.parameters, *entry.body)]
     codes = [problem.code for problem in entry.problems]
-    strong = words_of(entry.summary, entry.name, entry.path, entry.group.title)
-    weak = words_of(entry.description, entry.needs, *fields, *codes, beside=strong)
+    strong = words_of(entry.summary, entry.name, entry.method, entry.path, entry.group.title)
+    scopes = re.findall(r"`(.*?)`", entry.needs)
+    weak = words_of(entry.description, *scopes, *fields, *codes, *entry.types, beside=strong)
     return Row(entry.href, entry.method, entry.summary, entry.path, strong, weak)
 
 

@@ -11,6 +11,8 @@ LONGEST_QUERY = 200
 """Characters of a query, at most."""
 _WORD = re.compile(r"[^\W_]+")
 _SHORT = 3
+FILLERS = frozenset(("a", "an", "and", "for", "i", "in", "my", "of", "on", "the", "to"))
+"""Words that count only in a query that has no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +37,18 @@ def words_of(*texts: str, beside: str = "") -> str:
 
 
 def search(rows: Sequence[Row], query: str) -> list[Row]:
-    """The rows that have every word of the query, best first: words that begin one of the name count most."""
-    wanted = [_stem(word) for word in _WORD.findall(query.lower())]
-    scored = [(score, row) for row in rows if wanted and (score := _score(row, wanted))]
-    return [row for _, row in sorted(scored, key=lambda pair: -pair[0])]
+    """The rows that have every word of the query, best first; if no row has, those that have most, but at least half.
+
+    A word that begins one of a row's name counts 4, one within such a word 2, one of its description 1.
+    """
+    words = [_stem(word) for word in _WORD.findall(query.lower())]
+    wanted = [word for word in words if word not in FILLERS] or words
+    points = [[_points(row, word) for word in wanted] for row in rows]
+    most = max((_found(each) for each in points), default=0)
+    if most == 0 or most * 2 < len(wanted):
+        return []
+    ranked = [(sum(each), row) for each, row in zip(points, rows, strict=True) if _found(each) == most]
+    return [row for _, row in sorted(ranked, key=lambda pair: -pair[0])]
 
 
 def _stem(word: str) -> str:
@@ -46,16 +56,14 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > _SHORT and word.endswith("s") and not word.endswith("ss") else word
 
 
-def _score(row: Row, wanted: Sequence[str]) -> int:
-    """The sum over all words, or 0 if one is missing."""
-    total = 0
-    for word in wanted:
-        if f" {word}" in row.strong:
-            total += 4
-        elif word in row.strong:
-            total += 2
-        elif word in row.weak:
-            total += 1
-        else:
-            return 0
-    return total
+def _points(row: Row, word: str) -> int:
+    """What a word of the query counts for a row; 0 if the row does not have it."""
+    if f" {word}" in row.strong:
+        return 4
+    if word in row.strong:
+        return 2
+    return 1 if word in row.weak else 0
+
+
+def _found(points: Sequence[int]) -> int:
+    return sum(each > 0 for each in points)

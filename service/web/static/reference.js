@@ -10,23 +10,27 @@ let index;
 
 // The same rules as in search.py, which serves readers without scripts.
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+const FILLERS = new Set(["a", "an", "and", "for", "i", "in", "my", "of", "on", "the", "to"]);
 const stem = (word) => (word.length > 3 && /[^s]s$/.test(word) ? word.slice(0, -1) : word);
 
-function score(row, wanted) {
-  let total = 0;
-  for (const word of wanted) {
-    if (row.strong.includes(` ${word}`)) total += 4;
-    else if (row.strong.includes(word)) total += 2;
-    else if (row.weak.includes(word)) total += 1;
-    else return 0;
-  }
-  return total;
+function pointsOf(row, word) {
+  if (row.strong.includes(` ${word}`)) return 4;
+  if (row.strong.includes(word)) return 2;
+  return row.weak.includes(word) ? 1 : 0;
 }
 
 function search(query) {
-  const wanted = words(query).map(stem);
-  const scored = index.map((row) => ({ row, points: wanted.length ? score(row, wanted) : 0 }));
-  return scored.filter(({ points }) => points).sort((a, b) => b.points - a.points).map(({ row }) => row);
+  const all = words(query).map(stem);
+  const some = all.filter((word) => !FILLERS.has(word));
+  const wanted = some.length ? some : all;
+  const scored = index.map((row) => {
+    const points = wanted.map((word) => pointsOf(row, word));
+    return { row, found: points.filter(Boolean).length, sum: points.reduce((a, b) => a + b, 0) };
+  });
+  const most = Math.max(...scored.map(({ found }) => found));
+  if (most === 0 || most * 2 < wanted.length) return [];
+  const best = scored.filter(({ found }) => found === most);
+  return best.sort((a, b) => b.sum - a.sum).map(({ row }) => row);
 }
 
 function element(tag, name, ...inside) {
