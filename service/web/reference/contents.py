@@ -267,7 +267,8 @@ def _shortened(value: Any) -> Any:
 
 def _operation_row(entry: Entry) -> Row:
     fields = [field.name for field in (*entry.parameters, *entry.body)]
-    codes = [problem.code for problem in entry.problems]
+    # Common errors have rows of their own, and would make most operations match "key".
+    codes = [problem.code for problem in entry.problems if not problem.common]
     strong = words_of(entry.summary, entry.name, entry.method, entry.path, entry.group.title)
     scopes = re.findall(r"`(.*?)`", entry.needs)
     weak = words_of(entry.description, *scopes, *fields, *codes, *entry.types, beside=strong)
