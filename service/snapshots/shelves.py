@@ -82,6 +82,14 @@ class Shelf:
         places = [place for slug in slugs if (place := self._places.get(slug)) is not None]
         return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)))
 
+    def positions(self, start: int, end: int) -> list[Position]:
+        """The positions of the entries from place `start` to before `end`, in the order of the list."""
+        return [_position_of(key) for key in self._keys[start:end]]
+
+    def digests(self, start: int, end: int) -> bytes:
+        """The digests of the same entries, joined. They change with the content only."""
+        return self._digests[start * DIGEST_BYTES : end * DIGEST_BYTES]
+
     def digest(self, place: int) -> bytes:
         return self._digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
 
