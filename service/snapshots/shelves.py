@@ -21,10 +21,11 @@ class Position(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One entry, or a page of them, as JSON with its strong ETag."""
+    """One entry, or a page of them, as JSON with its strong ETag. `cursor` leads to the next page, if there is one."""
 
     body: bytes
     etag: str
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

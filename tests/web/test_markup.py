@@ -23,8 +23,8 @@ CARD = {
 
 
 def listed(canonical: str = URL, **changed: str | None) -> str:
-    """The head of a page that search engines list. Names in `changed` have a hyphen for each colon; None leaves one out."""
-    told = CARD | {name.replace("-", ":"): words for name, words in changed.items()}
+    """The head of a page that search engines list. Names in `changed` have an underscore for a colon; None leaves one out."""
+    told = CARD | {name.replace("_", ":"): words for name, words in changed.items()}
     metas = "".join(f'<meta property="{name}" content="{words}">' for name, words in told.items() if words is not None)
     return f'{metas}<link rel="canonical" href="{canonical}">'
 
@@ -89,8 +89,8 @@ def test_a_sound_page_has_no_faults() -> None:
         (listed(description=""), "description is empty or long"),
         (listed(description="w" * 301), "description is empty or long"),
         (listed(description=None), "no description"),
-        (listed(**{"og-title": "Another"}), "its title is Another elsewhere"),
-        (listed(**{"og-image": None}), "no og:image"),
+        (listed(og_title="Another"), "its title is Another elsewhere"),
+        (listed(og_image=None), "no og:image"),
     ],
 )
 def test_a_fault_of_what_a_head_tells_is_found(head: str, fault: str) -> None:

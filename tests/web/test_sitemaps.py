@@ -155,7 +155,7 @@ def test_parts_hold_all_entries_and_a_new_entry_changes_the_last_one_alone(total
         assert answered(after, name)[1] != answered(before, name)[1]
 
 
-def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str | None]]:
+def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str]]:
     """The parts of use cases in the index, each with the day of its newest entry, which is that of its rows."""
     body = MAPS.index(snapshot).answer(None).body
     found = []

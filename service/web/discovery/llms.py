@@ -67,7 +67,7 @@ Search, then read one entry:
 
 - Times are epoch milliseconds in UTC.
 - An error is JSON with `error`, a stable code, and `message`, for people. A 429 or 503 has `Retry-After` in seconds.
-- A list has the cursor of its next page. Repeat the request with it as `cursor`."""
+- A list has the cursor of its next page, and the address of that page as a `Link` header with `rel="next"`."""
 
 
 def _entrances(base_url: str, *, mcp: bool) -> Iterable[str]:
