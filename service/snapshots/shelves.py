@@ -1,7 +1,7 @@
 """Catalog snapshots: immutable lists of entries, kept as JSON. Pure."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -83,9 +83,9 @@ class Shelf:
         places = [place for slug in slugs if (place := self._places.get(slug)) is not None]
         return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)))
 
-    def positions(self, start: int, end: int) -> list[Position]:
+    def positions(self, start: int, end: int) -> Iterator[Position]:
         """The positions of the entries from place `start` to before `end`, in the order of the list."""
-        return [_position_of(key) for key in self._keys[start:end]]
+        return map(_position_of, self._keys[start:end])
 
     def digests(self, start: int, end: int) -> bytes:
         """The digests of the same entries, joined. They change with the content only."""

@@ -6,12 +6,12 @@ part only. A part has at most `PART_URLS` addresses, far below the 50,000 that a
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
+from datetime import date
+from functools import lru_cache, partial
 from xml.sax.saxutils import escape
 
 from actors.catalog.store import Kind
-from actors.times import SECOND_MS
+from actors.times import DAY_MS
 from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.shelves import CatalogSnapshot, Shelf
 from service.web.discovery.published import XML, Published
@@ -21,7 +21,8 @@ NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 PAGES_PART = "pages"
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
-_LAST_SECOND = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
+_EPOCH = date(1970, 1, 1).toordinal()
+_LAST_MS = (date.max.toordinal() - _EPOCH) * DAY_MS
 _FORMAT = b"1"
 """Part of every ETag. Increase it when the form of a part changes."""
 
@@ -94,6 +95,10 @@ def _number(name: str, kind: Kind) -> int:
 
 def _lastmod(added_ms: int | None) -> str:
     """The day of an entry. Left out for pages, whose changes have no date, and beyond the calendar."""
-    if added_ms is None or added_ms // SECOND_MS > _LAST_SECOND:
-        return ""
-    return f"<lastmod>{datetime.fromtimestamp(added_ms // SECOND_MS, UTC):%Y-%m-%d}</lastmod>"
+    return "" if added_ms is None or added_ms > _LAST_MS else _lastmod_on(added_ms // DAY_MS)
+
+
+@lru_cache(4_096)
+def _lastmod_on(day: int) -> str:
+    """Cached, because many entries have the same day."""
+    return f"<lastmod>{date.fromordinal(_EPOCH + day).isoformat()}</lastmod>"
