@@ -1,5 +1,7 @@
 """What pages tell search engines and link previews: addresses, cards, and data of schema.org."""
 
+import struct
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -141,3 +143,10 @@ def test_a_summary_is_one_line_cut_between_words() -> None:
     assert summary("word " * 100) == "word " * 38 + "word…"
     assert summary("w" * 300) == "w" * (SUMMARY_CHARACTERS - 1) + "…"
     assert len(summary("ab " * 100)) <= SUMMARY_CHARACTERS
+
+
+def test_the_card_is_a_small_image_of_the_size_that_pages_say() -> None:
+    image = (Path(structured.__file__).parents[1] / "static" / "card.png").read_bytes()
+    assert image[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", image[16:24]) == (1_200, 630)
+    assert len(image) <= 40 * 1024
