@@ -21,7 +21,7 @@ from service.web.pages.table import PAGES
 View = Callable[..., Awaitable[Response]]
 
 OLD_SECURITY = "/security.txt"
-"""Where the contact stood before RFC 9116."""
+"""The address of the contact before RFC 9116."""
 SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
 PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG)
 INDEXED = ("/docs",)

@@ -43,7 +43,7 @@ def llms_text(operations: Sequence[Operation], base_url: str, config: Config, *,
 
 
 def reference_url(operation: Operation, base_url: str) -> str:
-    """Where the reference describes an operation."""
+    """The address at which the reference describes an operation."""
     return f"{base_url}/docs#{operation.name}"
 
 
