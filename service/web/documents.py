@@ -14,12 +14,15 @@ from service.api.errors import too_fast
 from service.api.openapi import Described
 from service.http.asgi import Scope
 from service.observability.metrics import CONTENT_TYPE, Metrics
+from service.web.discovery.documents import PATHS as DISCOVERY
+from service.web.discovery.documents import discovery_views
 from service.web.embed import Embed
 from service.web.page_views import refusal_response, response_of
 from service.web.reference.views import Reference
 from service.web.requests import headers_of, request_of
 
-DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/docs/search.json", "/docs/<name>", "/favicon.ico", "/embed.js")
+REFERENCE = ("/docs", "/docs/search.json", "/docs/<name>")
+DOCUMENTS = ("/openapi.json", "/metrics", *REFERENCE, "/favicon.ico", "/embed.js", *DISCOVERY)
 """The paths of the documents. All are public."""
 
 View = Callable[..., Awaitable[Response]]
@@ -45,9 +48,10 @@ def document_views(services: Services, described: Described, metrics: Metrics) -
     async def embed() -> Response:
         return response_of(script.answer(request.headers.get("if-none-match")))
 
+    found = discovery_views(services, _counted).values()
     reference = Reference(services, described)
     pages = [_counted(services, view) for view in (reference.start, reference.index, reference.page)]
-    views = (_counted(services, openapi), scrape, *pages, favicon, embed)
+    views = (_counted(services, openapi), scrape, *pages, favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
 
 

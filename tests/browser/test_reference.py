@@ -61,7 +61,8 @@ def test_the_search_goes_by_keyboard_to_a_page_and_to_an_error(meet: Meet) -> No
     page.keyboard.type("getUsage")
     expect(page.get_by_role("status")).to_have_text("1 result")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/docs/getUsage")  # and for its script
+    # The address is there at once, the script only when the page has loaded.
+    page.wait_for_url("**/docs/getUsage")
     page.keyboard.press("/")
     page.keyboard.type("hold_limit")
     expect(page.locator(".found a").first).to_be_visible()
