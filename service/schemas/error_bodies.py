@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, Field
 
+from service.schemas.fields import Count
+
 
 class CatalogError(BaseModel):
     """Error body of the catalog, key lifecycle and usage operations."""
@@ -9,7 +11,7 @@ class CatalogError(BaseModel):
     error: str = Field(description="Stable machine-readable code")
     message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
-    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+    retryAfter: Count | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
 class SponsorshipError(BaseModel):
@@ -18,11 +20,11 @@ class SponsorshipError(BaseModel):
     error: str = Field(description="Stable machine-readable code")
     message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
-    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+    retryAfter: Count | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
 class DeviceError(CatalogError):
     """Error body of polling a device login, readable for clients of RFC 8628."""
 
     error_description: str = Field(description="The same as `message`, as RFC 6749 (5.2) requires")
-    interval: int | None = Field(default=None, description="With `slow_down`: the new polling interval in seconds")
+    interval: Count | None = Field(default=None, description="With `slow_down`: the new polling interval in seconds")
