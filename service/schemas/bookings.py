@@ -121,7 +121,9 @@ class Booking(BaseModel):
     nextStep: str | None = optional(
         f"What to do now: {', '.join(NextStep)}. For administrators, what an administrator does: {', '.join(AdminStep)}"
     )
-    refundRequestedAt: Milliseconds | None = optional("Epoch milliseconds; while a request for a refund waits for an administrator")
+    refundRequestedAt: Milliseconds | None = optional(
+        "Epoch milliseconds; while a request for a refund waits for an administrator"
+    )
     refundReason: str | None = optional("The sponsor's words of the last request for a refund")
     refundDeclinedNote: str | None = optional("Why an administrator declined the last request")
     sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")

@@ -111,7 +111,9 @@ class Campaign(BaseModel):
     pendingRevision: Revision | None = optional(
         "An edit that waits for review. The approved content is shown until an administrator approves the edit"
     )
-    submittedAt: Milliseconds | None = optional("When the campaign or its edit began to wait for review, in epoch milliseconds")
+    submittedAt: Milliseconds | None = optional(
+        "When the campaign or its edit began to wait for review, in epoch milliseconds"
+    )
     mixedWords: list[str] | None = optional(
         "For administrators: words that mix Latin, Cyrillic, Greek or other letters that look alike"
     )

@@ -1,6 +1,7 @@
 """Records the examples of the OpenAPI document: the responses to a known course of requests to the real application.
 
-Time, ids, keys and codes are those of the tests' world, so each recording is the same. The first response of each kind counts.
+Time, ids, keys and codes are those of the tests' world, so each recording is the same. The first response of each kind
+counts.
 """
 
 import json
@@ -63,8 +64,7 @@ class Recording:
                 if (body := self.refusals.get((operation.name, str(code)))) is not None
                 and (
                     code in operation.codes
-                    or (body != shared[operation.family.value][str(code)]
-                    and code == "invalid_request")
+                    or (body != shared[operation.family.value][str(code)] and code == "invalid_request")
                 )
             }
             if kept:

@@ -1,4 +1,4 @@
-"""Courses of requests that are refused: every operation with unknown ids and invalid bodies, and each refusal of a handler."""
+"""Courses of requests that are refused: unknown ids and invalid bodies everywhere, and each refusal of a handler."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -24,7 +24,14 @@ ANN, BOB = "ann@example.com", "bob@example.com"
 MOST = "an administrator's session"
 """The caller who is refused nothing for who they are."""
 
-PLENTY = dict.fromkeys((*("MINT__PER_HOUR", "CLAIM__STARTS_PER_HOUR", "CLAIM__COMPLETIONS_PER_HOUR", "DEVICE__STARTS_PER_HOUR"), *("SESSIONS__STARTS_PER_HOUR", "SESSIONS__COMPLETIONS_PER_HOUR", "KEYS__UNKNOWN_PER_MINUTE"), *("KEYLESS__PER_MINUTE", "MAIL__PER_HOUR_TOTAL")), 1000)
+PLENTY = dict.fromkeys(
+    (
+        *("MINT__PER_HOUR", "CLAIM__STARTS_PER_HOUR", "CLAIM__COMPLETIONS_PER_HOUR", "DEVICE__STARTS_PER_HOUR"),
+        *("SESSIONS__STARTS_PER_HOUR", "SESSIONS__COMPLETIONS_PER_HOUR", "KEYS__UNKNOWN_PER_MINUTE"),
+        *("KEYLESS__PER_MINUTE", "MAIL__PER_HOUR_TOTAL"),
+    ),
+    1_000,
+)
 
 
 async def ask(world: World, place: Place, caller: str, **change: Any) -> None:

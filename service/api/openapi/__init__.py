@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from service.api.openapi.components import HEADERS, SECURITY_SCHEMES, tags
+from service.api.openapi.enums import named_values, with_names
 from service.api.openapi.examples import examples
 from service.api.openapi.models import schemas
 from service.api.openapi.operations import described
@@ -20,10 +21,10 @@ API_VERSION = "1.0.0"
 DESCRIPTION = """\
 A catalog of use cases and bot templates, API keys with exact quotas, and sponsorship by the week.
 
-`POST /api/v1/auth/agent` returns a key that works at once. Send it as `Authorization: Bearer KEY`; reads of the catalog also work
-without a key, at a lower rate. Times are epoch milliseconds in UTC unless a field says otherwise, and amounts of money are whole
-cents. Every refusal is a JSON object with a stable code in `error` and an explanation for a person in `message`; each
-response lists its codes in `x-error-codes`, with a recorded example of each.
+`POST /api/v1/auth/agent` returns a key that works at once. Send it as `Authorization: Bearer KEY`; reads of the catalog
+also work without a key, at a lower rate. Times are epoch milliseconds unless a field says otherwise, and amounts of money
+are whole cents. Every refusal is a JSON object with a stable code in `error` and an explanation for a person in `message`;
+each response lists its codes in `x-error-codes`, with a recorded example of each.
 """
 
 
@@ -66,9 +67,9 @@ def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
         "servers": [{"url": base_url}],
         "externalDocs": {"description": "The readable reference of this API", "url": f"{base_url}/docs"},
         "tags": tags(operations),
-        "paths": paths,
+        "paths": with_names(paths),
         "components": {
-            "schemas": schemas(operations),
+            "schemas": named_values() | with_names(schemas(operations)),
             "examples": shared_examples(recorded, operations),
             "headers": dict(HEADERS),
             "securitySchemes": dict(SECURITY_SCHEMES),

@@ -1,7 +1,7 @@
 """The responses of an operation: its success, and its refusals with a recorded example of each code.
 
-All refusals of a family share one schema. Which codes a status can have is told by `x-error-codes`, the names of the examples and
-the description, so that generated clients have one class for errors and not one for each operation and status.
+All refusals of a family share one schema. The codes of a status stand in `x-error-codes`, in the names of the examples and
+in the description, so that generated clients have one class for errors and not one for each operation and status.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -122,7 +122,7 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/device/token",
         summary="Poll a device login",
-        description="Takes JSON or a form. Wait `interval` seconds between polls, or longer if `slow_down` says so. "
+        description="Takes JSON, or a form with the same fields. Wait `interval` seconds between polls, or longer if `slow_down` says so. "
         "After approval, the next poll returns a full key of the person's account, once.",
         tag="Device login",
         handler=poll,
