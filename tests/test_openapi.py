@@ -410,6 +410,15 @@ def test_all_error_bodies_stand_among_the_components() -> None:
     assert {each.name for each in OPERATIONS if each.family is Family.DEVICE} == {"pollDevice"}
 
 
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_all_refusals_of_a_family_share_one_schema(operation: Operation) -> None:
+    """A schema for each operation and status would be a class for each in generated clients."""
+    for status, response in described(operation)["responses"].items():
+        if int(status) >= 400:
+            schema = response["content"]["application/json"]["schema"]
+            assert schema == {"$ref": f"#/components/schemas/{operation.family.name.title()}Error"}
+
+
 def test_the_scheme_is_a_bearer_token() -> None:
     scheme = DOCUMENT["components"]["securitySchemes"]["bearer"]
     assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")

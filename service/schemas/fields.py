@@ -56,7 +56,7 @@ def optional(description: str | None = None) -> Any:
     return Field(default=None, exclude_if=lambda value: value is None, **_described(description))
 
 
-def _described(description: str | None) -> dict[str, str]:
+def _described(description: str | None) -> dict[str, Any]:
     """Without words of its own, a field has those of its type."""
     return {} if description is None else {"description": description}
 

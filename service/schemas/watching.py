@@ -1,10 +1,10 @@
 """Wire models of a node's status, for operators. Numbers are for this node only."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas.fields import Count, Milliseconds, Ratio, optional
+from service.schemas.fields import AtLeast, Count, Milliseconds, Ratio, optional
 
 
 class Alive(BaseModel):
@@ -25,7 +25,7 @@ class Ready(BaseModel):
 
     status: Literal["ok"] = Field(description="Always `ok`")
     node: str = Field(description="The process that answers; a new id at each start")
-    liveNodes: Count = Field(description="Number of processes that share the database, including this one", ge=1)
+    liveNodes: int = Field(description="Number of processes that share the database, including this one", ge=1)
     eventServers: EventServers | None = optional("Only with a distributed database")
 
 
@@ -100,7 +100,7 @@ class SnapshotStatus(BaseModel):
     """An in-memory snapshot that answers requests."""
 
     name: Literal["catalog", "placements"] = Field(description="Name of the snapshot")
-    revision: Count = Field(description="Negative until loaded")
+    revision: Annotated[int, AtLeast(-1)] = Field(description="Negative until loaded")
     away: bool = Field(description="Whether the database is unreachable, so that the snapshot may be outdated")
     ageSeconds: Ratio | None = optional("Seconds since it was last known to be current")
     loads: Count = Field(description="Times that it was loaded")

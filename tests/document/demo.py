@@ -102,7 +102,7 @@ async def _sponsor(world: World, person: Person, boss: Person) -> None:
     await person.post(f"{path}/resume")
     booking = await person.booking(campaign, SLOT, THIS_WEEK)
     await person.pay(booking["id"])
-    start = {"name": "Example Tools", "website": "https://tools.example.com/", "slotId": SEASON}
+    start: dict[str, Any] = {"name": "Example Tools", "website": "https://tools.example.com/", "slotId": SEASON}
     start |= {"headline": "Ship your first agent today", "body": CAMPAIGN["body"]}
     start |= {"weekStart": NEXT_WEEK + 4 * WEEK_MS, "idempotencyKey": uuid(100)}
     begun = (await person.post(f"{API}/bookings/start", start)).json["booking"]

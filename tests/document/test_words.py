@@ -176,3 +176,20 @@ def _read_by_requests() -> set[str]:
             found.add(name)
             waiting += re.findall(r"#/components/schemas/(\w+)", str(SCHEMAS[name]))
     return found
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_a_summary_has_the_words_of_the_operation_id(operation: Operation) -> None:
+    """Headings and lists show summaries, and generated clients show ids: `getUseCase` is "Get one use case"."""
+    words = {_singular(word) for word in re.findall(r"[a-z]+", operation.summary.lower())}
+    named = [_singular(word.lower()) for word in re.findall(r"[A-Z]?[a-z]+", operation.name)]
+    assert set(named) <= words, f"{operation.name} and {operation.summary!r} name different things"
+
+
+def _singular(word: str) -> str:
+    return re.sub("ies$", "y", word) if word.endswith("ies") else word.removesuffix("s")
+
+
+def test_no_two_operations_have_the_same_summary() -> None:
+    summaries = [operation.summary for operation in OPERATIONS]
+    assert sorted(summaries) == sorted(set(summaries))

@@ -69,7 +69,7 @@ ROWS = (
         name="stripeWebhook",
         method="POST",
         path="/api/v1/webhooks/stripe",
-        summary="Receive a Stripe event",
+        summary="Receive a webhook of Stripe",
         description="Only Stripe calls this operation. The body is an event signed in the header `Stripe-Signature`. Each "
         "payment, refund and dispute of a booking is applied once, even if events are repeated or out of order. A payment "
         "counts only if it came through a checkout session of the booking. Other events are ignored. In test mode this "
