@@ -98,8 +98,8 @@ class Booking(BaseModel):
     )
     mode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
     createdAt: Milliseconds
-    impressions: Count = Field(description="Impressions counted; at least 0")
-    clicks: Count = Field(description="Clicks counted; at least 0")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
     packageKind: Literal["website", "youtube", "bundle"] | None = optional(
         "What the price includes: a place on the website, a video, or both (`bundle`)"
     )
@@ -211,8 +211,8 @@ class DeliveryDay(BaseModel):
     """Delivery on one day."""
 
     day: Milliseconds = Field(description="00:00 UTC of the day, epoch milliseconds")
-    impressions: Count = Field(description="Impressions counted; at least 0")
-    clicks: Count = Field(description="Clicks counted; at least 0")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
 
 
 class Delivery(BaseModel):
@@ -220,8 +220,8 @@ class Delivery(BaseModel):
     and null while there are none."""
 
     items: list[DeliveryDay] = Field(description="Delivery by day, the first day first")
-    impressions: Count = Field(description="Impressions counted; at least 0")
-    clicks: Count = Field(description="Clicks counted; at least 0")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
     ctr: Ratio | None = Field(
         description="Clicks divided by impressions, to six decimal places; null without impressions"
     )

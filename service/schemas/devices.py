@@ -55,9 +55,7 @@ class DeviceToken(BaseModel):
     """The key of an approved device, shown once. `access_token` is the same key under its name in RFC 6749 (5.1)."""
 
     apiKey: str = Field(description="The key, shown only in this response. Send it as `Authorization: Bearer`")
-    tenantId: str = Field(
-        description="Id of the account or anonymous owner of the key: `ten_` and 22 letters and digits"
-    )
+    tenantId: str = Field(description="Id of the account of the key")
     keyPrefix: str = Field(description="First characters of the key, for display")
     access_token: str = Field(description="The same as `apiKey`")
     token_type: Literal["Bearer"] = Field(description="Always `Bearer`")

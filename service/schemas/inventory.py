@@ -38,7 +38,7 @@ class Inventory(BaseModel):
     weekStart: Milliseconds = Field(description="Monday 00:00 UTC, epoch milliseconds")
     weekEnd: Milliseconds = Field(description="The start of the next week, epoch milliseconds")
     billingMode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
-    slots: list[Slot] = Field(description="All slots, left side first")
+    slots: list[Slot] = Field(description="The slots, ordered by id")
 
 
 class Calendar(BaseModel):

@@ -31,7 +31,7 @@ class Buyer(BaseModel):
 class Invoice(BaseModel):
     """An invoice for a payment, or a credit note for a refund."""
 
-    number: str = Field(description="Number of the document, without gaps for each kind")
+    number: str = Field(description="Number of the document, without gaps for each kind and mode")
     kind: Literal["invoice", "credit_note"] = Field(description="What the document is")
     bookingId: str = Field(description="Id of the booking")
     paymentId: str = Field(description="Id of the payment at the payment processor")

@@ -58,9 +58,7 @@ class MintedKey(BaseModel):
     """A new anonymous key. `apiKey` and `claimToken` are shown once."""
 
     apiKey: str = Field(description="The key, shown only in this response. Send it as `Authorization: Bearer`")
-    tenantId: str = Field(
-        description="Id of the account or anonymous owner of the key: `ten_` and 22 letters and digits"
-    )
+    tenantId: str = Field(description="Id of the account, or of the anonymous owner, of the key")
     claimToken: str = Field(description="Token to claim the key by email with, shown only in this response")
     claimUrl: str = Field(description="Page at which a person claims the key")
     expiresAt: Milliseconds
@@ -90,9 +88,7 @@ class ClaimComplete(BaseModel, strict=True):
 class Usage(BaseModel):
     """Usage and limits of the calling key's tenant."""
 
-    tenantId: str = Field(
-        description="Id of the account or anonymous owner of the key: `ten_` and 22 letters and digits"
-    )
+    tenantId: str = Field(description="Id of the account, or of the anonymous owner, of the key")
     status: Literal["anonymous", "claimed", "upgraded"] = Field(
         description="What the key is: anonymous, or of an account of this tier"
     )
@@ -166,6 +162,4 @@ class AccountTier(BaseModel):
 
     email: str = Field(description="Email address of the account, in lower case")
     tier: Literal["claimed", "upgraded"] = Field(description="The tier that the account has now")
-    tenantId: str = Field(
-        description="Id of the account or anonymous owner of the key: `ten_` and 22 letters and digits"
-    )
+    tenantId: str = Field(description="Id of the account, or of the anonymous owner, of the key")

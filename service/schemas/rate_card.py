@@ -12,8 +12,8 @@ class Reach(BaseModel):
 
     bookings: Count = Field(description="Bookings that ended")
     weeks: Count = Field(description="Their weeks")
-    impressions: Count = Field(description="Impressions counted; at least 0")
-    clicks: Count = Field(description="Clicks counted; at least 0")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
     ctr: Ratio | None = Field(
         description="Clicks divided by impressions, to six decimal places; null without impressions"
     )

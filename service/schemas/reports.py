@@ -78,8 +78,8 @@ ReportQuery: type[BaseModel] = create_model(
 class Delivered(BaseModel):
     """Impressions, clicks, and clicks divided by impressions, which is null while there are none."""
 
-    impressions: Count = Field(description="Impressions counted; at least 0")
-    clicks: Count = Field(description="Clicks counted; at least 0")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
     ctr: Ratio | None = Field(
         description="Clicks divided by impressions, to six decimal places; null without impressions"
     )

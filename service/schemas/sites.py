@@ -15,8 +15,8 @@ class SiteCounts(BaseModel):
     """Delivery by one website."""
 
     site: str = Field(description="Host of the website, or `other` for all that have no place of their own")
-    impressions: Count = Field(description="Impressions counted; at least 0")
-    clicks: Count = Field(description="Clicks counted; at least 0")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
 
     @classmethod
     def of(cls, delivered: SiteDelivered) -> "SiteCounts":

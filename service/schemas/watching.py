@@ -77,12 +77,12 @@ class PoolStatus(BaseModel):
 
     open: Count = Field(description="Open connections")
     busy: Count = Field(description="Connections in use")
-    waiting: Count = Field(description="Transactions that wait for a connection")
+    waiting: Count = Field(description="Transactions that wait for a connection now")
     transactions: Count = Field(description="Transactions that began")
-    contended: Count = Field(description="Transactions repeated after a conflict with another")
+    contended: Count = Field(description="Transactions that failed in a conflict with another")
     unavailable: Count = Field(description="Transactions that failed because the database did not answer")
     unknown: Count = Field(description="Commits whose outcome was unknown")
-    refused: Count = Field(description="Transactions rejected because too many waited")
+    refused: Count = Field(description="Transactions that got no connection in time, or because too many waited")
     loopErrors: Count = Field(description="Errors of the event loop that runs the database driver")
 
 

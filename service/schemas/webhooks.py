@@ -36,7 +36,7 @@ class WebhookBody(Strict):
     """A new webhook. The URL uses https and a public host."""
 
     url: Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS), AfterValidator(web_address), _URL] = Field(
-        description="Address that receives events: https and a public host"
+        description="Address that receives events: https and a public host, unless the operator allows others"
     )
     events: Annotated[list[EventName], Field(min_length=1, max_length=8), AfterValidator(_once)] = Field(
         description="Events to receive, each once"
