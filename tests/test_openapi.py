@@ -281,6 +281,8 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
         begins_or_ends = operation.name in COOKIES and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
+        paged = {"cursor", "limit"} <= PARAMETERS.get(operation.name, set()) and operation.name != "exportAccount"
+        assert ("Link" in names) == (paged and status == "200")
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
 
 

@@ -38,6 +38,7 @@ HEADERS: Mapping[str, Any] = {
     "Set-Cookie": text("Sets or deletes the session cookie."),
     "Content-Disposition": text("Lets a browser save the response as a file."),
     "ETag": text("Strong validator of a response without a key. Send it back in `If-None-Match`."),
+    "Link": text('The address of the next page, as `rel="next"` (RFC 8288). Absent on the last one.'),
     "X-Event-Dropped": text(
         "Why the event was not recorded. Absent if it was.",
         enum=[str(each) for each in EventOutcome if each is not EventOutcome.RECORDED],

@@ -74,7 +74,15 @@ def _success_headers(operation: Operation) -> list[str]:
         names.append("ETag")
     if operation.spreadsheet:
         names.append("Content-Disposition")
+    if _has_pages(operation):
+        names.append("Link")
     return [*names, *operation.headers]
+
+
+def _has_pages(operation: Operation) -> bool:
+    """Whether the operation is a list that goes on at a cursor. The pages of an export are no such list."""
+    fields = operation.result.model_fields
+    return operation.query is not None and ("nextCursor" in fields or {"items", "cursor"} <= fields.keys())
 
 
 def _error(status: int, codes: Collection[Code], operation: Operation, examples: Examples) -> dict[str, Any]:
