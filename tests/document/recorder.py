@@ -4,11 +4,14 @@ Time, ids, keys and codes are those of the tests' world, so each recording is th
 counts.
 """
 
+import csv
+import io
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors.values import Code
 from service.api.errors import Family
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
@@ -17,6 +20,12 @@ from tests.api.conformity import DOCUMENT, documented
 from tests.api.world import World, open_world
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+ITS_OWN = frozenset({Code.INVALID_REQUEST, Code.IDEMPOTENCY_CONFLICT})
+"""Codes that are implied, but whose words depend on the body of an operation."""
+
+ROWS = 3
+"""Rows of a file that its example shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,49 +52,44 @@ class Recording:
         path, method = found
         name, response = DOCUMENT["paths"][path][method]["operationId"], exchange.response
         if (response.header("content-type") or "").startswith("text/csv"):
-            self.files.setdefault(name, response.body.decode())
+            self.files.setdefault(name, _first_rows(response.body.decode()))
         elif response.status == 200:
             self.successes.setdefault(name, response.json)
         else:
             self.refusals.setdefault((name, response.json["error"]), response.json)
 
     def examples(self) -> dict[str, Any]:
-        """The contents of `examples.json`, in the order of operations and codes.
-
-        A refusal by the handler of an operation is its own, and so is an invalid request. Others are shared by the
-        operations of a family.
-        """
-        shared = self._shared()
-        own: dict[str, dict[str, Any]] = {}
-        for operation in OPERATIONS:
-            kept = {
-                str(code): body
-                for code in operation.all_codes
-                if (body := self.refusals.get((operation.name, str(code)))) is not None
-                and (
-                    code in operation.codes
-                    or (body != shared[operation.family.value][str(code)] and code == "invalid_request")
-                )
-            }
-            if kept:
-                own[operation.name] = kept
+        """The contents of `examples.json`, in the order of operations and codes."""
+        own = {each.name: refusals for each in OPERATIONS if (refusals := self._own(each))}
         return {
             "successes": {each.name: self.successes[each.name] for each in OPERATIONS if each.name in self.successes},
             "files": {each.name: self.files[each.name] for each in OPERATIONS if each.name in self.files},
-            "refusals": shared,
+            "refusals": {family.value: self._shared(family) for family in Family},
             "own": own,
         }
 
-    def _shared(self) -> dict[str, dict[str, Any]]:
-        """By family and code: of an operation whose access or limits imply the code, if there is one."""
-        shared: dict[str, dict[str, Any]] = {}
-        for family in Family:
-            names = [operation for operation in OPERATIONS if operation.family is family]
-            for implied in (True, False):
-                for (name, code), body in self.refusals.items():
-                    if BY_NAME[name] in names and (code not in BY_NAME[name].codes) is implied:
-                        shared.setdefault(family.value, {}).setdefault(code, body)
-        return {family: dict(sorted(bodies.items())) for family, bodies in shared.items()}
+    def _own(self, operation: Operation) -> dict[str, Any]:
+        """The refusals by the handler of an operation, and those of `ITS_OWN`."""
+        codes = [code for code in operation.all_codes if code in operation.codes or code in ITS_OWN]
+        found = {str(code): self.refusals.get((operation.name, str(code))) for code in codes}
+        return {code: body for code, body in found.items() if body is not None}
+
+    def _shared(self, family: Family) -> dict[str, Any]:
+        """The refusals that access and limits of the operations of a family imply, by code."""
+        found: dict[str, Any] = {}
+        for (name, code), body in self.refusals.items():
+            operation = BY_NAME[name]
+            if operation.family is family and code not in operation.codes:
+                found.setdefault(code, body)
+        return dict(sorted(found.items()))
+
+
+def _first_rows(file: str) -> str:
+    """The header and the first rows of a CSV file."""
+    lines = csv.reader(io.StringIO(file))
+    for _ in zip(range(1 + ROWS), lines, strict=False):
+        pass
+    return "".join(file.splitlines(keepends=True)[: lines.line_num])
 
 
 async def record(stories: Sequence[Story]) -> dict[str, Any]:

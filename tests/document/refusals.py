@@ -6,7 +6,7 @@ from typing import Any
 
 from service.api.operations import OPERATIONS
 from tests.api.callers import CALLERS
-from tests.api.devices import polled, started
+from tests.api.devices import in_browser, polled, started
 from tests.api.test_access import PLACES, Place
 from tests.api.world import World, away, broken
 from tests.document.recorder import Story
@@ -49,6 +49,20 @@ async def invalid_requests(world: World) -> None:
             name = "limit" if "limit" in names else next(iter(names))
             target = f"{place.target.partition('?')[0]}?{name}=none"
             await ask(world, Place(place.method, target, place.policy), MOST)
+
+
+CHANGED: dict[str, Any] = {"createCampaign": {"cta": "Look"}, "createWebhook": {"events": ["booking.cancelled"]}}
+"""Other bodies under the same key, where the same one returns the first response."""
+
+
+async def repeated_keys(world: World) -> None:
+    """A second request with the same `Idempotency-Key`."""
+    headers = in_browser(world.session("ann@example.com")) | {"Idempotency-Key": "4f1c2a"}
+    for operation in OPERATIONS:
+        if operation.keyed:
+            place = PLACES[operation.name]
+            for body in (place.body, (place.body or {}) | CHANGED.get(operation.name, {})):
+                await world.client.request(place.method, place.target, headers=headers, json=body)
 
 
 CALLED = {
@@ -106,5 +120,6 @@ STORIES = (
     *(Story(partial(failing, name, before)) for name in ONE_OF_EACH_FAMILY for before in (broken, away)),
     Story(unknown_ids, PLENTY),
     Story(invalid_requests, PLENTY),
+    Story(repeated_keys),
     Story(many_polls, {"DEVICE__STARTS_PER_HOUR": 1}),
 )

@@ -16,6 +16,9 @@ from service.api.operation import Operation
 from service.api.policy import Access
 
 
+FILE = "With `format=csv`: all rows in UTF-8 under a header line. The example shows the first ones."
+
+
 def responses(operation: Operation, examples: Examples) -> dict[str, Any]:
     """The Responses Object of an operation."""
     found = {"200": _success(operation, examples)}
@@ -55,7 +58,7 @@ def _success(operation: Operation, examples: Examples) -> dict[str, Any]:
         "content": {"application/json": media},
     }
     if operation.spreadsheet:
-        success["content"]["text/csv"] = {"schema": {"type": "string"}}
+        success["content"]["text/csv"] = {"schema": {"type": "string", "description": FILE}}
         if (file := examples.file(operation.name)) is not None:
             success["content"]["text/csv"]["example"] = file
     if operation.leads_to:
