@@ -24,7 +24,9 @@ A catalog of use cases and bot templates, API keys with exact quotas, and sponso
 `POST /api/v1/auth/agent` returns a key that works at once. Send it as `Authorization: Bearer KEY`; reads of the catalog
 also work without a key, at a lower rate. Times are epoch milliseconds unless a field says otherwise, and amounts of money
 are whole cents. Every refusal is a JSON object with a stable code in `error` and an explanation for a person in `message`;
-each response lists its codes in `x-error-codes`, with a recorded example of each.
+each response lists its codes in `x-error-codes`, with an example of each.
+
+Examples are responses of a demo. The keys, ids and addresses in them lead nowhere.
 """
 
 

@@ -15,7 +15,6 @@ from service.api.openapi.examples import Examples
 from service.api.operation import Operation
 from service.api.policy import Access
 
-
 FILE = "With `format=csv`: all rows in UTF-8 under a header line. The example shows the first ones."
 
 
