@@ -60,7 +60,7 @@ class AccountKey(BaseModel):
     kind: Literal["anon", "user", "scoped"] = Field(
         description="`anon`: minted and then claimed; `user`: issued to the account; `scoped`: limited to scopes"
     )
-    scopes: list[Scope] | None = optional("What the key may do; absent for a full key")
+    scopes: list[Scope] | None = optional("Scopes of the key; absent for a full key")
     name: str | None = optional("Name chosen for the key")
     admin: bool = Field(description="Whether the key carries administration, while the account is an administrator's")
     createdAt: Milliseconds

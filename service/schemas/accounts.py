@@ -115,13 +115,13 @@ class AccountAnswer(BaseModel):
 class SuspendBody(Strict):
     """The reason, which the owner of the account can read."""
 
-    reason: Note = Field(description="Why; the owner of the account can read it")
+    reason: Note = Field(description="Reason, which the owner of the account can read")
 
 
 class AccountRefundBody(Strict):
     """The reason, which is stored in the audit."""
 
-    reason: Note | None = Field(default=None, description="Why; kept in the audit log")
+    reason: Note | None = Field(default=None, description="Reason, kept in the audit log")
 
 
 class RefundSum(BaseModel):
@@ -137,5 +137,5 @@ class AccountRefunds(BaseModel):
     """The refunds that this request ordered. Repeat it while `hasMore` is true."""
 
     ordered: Count = Field(description="Bookings whose refund this request ordered")
-    sums: list[RefundSum] = Field(description="What they amount to, by currency and mode")
+    sums: list[RefundSum] = Field(description="Sums of the refunds, by currency and mode")
     hasMore: bool = Field(description="Whether paid bookings remain; then repeat the request")

@@ -16,7 +16,7 @@ class Audit(BaseModel):
     id: str = Field(description="Id of the record")
     createdAt: Milliseconds
     actorType: Literal["key", "session", "cli", "system"] = Field(
-        description="What acted: a key, a browser session, a command of the operator, or the service"
+        description="Kind of actor: a key, a browser session, a command of the operator, or the service"
     )
     actorId: str = Field(description="Id of the key or session, or the name of the command or node")
     actorEmail: str | None = optional("Email of the account that acted, if one did")

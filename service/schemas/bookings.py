@@ -59,19 +59,19 @@ class BookingStart(Strict):
 class RefundBody(Strict):
     """An optional reason for the refund."""
 
-    reason: Note | None = Field(default=None, description="Why; kept in the audit log")
+    reason: Note | None = Field(default=None, description="Reason, kept in the audit log")
 
 
 class RefundRequest(Strict):
-    """Why the sponsor wants the money back."""
+    """The sponsor's reason for a refund."""
 
-    reason: Note = Field(description="Why the money should be paid back")
+    reason: Note = Field(description="Reason for the refund")
 
 
 class RefundDecline(Strict):
-    """Why an administrator declines the request. The sponsor reads it."""
+    """An administrator's reason for declining a refund. The sponsor reads it."""
 
-    note: Note = Field(description="Why the refund is declined")
+    note: Note = Field(description="Reason for declining the refund")
 
 
 class VideoEdit(Edit):
@@ -101,9 +101,9 @@ class Booking(BaseModel):
     impressions: Count = Field(description="Impressions counted")
     clicks: Count = Field(description="Clicks counted")
     packageKind: Literal["website", "youtube", "bundle"] | None = optional(
-        "What the price includes: a place on the website, a video, or both (`bundle`)"
+        "Contents of the package: a place on the website, a video, or both (`bundle`)"
     )
-    packageDescription: str | None = optional("What the package includes, as it was sold")
+    packageDescription: str | None = optional("Description of the package, as it was sold")
     youtubeStatus: Literal["planned", "published"] | None = optional("State of the video; only for packages with one")
     youtubeUrl: str | None = optional("Address of the video, once it has one")
     youtubeNotes: str | None = optional("Notes about the video")
@@ -204,7 +204,7 @@ class BookingWithReceipt(BaseModel):
     """One booking. `receipt` is null until it is paid."""
 
     booking: Booking = Field(description="The booking")
-    receipt: Receipt | None = Field(description="What was paid; null until it is paid")
+    receipt: Receipt | None = Field(description="Receipt of the payment; null until it is paid")
 
 
 class DeliveryDay(BaseModel):

@@ -61,7 +61,7 @@ class Review(Strict):
     returns 409.
     """
 
-    decision: Literal["approve", "reject", "pause", "resume"] = Field(description="What to do with the campaign")
+    decision: Literal["approve", "reject", "pause", "resume"] = Field(description="Decision on the campaign")
     note: Note | None = Field(default=None, description="Note for the sponsor; required to reject")
     seen: Seen | None = Field(default=None, description="The content that you reviewed")
 

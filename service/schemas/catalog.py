@@ -21,8 +21,8 @@ class Value(Strict):
     """An inspiration value in USD: reported by a creator or an illustrative assumption, never a promise of earnings."""
 
     amount: Line = Field(description="Amount in USD, as text")
-    label: Line = Field(description="What the amount is for, such as a month")
-    basis: Sentence = Field(description="Where the amount comes from")
+    label: Line = Field(description="Meaning of the amount, such as a month")
+    basis: Sentence = Field(description="Source of the amount")
     kind: Literal["reported", "illustrative"] = Field(
         description="Whether a creator reported it or it is an illustration"
     )
@@ -33,13 +33,13 @@ class Guide(Strict):
 
     title: Line = Field(description="Title of the guide")
     category: Line = Field(description="Category, such as Finance")
-    opportunity: Text = Field(description="What can be gained")
-    audience: Sentence = Field(description="Whom it is for")
+    opportunity: Text = Field(description="Possible gain")
+    audience: Sentence = Field(description="People for whom it is")
     platforms: Annotated[list[Line], Field(max_length=30)] = Field(description="Programs and services that it uses")
     botSlugs: Annotated[list[Slug], Field(max_length=50)] = Field(description="Slugs of bot templates that help")
-    steps: Annotated[list[Sentence], Field(max_length=50)] = Field(description="What to do, in order")
+    steps: Annotated[list[Sentence], Field(max_length=50)] = Field(description="Steps to take, in order")
     prompt: Prompt = Field(description="Prompt to start a bot with")
-    value: Value | None = Field(default=None, description="What it may be worth; absent if unknown")
+    value: Value | None = Field(default=None, description="Possible value; absent if unknown")
 
 
 class UseCase(Strict):
@@ -52,7 +52,7 @@ class UseCase(Strict):
     roi: Sentence = Field(description="Reported outcome or return")
     sourceUrl: Url = Field(description="Public source for the claim")
     addedAt: MillisecondsIn
-    guide: Guide | None = Field(default=None, description="How to repeat it; absent if there is no guide")
+    guide: Guide | None = Field(default=None, description="Instructions for repeating it; absent if there are none")
 
 
 class Bot(Strict):

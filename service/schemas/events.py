@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 from service.schemas.fields import Reference, Strict, Uuid, optional
 
 BookingId = Annotated[Reference, Field(description="`bookingId` of the placement")]
-EventKind = Annotated[Literal["impression", "click"], Field(description="What the visitor did")]
+EventKind = Annotated[Literal["impression", "click"], Field(description="Kind of event")]
 VisitorId = Annotated[Uuid, Field(description="A random UUID that the website keeps for its visitor")]
 
 EVENTS_IN_A_REQUEST = 500

@@ -27,9 +27,9 @@ class Slot(BaseModel):
     comingSoon: bool | None = optional("Shown, but not sold yet")
     offerEndsAt: Milliseconds | None = optional("Epoch milliseconds; sold until then")
     packageKind: Literal["website", "youtube", "bundle"] | None = optional(
-        "What the price includes: a place on the website, a video, or both (`bundle`)"
+        "Contents of the package: a place on the website, a video, or both (`bundle`)"
     )
-    description: str | None = optional("What the package includes")
+    description: str | None = optional("Description of the package")
 
 
 class Inventory(BaseModel):

@@ -32,7 +32,7 @@ class Invoice(BaseModel):
     """An invoice for a payment, or a credit note for a refund."""
 
     number: str = Field(description="Number of the document, without gaps for each kind and mode")
-    kind: Literal["invoice", "credit_note"] = Field(description="What the document is")
+    kind: Literal["invoice", "credit_note"] = Field(description="Kind of document")
     bookingId: str = Field(description="Id of the booking")
     paymentId: str = Field(description="Id of the payment at the payment processor")
     amountCents: Cents = Field(description="Amount in cents, above 0 for both kinds")

@@ -90,7 +90,7 @@ class Usage(BaseModel):
 
     tenantId: str = Field(description="Id of the account, or of the anonymous owner, of the key")
     status: Literal["anonymous", "claimed", "upgraded"] = Field(
-        description="What the key is: anonymous, or of an account of this tier"
+        description="Tier of the key: anonymous, or that of its account"
     )
     keyPrefix: str = Field(description="First characters of the API key, for display")
     requestsUsed: Count = Field(
@@ -110,7 +110,7 @@ class ScopedKeyRequest(Strict):
         description="Name to tell the key by; one line"
     )
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)] = Field(
-        description="What the key may do; repeated scopes count once"
+        description="Scopes of the key; repeated ones count once"
     )
     expiresAt: ExpiresAt = absent()
 
@@ -120,7 +120,7 @@ class ScopedKeyIssued(BaseModel):
 
     apiKey: str = Field(description="The key, shown only in this response. Send it as `Authorization: Bearer`")
     id: str = Field(description="Id of the key, to revoke it by")
-    scopes: list[Scope] = Field(description="What the key may do")
+    scopes: list[Scope] = Field(description="Scopes of the key")
 
 
 class ScopedKey(BaseModel):
@@ -128,7 +128,7 @@ class ScopedKey(BaseModel):
 
     id: str = Field(description="Id of the key")
     keyPrefix: str = Field(description="First characters of the key, for display")
-    scopes: list[Scope] = Field(description="What the key may do")
+    scopes: list[Scope] = Field(description="Scopes of the key")
     createdAt: Milliseconds
     name: str | None = optional("Name chosen for the key")
     expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")

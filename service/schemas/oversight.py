@@ -116,7 +116,7 @@ class Counts(BaseModel):
     bookings: BookingNumbers = Field(description="Bookings by state")
     campaigns: CampaignNumbers = Field(description="Campaigns by state")
     bookingsInTrouble: Count = Field(description="Bookings whose payment needs a person")
-    refundRequests: Count = Field(description="Those of them whose sponsor asks for a refund")
+    refundRequests: Count = Field(description="Bookings among these whose sponsor asks for a refund")
     sponsors: Count = Field(description="Sponsors with a profile")
 
     @classmethod
@@ -167,8 +167,8 @@ class Revenue(BaseModel):
     currency: str = Field(description="ISO 4217, in lower case")
     mode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
     payments: Count = Field(description="Payments that arrived")
-    paidCents: Cents = Field(description="What they amount to, in cents")
-    refundedCents: Cents = Field(description="What of these payments was refunded, whenever that was, in cents")
+    paidCents: Cents = Field(description="Sum of the payments, in cents")
+    refundedCents: Cents = Field(description="Refunds of these payments at any later time, in cents")
     netCents: Cents = Field(description="Payments less their refunds, in cents")
 
     @classmethod

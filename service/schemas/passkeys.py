@@ -34,41 +34,41 @@ class _Credential(BaseModel):
 class AttestationData(BaseModel, strict=True):
     """A new passkey, in base64url."""
 
-    clientDataJSON: Bytes = Field(description="What the browser made it for: the challenge and the origin")
+    clientDataJSON: Bytes = Field(description="Data of the browser: the challenge and the origin")
     attestationObject: Bytes = Field(description="The public key and what the authenticator says about itself")
 
 
 class AssertionData(BaseModel, strict=True):
     """The signature of a passkey, in base64url."""
 
-    clientDataJSON: Bytes = Field(description="What the browser signed for: the challenge and the origin")
-    authenticatorData: Bytes = Field(description="What the authenticator says about itself")
+    clientDataJSON: Bytes = Field(description="Data of the browser: the challenge and the origin")
+    authenticatorData: Bytes = Field(description="Data of the authenticator: its host, flags and counter")
     signature: Bytes = Field(description="Signature over both")
 
 
 class RegisteredCredential(_Credential):
     """The browser's `RegistrationResponseJSON`."""
 
-    response: AttestationData = Field(description="What the authenticator made")
+    response: AttestationData = Field(description="The new passkey")
 
 
 class ShownCredential(_Credential):
     """The browser's `AuthenticationResponseJSON`."""
 
-    response: AssertionData = Field(description="What the authenticator signed")
+    response: AssertionData = Field(description="The signature")
 
 
 class PasskeyAddition(Strict):
     """A name and a new passkey."""
 
     name: PasskeyName = Field(description="Name to tell the passkey by; one line")
-    credential: RegisteredCredential = Field(description="What the browser returned for the challenge")
+    credential: RegisteredCredential = Field(description="The browser's response to the challenge")
 
 
 class PasskeyShown(Strict):
     """A signature of a passkey."""
 
-    credential: ShownCredential = Field(description="What the browser returned for the challenge")
+    credential: ShownCredential = Field(description="The browser's response to the challenge")
 
 
 class PasskeyEdit(Strict):

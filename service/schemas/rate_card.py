@@ -38,9 +38,9 @@ class RateCardSlot(BaseModel):
     comingSoon: bool = Field(description="Whether it is shown but not sold yet")
     nextWeeks: list[FreeWeek] = Field(description="The next weeks that are free, three at most")
     packageKind: Literal["website", "youtube", "bundle"] | None = optional(
-        "What the price includes: a place on the website, a video, or both (`bundle`)"
+        "Contents of the package: a place on the website, a video, or both (`bundle`)"
     )
-    description: str | None = optional("What the package includes")
+    description: str | None = optional("Description of the package")
     reach: Reach | None = optional("What past bookings of the slot reached; absent below five")
 
 

@@ -42,13 +42,13 @@ class SlotCreate(Strict):
     durationWeeks: Weeks = 1
     comingSoon: bool = Field(default=False, description="Whether it is shown but not sold yet")
     offerEndsAt: MillisecondsIn | None = Field(
-        default=None, description="Sold until then, in epoch milliseconds; null for no end"
+        default=None, description="End of the offer, in epoch milliseconds; null for no end"
     )
     packageKind: PackageName | None = Field(
         default=None,
-        description="What the price includes: a place on the website, a video, or both (`bundle`); null if it is not said",
+        description="Contents of the package: a place on the website, a video, or both (`bundle`); null if unspecified",
     )
-    description: Description | None = Field(default=None, description="What the package includes; null for nothing")
+    description: Description | None = Field(default=None, description="Description of the package; null for none")
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `BookingLedger.create_slot`, without the agent."""
@@ -64,11 +64,11 @@ class SlotEdit(Edit):
     active: bool = absent("Whether it is for sale")
     durationWeeks: Weeks = absent()
     comingSoon: bool = absent("Whether it is shown but not sold yet")
-    offerEndsAt: MillisecondsIn | None = absent("Sold until then, in epoch milliseconds; null for no end")
+    offerEndsAt: MillisecondsIn | None = absent("End of the offer, in epoch milliseconds; null for no end")
     packageKind: PackageName | None = absent(
-        "What the price includes: a place on the website, a video, or both (`bundle`); null if it is not said"
+        "Contents of the package: a place on the website, a video, or both (`bundle`); null if unspecified"
     )
-    description: Description | None = absent("What the package includes; null for nothing")
+    description: Description | None = absent("Description of the package; null for none")
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `BookingLedger.edit_slot`, without the slot and the agent."""

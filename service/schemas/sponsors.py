@@ -41,7 +41,7 @@ class Identity(BaseModel):
     email: str = Field(description="Email address of the account, in lower case")
     isAdmin: bool = Field(description="Whether the account is an administrator's")
     isDemo: bool = Field(description="Whether the account belongs to the demo")
-    scopes: list[Scope] = Field(description="What the key may do now")
+    scopes: list[Scope] = Field(description="Scopes of the key that are in effect now")
     billingMode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
 
 

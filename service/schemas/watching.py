@@ -56,7 +56,7 @@ class ActorStatus(BaseModel):
     """An actor. Counts are since the process started."""
 
     name: str = Field(description="Name of the actor")
-    state: Literal["new", "running", "failed", "stopped"] = Field(description="What it does now")
+    state: Literal["new", "running", "failed", "stopped"] = Field(description="State of the actor")
     accepting: bool = Field(description="Whether it takes new messages")
     waiting: Count = Field(description="Messages in its mailbox")
     capacity: Count = Field(description="Capacity of its mailbox; beyond that, messages are rejected")
@@ -93,7 +93,7 @@ class EventServerStatus(BaseModel):
     available: bool = Field(description="Whether it answered")
     places: Count = Field(description="How many of the 256 places of events it holds")
     preparedSeconds: Ratio = Field(description="Seconds since its oldest prepared transaction began; 0 without one")
-    problems: list[str] = Field(description="What to mend")
+    problems: list[str] = Field(description="Problems to fix; empty without any")
 
 
 class SnapshotStatus(BaseModel):
@@ -103,7 +103,7 @@ class SnapshotStatus(BaseModel):
     revision: Annotated[int, AtLeast(-1)] = Field(description="Negative until loaded")
     away: bool = Field(description="Whether the database is unreachable, so that the snapshot may be outdated")
     ageSeconds: Ratio | None = optional("Seconds since it was last known to be current")
-    loads: Count = Field(description="Times that it was loaded")
+    loads: Count = Field(description="Number of loads")
 
 
 class EventsStatus(BaseModel):
@@ -119,7 +119,7 @@ class EventsStatus(BaseModel):
 
 
 class RefusalCount(BaseModel):
-    """How often an operation refused with a code."""
+    """The number of refusals of an operation with one code."""
 
     operation: str = Field(description="Name of the operation")
     error: str = Field(description="Code of the refusal")
@@ -146,7 +146,7 @@ class OperationsStatus(BaseModel):
     """Status of the node that answered. `problems` says why it is not ready."""
 
     ready: bool = Field(description="Whether the node can serve")
-    problems: list[str] = Field(description="Why it cannot; empty while it can")
+    problems: list[str] = Field(description="Reasons why it cannot serve; empty while it can")
     node: NodeStatus = Field(description="The node that answered")
     liveNodes: list[LiveNode] = Field(description="Oldest first; as of this node's last successful heartbeat")
     actors: list[ActorStatus] = Field(description="Its actors")

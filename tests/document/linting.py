@@ -1,4 +1,4 @@
-"""What other programs say about the document: two linters, and a stock generator of clients for Python.
+"""Checks of the document by other programs: two linters, and a stock generator of clients for Python.
 
 `python -m tests.document.linting NODE_MODULES GENERATOR FOLDER` writes the document into the folder and stops at the first
 finding. `make document-lint` installs what it needs. `NODE_MODULES` holds the packages of `package.json`, and `GENERATOR` is

@@ -12,7 +12,7 @@ from tests.api.world import World, away, broken
 from tests.document.recorder import Story
 
 MOST = "an administrator's session"
-"""The caller who is refused nothing for who they are."""
+"""The caller with the most rights."""
 
 PLENTY = dict.fromkeys(
     (
@@ -31,7 +31,7 @@ async def ask(world: World, place: Place, caller: str, **change: Any) -> None:
 
 
 async def unknown_ids(world: World) -> None:
-    """Every operation with ids of nothing."""
+    """Call every operation with ids that do not exist."""
     for place in PLACES.values():
         await ask(world, place, MOST)
     for kind in ("usecases", "bots"):
@@ -39,7 +39,7 @@ async def unknown_ids(world: World) -> None:
 
 
 async def invalid_requests(world: World) -> None:
-    """Bodies without required fields or with an unknown one, and queries with a value that none can have."""
+    """Send bodies without required fields or with an unknown one, and queries with a value that is never valid."""
     for operation in OPERATIONS:
         place = PLACES[operation.name]
         if operation.body is not None:
@@ -79,7 +79,7 @@ CALLED = {
 
 
 async def callers(world: World) -> None:
-    """Those who may not, at an operation for everybody with a key and at one for administrators."""
+    """Callers without the right, at operations for any key and at one for administrators."""
     for caller in CALLED.values():
         for name in ("getUsage", "getBot", "getUseCase", "getSponsor", "listSlots"):
             await ask(world, PLACES[name], caller)

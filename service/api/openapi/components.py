@@ -74,7 +74,7 @@ TAGS: Mapping[str, str] = {
     "Payments": "Events of the payment processor.",
     "Operation": "Whether the process and the node work, for load balancers and supervisors.",
 }
-"""What each group of operations is for."""
+"""The purpose of each group of operations."""
 
 
 def tags(operations: Sequence[Operation]) -> list[dict[str, str]]:

@@ -21,14 +21,14 @@ NAMED: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "Tier": ("Tier of an account, which decides on its quota.", ("claimed", "upgraded")),
     "KeyTier": ("Tier of a key, which decides on its quota.", ("anonymous", "claimed", "upgraded")),
-    "EventKind": ("What a visitor did with a placement.", ("impression", "click")),
+    "EventKind": ("Kind of event on a placement.", ("impression", "click")),
     "FileFormat": ("Format of a list; `csv` is a file.", ("json", "csv")),
 }
 """Descriptions and values by name."""
 
 _NAMES = {values: name for name, (_, values) in NAMED.items()}
 _ITS_OWN = ("description", "default", "examples")
-"""What a place says about its value besides the name of its set."""
+"""Keywords that a place keeps beside the reference."""
 
 
 def named_values() -> dict[str, Any]:

@@ -42,7 +42,7 @@ PLACES: Mapping[str, str] = {
     "sessions": "Id of the session",
     "passkeys": "Id of the passkey",
 }
-"""What a parameter of a path names, by the part of the path before it."""
+"""The descriptions of path parameters, by the part of the path before them."""
 
 
 def described(operation: Operation, examples: Examples) -> dict[str, Any]:
