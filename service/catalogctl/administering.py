@@ -50,8 +50,7 @@ def list_accounts(session: Session) -> None:
         print_file(session, f"{ROOT}/accounts", query)
         return
     rows = [_account(each) for each in walk(session, f"{ROOT}/accounts", SPONSORSHIP, query)]
-    if not session.as_json:
-        session.say(*session.table(ACCOUNTS, rows, "No account matches."))
+    session.say(*session.table(ACCOUNTS, rows, "No account matches."))
 
 
 def _account(account: Entry) -> list[str]:
@@ -140,15 +139,13 @@ def list_bookings(session: Session) -> None:
         [*booking_row(each), shown(each.get("sponsorName")), shown(each.get("nextStep")).replace("_", " ")]
         for each in walk(session, f"{AREA}/bookings", SPONSORSHIP, query)
     ]
-    if not session.as_json:
-        session.say(*session.table(ALL_BOOKINGS, rows, "No booking matches."))
+    session.say(*session.table(ALL_BOOKINGS, rows, "No booking matches."))
 
 
 def list_reviews(session: Session) -> None:
     session.needs_key()
     rows = [_review(each) for each in walk(session, f"{AREA}/reviews", SPONSORSHIP, {})]
-    if not session.as_json:
-        session.say(*session.table(REVIEWS, rows, "Nothing waits for review."))
+    session.say(*session.table(REVIEWS, rows, "Nothing waits for review."))
 
 
 def _review(item: Entry) -> list[str]:

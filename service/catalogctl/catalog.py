@@ -47,9 +47,8 @@ def _show(session: Session, path: str, columns: tuple[Column, ...], fields: tupl
         session.show(reply, session.facts(one(reply.document)))
         return
     entries = walk(session, path, CATALOG, {"q": options.query})
-    if not session.as_json:
-        rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
-        session.say(*session.table(columns, rows, "Nothing found."))
+    rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
+    session.say(*session.table(columns, rows, "Nothing found."))
 
 
 def _usecase(entry: Entry) -> dict[str, str | list[str]]:

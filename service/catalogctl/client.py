@@ -15,7 +15,8 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from service.catalogctl.failures import Refused, Unreachable
+from service.catalogctl.addresses import URL_VARIABLE
+from service.catalogctl.failures import Refused, Unreachable, exit_of
 from service.version import VERSION
 
 SILENCE_SECONDS = 10.0
@@ -80,13 +81,24 @@ def text_of(document: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def fields_of(document: Mapping[str, Any]) -> list[str]:
+    """The problems of the fields in an error body, such as `name: is required`."""
+    fields = document.get("fields")
+    problems = [each for each in fields if isinstance(each, dict)] if isinstance(fields, list) else []
+    return [f"{text_of(each, 'name')}: {text_of(each, 'message')}" for each in problems]
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
-    """Sends requests to the service at `base`, authenticated by `key` if it has one."""
+    """Sends requests to the service at `base`, authenticated by `key` if it has one.
+
+    `is_default` is whether nobody chose the service.
+    """
 
     base: str
     send: Send
     key: str | None = field(default=None, repr=False)
+    is_default: bool = False
 
     def ask(
         self, method: str, path: str, query: Mapping[str, str | int | None] | None = None, body: object = None
@@ -95,11 +107,21 @@ class Client:
         given = {name: value for name, value in (query or {}).items() if value is not None}
         url = f"{self.base}{path}{'?' if given else ''}{urlencode(given)}"
         sent = None if body is None else json.dumps(body).encode()
-        return self.accepted(self.send(Asked(method, url, sent, JSON if sent else "", self.key)))
+        return self.accepted(self._sent(Asked(method, url, sent, JSON if sent else "", self.key)))
 
     def post_form(self, path: str, fields: Mapping[str, str]) -> Reply:
         """Send one form without the key and return any response. Raises `Unreachable`."""
-        return self.send(Asked("POST", f"{self.base}{path}", urlencode(fields).encode(), FORM))
+        return self._sent(Asked("POST", f"{self.base}{path}", urlencode(fields).encode(), FORM))
+
+    def _sent(self, asked: Asked) -> Reply:
+        try:
+            return self.send(asked)
+        except Unreachable as error:
+            raise self._lost(str(error)) from None
+
+    def _lost(self, words: str) -> Unreachable:
+        """The error, which says how to choose a service if nobody did."""
+        return Unreachable(f"{words}; choose a service by --url URL or {URL_VARIABLE}" if self.is_default else words)
 
     def accepted(self, reply: Reply) -> Reply:
         """The response, if it is a success of the service. Raises `Refused` or `Unreachable`."""
@@ -108,15 +130,17 @@ class Client:
         if reply.status < 400 or not reply.error:
             where = reply.headers.get("location")
             leads = f", a redirect to {where}, which is not followed" if where else ""
-            raise Unreachable(
-                f"{self.base} returned a response that is not the service's: status {reply.status}{leads}"
-            )
-        raise Refused(self.words_of(reply))
+            raise self._lost(f"{self.base} returned a response that is not the service's: status {reply.status}{leads}")
+        code = exit_of(reply.status, reply.error)
+        raise Refused(self.words_of(reply), reply.error, code, details=fields_of(reply.document), body=reply.body)
 
     def words_of(self, reply: Reply) -> str:
-        """The service's message of a refusal, and what to do."""
+        """The service's message of a refusal, its code, and what to do. Problems of fields are left to `fields_of`."""
         document = reply.document
         words = text_of(document, "message") or f"The service returned status {reply.status}."
+        problems = fields_of(document)
+        if problems:
+            words = words.partition(f": {problems[0]}")[0]
         hint = text_of(document, "hint")
         helps = [reply.error]
         if reply.wait_seconds is not None and f"{reply.wait_seconds} s" not in words:

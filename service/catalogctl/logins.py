@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from service.catalogctl.addresses import is_in_clear
+from service.catalogctl.addresses import URL_VARIABLE, is_in_clear
 from service.catalogctl.client import Reply
 from service.catalogctl.credentials import Credential, Saved
 from service.catalogctl.device import CLIENT_ID, GRANT_TYPE, START, TOKEN, Ended, Granted, Polling, Started, Wait
-from service.catalogctl.failures import Exit, Failure, Misused, Unreachable
-from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
+from service.catalogctl.failures import Exit, Misused, Refused, Unreachable
+from service.catalogctl.session import KEY_VARIABLE, Session
 from service.catalogctl.texts import harmless
 
 
@@ -26,7 +26,12 @@ def log_in(session: Session) -> None:
     before = session.saved.credentials.get(session.base)
     credential = Credential(granted.api_key, granted.key_prefix, granted.tenant_id)
     session.keyring.change(lambda saved: saved.with_one(session.base, credential))
-    session.say(f"Logged in to {session.base} with the key {harmless(granted.key_prefix)}...")
+    prefix = granted.key_prefix
+    session.present(
+        {"service": session.base, "keyPrefix": prefix, "tenantId": granted.tenant_id},
+        [f"Logged in to {session.base} with the key {harmless(prefix)}..."],
+        [prefix] if prefix else [],
+    )
     if before is not None:
         session.note(
             f"The key of the previous login, {harmless(before.key_prefix)}..., stays valid until you revoke it:",
@@ -66,8 +71,10 @@ def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
         return step
     if step.words is None and reply is not None:
         session.client.accepted(reply)
-    failure = Unreachable if step.code is Exit.UNREACHABLE else Failure
-    raise failure(step.words)
+    words = step.words or "the login failed"
+    if step.code is Exit.UNREACHABLE:
+        raise Unreachable(words)
+    raise Refused(words, step.error)
 
 
 def log_out(session: Session) -> None:
@@ -78,10 +85,14 @@ def log_out(session: Session) -> None:
         gone = [base for base in session.saved.credentials if base == session.base]
     if not gone:
         raise Misused(f"you are not logged in to {'any service' if session.options.all else session.base}")
+    prefixes = {base: session.saved.credentials[base].key_prefix for base in gone}
     for base in gone:
-        prefix = session.saved.credentials[base].key_prefix
         session.keyring.change(partial(Saved.without, base=base))
-        session.say(f"Deleted the saved key {harmless(prefix)}... of {base}.")
-        session.note(f"The key stays valid until you revoke it at {base}/dashboard")
+    session.present(
+        {"deleted": [{"service": base, "keyPrefix": prefix} for base, prefix in prefixes.items()]},
+        [f"Deleted the saved key {harmless(prefix)}... of {base}." for base, prefix in prefixes.items()],
+        [],
+    )
+    session.hint(*(f"The key stays valid until you revoke it at {base}/dashboard" for base in gone))
     if session.outside.environment.get(KEY_VARIABLE):
         session.note(f"{KEY_VARIABLE} is still set and is sent to the service of {URL_VARIABLE} or --url.")

@@ -6,9 +6,10 @@ from functools import partial
 from typing import NoReturn, TypeVar
 
 from service.catalogctl import buying, catalog, invoices, logins, notifications, reporting, sponsoring, webhooks
+from service.catalogctl.addresses import URL_VARIABLE
 from service.catalogctl.admin_parser import add_admin_commands
-from service.catalogctl.failures import Exit, Misused
-from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
+from service.catalogctl.failures import MEANINGS, Misused
+from service.catalogctl.session import KEY_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
 from service.version import VERSION
 
@@ -17,18 +18,19 @@ EPILOG = f"""\
 The service is taken from --url, {URL_VARIABLE}, the last login, or http://127.0.0.1:8080, in this order.
 The key is taken from --key, {KEY_VARIABLE}, or the login that was saved for this service, in this order.
 
-exit codes: 0 success, 1 refused by the service, 2 invalid command, 3 service not reachable, 130 interrupted
+exit codes:
 """
+EPILOG += "\n".join(f"  {code:>3}  {words}" for code, words in MEANINGS.items())
 T = TypeVar("T")
 Command = Callable[[Session], None]
 Subparsers = argparse._SubParsersAction  # the type has no public name
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that reports an error on one line."""
+    """An argument parser that raises `Misused`."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(Exit.USAGE, f"{self.prog}: {message} (try --help)\n")
+        raise Misused(f"{message} (try {self.prog} --help)")
 
 
 def made_parser() -> Parser:
@@ -80,15 +82,19 @@ def made_parser() -> Parser:
 
 def _show_completion(parser: Parser, session: Session) -> None:
     try:
-        session.say(completion_script(parser, session.options.shell))
+        script = completion_script(parser, session.options.shell)
     except NoLibrary as error:
         raise Misused(str(error)) from None
+    session.present({"shell": session.options.shell, "script": script}, [script], [script])
 
 
 def _shared() -> Parser:
     """The options of every command, which may stand before or after its name."""
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    shared.add_argument("--json", action="store_true", help="print the service's JSON unchanged")
+    shared.add_argument("--json", action="store_true", help="print the service's JSON unchanged, also of errors")
+    shared.add_argument(
+        "-q", "--quiet", action="store_true", help="print ids alone, one a line; of a new secret, the secret"
+    )
     shared.add_argument("--url", metavar="URL", help="the service's address")
     shared.add_argument(
         "--key", metavar="KEY", help=f"a key for this call; {KEY_VARIABLE} keeps it out of the process list"

@@ -223,5 +223,4 @@ def list_keys(session: Session) -> None:
 
 def tabulate(session: Session, columns: Sequence[Column], rows: Sequence[Sequence[str]], nothing: str) -> None:
     """Print a list as a table. With `--json`, `walk` has already printed its pages."""
-    if not session.as_json:
-        session.say(*session.table(columns, rows, nothing))
+    session.say(*session.table(columns, rows, nothing))

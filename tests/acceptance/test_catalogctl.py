@@ -246,5 +246,5 @@ def test_a_login_that_a_person_approves_or_denies(service: Service, person: Pers
     assert f"Account     {EMAIL}\n" in catalogctl(home, "usage").stdout
     assert credential["api_key"] not in service.log()
     assert catalogctl(home, "logout").returncode == 0
-    assert catalogctl(home, "usage", "--url", service.url).returncode == 2
+    assert catalogctl(home, "usage", "--url", service.url).returncode == 5
     assert service.usage(credential["api_key"])["email"] == EMAIL
