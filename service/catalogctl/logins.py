@@ -30,7 +30,7 @@ def log_in(session: Session) -> None:
     session.present(
         {"service": session.base, "keyPrefix": prefix, "tenantId": granted.tenant_id},
         [f"Logged in to {session.base} with the key {harmless(prefix)}..."],
-        [prefix] if prefix else [],
+        [harmless(prefix)] if prefix else [],
     )
     if before is not None:
         session.note(

@@ -8,12 +8,12 @@ import uuid
 from collections.abc import Sequence
 
 from service.catalogctl.addresses import is_page
-from service.catalogctl.client import send
 from service.catalogctl.credentials import Keyring, directory_of
 from service.catalogctl.failures import Exit, Failure, Misused, Refused
 from service.catalogctl.output import Format, Outside, Printer, format_of
 from service.catalogctl.parser import made_parser
 from service.catalogctl.session import opened
+from service.catalogctl.transport import download, send
 from service.terminal.browser import open_page
 
 
@@ -25,6 +25,7 @@ def main() -> int:
         err=sys.stderr,
         columns=shutil.get_terminal_size().columns if sys.stdout.isatty() else None,
         send=send,
+        download=download,
         now=time.monotonic,
         sleep=time.sleep,
         browse=lambda address: is_page(address) and open_page(address),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TextIO
 
-from service.catalogctl.client import Send
+from service.catalogctl.client import Download, Send
 from service.catalogctl.failures import Failure, Misused
 from service.catalogctl.texts import harmless, harmless_json
 
@@ -33,6 +33,7 @@ class Outside:
     err: TextIO
     columns: int | None
     send: Send
+    download: Download
     now: Callable[[], float]
     sleep: Callable[[float], None]
     browse: Callable[[str], bool]

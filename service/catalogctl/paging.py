@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.catalogctl.client import Reply, text_of
-from service.catalogctl.failures import Misused, Unreachable
+from service.catalogctl.failures import Unreachable
 from service.catalogctl.session import Session
-from service.catalogctl.texts import harmless_lines
 
 PAGES = 1_000
 """Maximum number of pages that are read."""
@@ -46,16 +45,6 @@ def walk(session: Session, path: str, listed: Listed, query: Mapping[str, str | 
         seen.add(cursor)
     session.hint(f"There are more: --all shows all of them, --cursor {shell_word(cursor)} the next page.")
     return entries
-
-
-def print_file(session: Session, path: str, query: Mapping[str, str | int | None]) -> None:
-    """Print a list as the service's CSV file, whole. Raises `Misused`, `Refused` or `Unreachable`."""
-    options = session.options
-    for name in ("json", "quiet", "all", "limit", "cursor"):
-        if getattr(options, name, None):
-            raise Misused(f"--csv and --{name} cannot be combined")
-    reply = session.client.ask("GET", path, {**query, "format": "csv"})
-    session.outside.out.write(harmless_lines(reply.body))
 
 
 def entries_of(reply: Reply, name: str) -> list[dict[str, Any]]:

@@ -2,13 +2,14 @@
 
 import argparse
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import NoReturn, TypeVar
 
 from service.catalogctl import buying, catalog, invoices, logins, notifications, reporting, sponsoring, webhooks
 from service.catalogctl.addresses import URL_VARIABLE
 from service.catalogctl.admin_parser import add_admin_commands
 from service.catalogctl.failures import MEANINGS, Misused
+from service.catalogctl.files import add_csv
 from service.catalogctl.session import KEY_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
 from service.version import VERSION
@@ -33,8 +34,9 @@ class Parser(argparse.ArgumentParser):
         raise Misused(f"{message} (try {self.prog} --help)")
 
 
+@cache
 def made_parser() -> Parser:
-    """The whole parser. Parsed options have `command`, the function to call with the session."""
+    """The whole parser, which is made once. Parsed options have `command`, the function to call with the session."""
     shared = _shared()
     parser = Parser(
         prog="catalogctl",
@@ -66,7 +68,7 @@ def made_parser() -> Parser:
         "--from", dest="first", metavar="DATE", help="first day (UTC); default: 29 days before the last"
     )
     report.add_argument("--to", dest="last", metavar="DATE", help="last day (UTC), such as 2026-11-18; default: today")
-    report.add_argument("--csv", action="store_true", help="print every booking and day as CSV")
+    add_csv(report, "print every booking and day as CSV")
     completion = add("completion", "Print a script that completes commands and options in a shell.", None)
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=" or ".join(SHELLS))
     completion.set_defaults(command=partial(_show_completion, parser))
@@ -192,6 +194,7 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     _paged(add("invoices", "List your invoices and credit notes, newest first.", invoices.list_invoices))
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))
     delivery.add_argument("booking", metavar="BOOKING", nargs="?", help="its id; default: all bookings")
+    add_csv(delivery, "print the days of one booking as CSV")
 
 
 def _add_webhooks(add: Callable[..., Parser]) -> None:

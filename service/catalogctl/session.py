@@ -76,7 +76,7 @@ class Session:
             case Format.JSON:
                 self.printer.write(harmless_json(reply.body))
             case Format.IDS:
-                self.printer.write(*map(harmless, ids_of(reply.document) if ids is None else ids))
+                self.printer.write(*(map(harmless, ids_of(reply.document)) if ids is None else ids))
             case Format.WORDS:
                 self.printer.write(*lines)
 
@@ -109,7 +109,7 @@ def opened(options: Namespace, outside: Outside, printer: Printer, keyring: Keyr
         key = _checked(saved.credentials[base].api_key)
     if key is not None and is_in_clear(base):
         printer.warn(f"{base} is not encrypted: others can read the key on the network")
-    client = Client(base, outside.send, key, is_default=not chosen and saved.current is None)
+    client = Client(base, outside.send, outside.download, key, is_default=not chosen and saved.current is None)
     return Session(options, outside, printer, keyring, saved, client, f" --url {base}" if option else "")
 
 

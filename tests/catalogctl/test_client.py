@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from service.catalogctl.addresses import base_of, is_in_clear, is_page
-from service.catalogctl.client import Asked, send
+from service.catalogctl.client import Asked
 from service.catalogctl.failures import Misused, Unreachable
+from service.catalogctl.transport import send
 from tests.catalogctl.stage import HANGS_UP, Line, Stage, logged_in, refuses, says, scripted
 
 EMPTY = says(200, {"data": [], "nextCursor": None})
