@@ -149,6 +149,8 @@ class Client:
             helps.append(f"try again in {reply.wait_seconds} s")
         if reply.status == 401:
             helps.append("run catalogctl login to get a key")
+        elif reply.status == 429 and self.key is None:
+            helps.append("run catalogctl login for higher limits")
         elif hint:
             helps.append(f"see {self.base}{hint}" if hint.startswith("/") else f"see {hint}")
         return f"{words} ({'; '.join(helps)})"
