@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 from functools import cache, partial
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from service.catalogctl import buying, catalog, invoices, logins, notifications, reporting, sponsoring, webhooks
 from service.catalogctl.addresses import URL_VARIABLE
@@ -28,7 +28,11 @@ Subparsers = argparse._SubParsersAction  # the type has no public name
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that raises `Misused`."""
+    """An argument parser that raises `Misused`, and has no colours (Python 3.14 would add some to the help)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.color = False
 
     def error(self, message: str) -> NoReturn:
         raise Misused(f"{message} (try {self.prog} --help)")

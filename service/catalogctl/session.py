@@ -47,6 +47,11 @@ class Session:
     def format(self) -> Format:
         return self.printer.format
 
+    @property
+    def as_json(self) -> bool:
+        """Whether responses are printed as JSON. `say` and `hint` print nothing then."""
+        return self.format is Format.JSON
+
     def needs_key(self) -> None:
         """Raise `NotLoggedIn` if there is no key."""
         if self.client.key is None:

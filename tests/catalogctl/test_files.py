@@ -2,6 +2,8 @@
 
 import io
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -104,3 +106,29 @@ def test_a_large_file_arrives_in_pieces_and_is_bounded() -> None:
         with scripted(Line(200, body, CSV)) as server, pytest.raises(Unreachable, match=words):
             download(Asked("GET", f"{server.url}/"), written.write, **limits)  # type: ignore[arg-type]
         assert len(written.getvalue()) < len(body)
+
+
+def process(server_url: str, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run `catalogctl` as a process, in a line of bash in which it is `$C`."""
+    settings = {"CATALOGCTL_URL": server_url, "CATALOGCTL_KEY": "cs_user_variable", "NO_PROXY": "127.0.0.1"}
+    return subprocess.run(
+        ["bash", "-c", f'C="{sys.executable} -m service.catalogctl"; {script}'],
+        env={**os.environ, **settings, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_reader_of_a_file_that_leaves_early_ends_it_without_a_word() -> None:
+    with scripted(Line(200, b"id,name\r\n" * 200_000, CSV)) as server:
+        done = process(server.url, "$C admin sponsors --csv | head -n 1; exit ${PIPESTATUS[0]}")
+    assert (done.returncode, done.stdout, done.stderr) == (141, "id,name\n", "")
+
+
+def test_a_terminal_of_another_encoding_gets_escapes() -> None:
+    with scripted(Line(200, FILE, CSV)) as server:
+        done = process(server.url, "$C admin sponsors --csv", PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1:] == ["spn_1,Gr\\xf6\\xdfe \\ufffd"]
