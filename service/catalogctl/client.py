@@ -71,11 +71,18 @@ def text_of(document: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def fields_of(document: Mapping[str, Any]) -> list[str]:
-    """The problems of the fields in an error body, such as `name: is required`."""
-    fields = document.get("fields")
-    problems = [each for each in fields if isinstance(each, dict)] if isinstance(fields, list) else []
-    return [f"{text_of(each, 'name')}: {text_of(each, 'message')}" for each in problems]
+def message_of(document: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The message of an error body without the problems of its fields, and these, such as `name: is required`.
+
+    Problems that the message tells in its own words are left out.
+    """
+    message, fields = text_of(document, "message"), document.get("fields")
+    listed = [each for each in fields if isinstance(each, dict)] if isinstance(fields, list) else []
+    pairs = [(text_of(each, "name"), text_of(each, "message")) for each in listed]
+    problems = [f"{name}: {words}" for name, words in pairs]
+    if problems and f": {problems[0]}" in message:
+        return message.partition(f": {problems[0]}")[0], problems
+    return message, [problem for problem, (_, words) in zip(problems, pairs, strict=True) if words not in message]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +141,13 @@ class Client:
             leads = f", a redirect to {where}, which is not followed" if where else ""
             raise self._lost(f"{self.base} returned a response that is not the service's: status {reply.status}{leads}")
         code = exit_of(reply.status, reply.error)
-        raise Refused(self.words_of(reply), reply.error, code, details=fields_of(reply.document), body=reply.body)
+        message, problems = message_of(reply.document)
+        raise Refused(self.words_of(reply, message), reply.error, code, details=problems, body=reply.body)
 
-    def words_of(self, reply: Reply) -> str:
-        """The service's message of a refusal, its code, and what to do. Problems of fields are left to `fields_of`."""
-        document = reply.document
-        words = text_of(document, "message") or f"The service returned status {reply.status}."
-        problems = fields_of(document)
-        if problems:
-            words = words.partition(f": {problems[0]}")[0]
-        hint = text_of(document, "hint")
+    def words_of(self, reply: Reply, message: str) -> str:
+        """The message of a refusal, its code, and what to do."""
+        words = message or f"The service returned status {reply.status}."
+        hint = text_of(reply.document, "hint")
         helps = [reply.error]
         if reply.wait_seconds is not None and f"{reply.wait_seconds} s" not in words:
             helps.append(f"try again in {reply.wait_seconds} s")

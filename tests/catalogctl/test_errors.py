@@ -66,6 +66,13 @@ async def test_each_field_that_is_wrong_has_a_line(desk: Desk) -> None:
     assert [each["name"] for each in error["fields"]] == ["headline", "targetUrl"]
 
 
+def test_a_problem_that_the_message_tells_is_not_repeated(stage: Stage) -> None:
+    told = [{"name": "week", "message": "must be a Monday"}, {"name": "weeks", "message": "is required"}]
+    with scripted(refuses(400, "invalid_request", "week must be a Monday.", fields=told)) as server:
+        assert stage.run("bots", "--url", server.url) == 1
+    assert stage.err == "catalogctl: week must be a Monday. (invalid_request)\n  weeks: is required\n"
+
+
 @pytest.mark.parametrize("fields", [7, [7], [{}], [{"name": 1}], [{"name": "a\x1b", "message": "\x1b[2J"}], {"a": 1}])
 def test_odd_lists_of_fields_do_no_harm(stage: Stage, fields: object) -> None:
     with scripted(refuses(400, "invalid_request", "No.", fields=fields)) as server:

@@ -90,6 +90,12 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_sent(stage: S
     assert stage.err == "catalogctl: --output needs --csv\n"
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_a_disk_without_room_is_told_in_one_line(stage: Stage, admin: Callable[..., int]) -> None:
+    assert admin(Line(200, FILE, CSV), "--output", "/dev/full") == 2
+    assert stage.err == "catalogctl: cannot write /dev/full: No space left on device\n"
+
+
 def test_a_large_file_arrives_in_pieces_and_is_bounded() -> None:
     body = b"id\r\n" * PIECE_BYTES
     pieces: list[bytes] = []
