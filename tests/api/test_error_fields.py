@@ -79,7 +79,10 @@ async def test_each_wrong_field_of_a_form_query_or_header_is_listed(world: World
         "revenue?from=2026-12&to=2026-11": {"from"},
         "sites?from=2026-11-19&to=2026-11-18": {"from"},
     }
-    for form, listed in (("grant_type=a", {"device_code", "grant_type"}), ("device_code=a&device_code=b", {"device_code"})):
+    for form, listed in (
+        ("grant_type=a", {"device_code", "grant_type"}),
+        ("device_code=a&device_code=b", {"device_code"}),
+    ):
         assert set(fields(await world.client.post(TOKEN, headers=FORM, body=form.encode()))) == listed
     key = {"name": "A", "scopes": ["sponsor:read"]}
     answer = await world.client.request("POST", KEYS, person.key, headers=[("idempotency-key", "a b")], json=key)
