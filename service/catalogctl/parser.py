@@ -55,6 +55,7 @@ def made_parser() -> Parser:
     login.add_argument("--no-browser", action="store_true", help="show the address and the code only")
     logout = add("logout", "Delete the saved key; it stays valid until it is revoked in the dashboard.", logins.log_out)
     logout.add_argument("--all", action="store_true", help="delete the keys of all services")
+    add("mint", "Create an anonymous key, without signing up; it is shown only once.", catalog.mint_key)
     add("whoami", "Show the account of the key.", catalog.show_owner)
     add("usage", "Show how much of the key's limits is used and left.", catalog.show_usage)
     mails = add("notifications", "Show which mails the account gets, or choose them.", notifications.choose)

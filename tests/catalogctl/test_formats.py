@@ -34,6 +34,7 @@ STORY = (
     ("usecases --slug {case}", "slug", ""),
     ("bots", "data.slug", "bot"),
     ("bots --slug {bot}", "slug", ""),
+    ("mint", "apiKey", ""),
     ("whoami", "tenantId", "account"),
     ("usage", "tenantId", ""),
     ("notifications --reports off", "=reviews bookings", ""),
