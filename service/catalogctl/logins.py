@@ -7,6 +7,7 @@ from service.catalogctl.client import Reply
 from service.catalogctl.credentials import Credential, Saved
 from service.catalogctl.device import CLIENT_ID, GRANT_TYPE, START, TOKEN, Ended, Granted, Polling, Started, Wait
 from service.catalogctl.failures import Exit, Misused, Refused, Unreachable
+from service.catalogctl.output import Format
 from service.catalogctl.session import KEY_VARIABLE, Session
 from service.catalogctl.texts import harmless
 
@@ -42,11 +43,15 @@ def log_in(session: Session) -> None:
 
 
 def _invite(session: Session, started: Started) -> None:
-    session.note(
-        f"Open   {harmless(started.verification_uri)}",
-        f"Enter  {harmless(started.user_code)}",
-        "",
-    )
+    if session.format is Format.JSON:
+        session.printer.tell(
+            verificationUri=harmless(started.verification_uri),
+            verificationUriComplete=harmless(started.page),
+            userCode=harmless(started.user_code),
+            expiresInSeconds=round(started.expires_in_seconds),
+        )
+    else:
+        session.note(f"Open   {harmless(started.verification_uri)}", f"Enter  {harmless(started.user_code)}", "")
     if not session.options.no_browser and session.outside.browse(started.page):
         session.note("Your browser was opened; approve only if it shows this code.")
     minutes = max(1, round(started.expires_in_seconds / 60))

@@ -1,7 +1,7 @@
 """The two streams of a command in its three formats: words for people, JSON, and ids alone.
 
 Results are printed on standard output, everything else on standard error. As JSON, each line of standard error is an object:
-`{"error", "message"}` of the service or of this program, `{"warning"}` or `{"note"}`.
+`{"error", "message"}` of the service or of this program, `{"warning"}`, `{"note"}`, or the address and code of a login.
 """
 
 import json
@@ -68,11 +68,11 @@ class Printer:
             if self.format is not Format.JSON:
                 print(line, file=self.err, flush=True)
             elif line:
-                self._object(note=line)
+                self.tell(note=line)
 
     def warn(self, words: str) -> None:
         if self.format is Format.JSON:
-            self._object(warning=harmless(words))
+            self.tell(warning=harmless(words))
         else:
             print(f"catalogctl: warning: {harmless(words)}", file=self.err)
 
@@ -85,7 +85,8 @@ class Printer:
         elif failure.body:
             print(harmless_json(failure.body), file=self.err)
         else:
-            self._object(error=failure.error, message=harmless(str(failure)))
+            self.tell(error=failure.error, message=harmless(str(failure)))
 
-    def _object(self, **fields: str) -> None:
+    def tell(self, **fields: object) -> None:
+        """Print a JSON object on standard error."""
         print(json.dumps(fields, ensure_ascii=False), file=self.err, flush=True)

@@ -20,6 +20,7 @@ from tests.api.sponsors import add_slot, sponsor
 from tests.api.world import open_world
 from tests.catalogctl.stage import Stage, refuses, saved, scripted
 from tests.catalogctl.test_commands import CREATIVE, EMAIL, URL, WEEK, Desk
+from tests.catalogctl.test_device import START
 from tests.catalogctl.test_logins import GRANT, PENDING, STARTED
 
 CONTENT = " ".join(f"{option} {value.replace(' ', '_')}" for option, value in CREATIVE.items())
@@ -240,9 +241,17 @@ def test_a_login_prints_its_result_in_each_format_and_the_code_in_any(stage: Sta
         assert stage.run("login", "--url", server.url, option) == 0
         assert stage.out == out.replace("URL", server.url)
         assert saved(stage) == {server.url: "cs_user_secretsecret"}
-        notes = stage.err.splitlines()
-        said = [json.loads(each)["note"] for each in notes] if option == "--json" else notes
-        assert [each.split()[0] for each in said if each][:2] == ["Open", "Enter"]
+        first = stage.err.splitlines()[0]
+        if option == "--json":
+            assert json.loads(first) == {
+                "verificationUri": START["verification_uri"],
+                "verificationUriComplete": START["verification_uri_complete"],
+                "userCode": START["user_code"],
+                "expiresInSeconds": START["expires_in"],
+            }
+            assert all(json.loads(line).keys() == {"note"} for line in stage.err.splitlines()[1:])
+        else:
+            assert first == f"Open   {START['verification_uri']}"
         assert stage.run("logout", option) == 0
         deleted = {"deleted": [{"service": server.url, "keyPrefix": "cs_user_secr"}]}
         assert stage.out == (f"{json.dumps(deleted)}\n" if option == "--json" else "")
