@@ -58,7 +58,16 @@ class Client:
     def __init__(self, app: App, observe: Callable[[Exchange], None], host: str = "catalog.test") -> None:
         self.app = app
         self._host = host
-        self._observe = observe
+        self.observe = observe
+
+    def watched_by(self, observe: Callable[[Exchange], None]) -> "Client":
+        """The same client, which passes each exchange to another observer, too."""
+
+        def both(exchange: Exchange) -> None:
+            self.observe(exchange)
+            observe(exchange)
+
+        return Client(self.app, both, self._host)
 
     async def get(self, target: str, key: str | None = None, **rest: Any) -> Response:
         return await self.request("GET", target, key, **rest)
@@ -106,7 +115,7 @@ class Client:
         wire = _Wire(parts)
         await self.app(scope, wire.receive, wire.send)
         response = wire.response()
-        self._observe(Exchange(method, scope["path"], response))
+        self.observe(Exchange(method, scope["path"], response))
         return response
 
 

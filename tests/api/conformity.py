@@ -138,6 +138,9 @@ def _check_documented(path: str, method: str, asked: str, response: Response) ->
         return
     if asked != "HEAD":
         validate(f"{place}/{response.status}/content/application~1json/schema", response.json)
+    if asked != "HEAD" and response.status >= 400:
+        error = response.json["error"]
+        assert error in described["x-error-codes"], f"{method} {path} answered {error}, which is not documented"
     if asked != "HEAD" and response.status == 200:
         result = described["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         fields = DOCUMENT["components"]["schemas"][result]["properties"].keys()
