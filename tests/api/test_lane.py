@@ -23,6 +23,7 @@ from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.web.app import build_app
+from service.web.compression import Compressor
 from service.web.fast_path import FastPath
 from tests.api.asgi import READER, Client, Response
 from tests.api.conformity import check
@@ -638,7 +639,7 @@ async def _through(world: World, name: str, **change: Any) -> tuple[list[Message
         sent.append(message)
 
     body: Message = {"type": "http.request", "body": json.dumps(GOOD[name][2]).encode(), "more_body": False}
-    await FastPath(app, world.services, OPERATIONS)(scope_of(name, **change), reading(body)(), send)
+    await FastPath(app, world.services, OPERATIONS, Compressor())(scope_of(name, **change), reading(body)(), send)
     return sent, reached
 
 
@@ -675,7 +676,7 @@ async def test_a_get_with_a_body_goes_on_to_who_reads_it(world: World) -> None:
 
 async def test_an_operation_that_is_not_hot_goes_on(world: World) -> None:
     app, reached = refusing()
-    lane = FastPath(app, world.services, COLD)
+    lane = FastPath(app, world.services, COLD, Compressor())
     for name in GOOD:
         await lane(scope_of(name), reading()(), _unused)
     assert len(reached) == len(GOOD)

@@ -8,11 +8,11 @@ from pydantic import BaseModel
 from actors.bookings.store import Before
 from actors.values import Code, Refused
 from service.api.context import Services
+from service.api.encodings import VARY, known_tag
 from service.api.messages import Answer
 from service.api.operation import Call, Handler
 from service.schemas.fields import may_exist
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
-from service.snapshots.etags import matches
 from service.tokens.cursors import BadCursor
 
 T = TypeVar("T")
@@ -66,10 +66,13 @@ async def list_page(
 
 
 def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:
-    """200, or 304 if a keyless client already has this body. Keyed responses carry counters and are not cached."""
+    """200, or 304 if a keyless client already has this body. Keyed responses carry counters and are not cached. The body is
+    the same for all callers, so it may be compressed."""
     if call.caller.resolved is not None:
-        return Answer(200, body, [("cache-control", "no-store")])
-    headers = [("etag", etag), ("cache-control", f"public, max-age={max_age_seconds}"), ("vary", "Authorization")]
-    if matches(call.request.headers.get("if-none-match"), etag):
-        return Answer(304, b"", headers)
-    return Answer(200, body, headers)
+        return Answer(200, body, [("cache-control", "no-store"), VARY], public_tag=etag)
+    asked = call.request.headers
+    tag = known_tag(asked.get("if-none-match"), etag, asked.get("accept-encoding"))
+    shared = (("cache-control", f"public, max-age={max_age_seconds}"), ("vary", f"Authorization, {VARY[1]}"))
+    if tag is not None:
+        return Answer(304, b"", [("etag", tag), *shared])
+    return Answer(200, body, [("etag", etag), *shared], public_tag=etag)
