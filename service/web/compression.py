@@ -18,6 +18,9 @@ from service.api.messages import Answer, Headers
 PIECE_BYTES = 64 * 1024
 """The loop runs other tasks after each piece, which takes about a millisecond."""
 
+LEAST_BYTES = 1_024
+"""A smaller body fits into one packet with its head, compressed or not."""
+
 QUICK = {BR: 4, GZIP: 4}
 """Levels for bodies that may be asked for only once: 60 MB a second."""
 STEADY = {BR: 6, GZIP: 6}
@@ -32,14 +35,14 @@ _ENTRY_BYTES = 400
 
 @dataclass(frozen=True, slots=True)
 class CompressionLimits:
-    """Bodies of fewer than `least_bytes` fit into a packet anyway. Cached bodies take at most `cached_bytes` together.
+    """Bodies of at least `least_bytes` are compressed. Cached ones take at most `cached_bytes` together.
 
     At most `bytes_per_second` of bodies are compressed, which takes about an eighth of the time; others are sent plain. A
     body that is asked for `popular` times is compressed once more, in a thread, at most `best_bytes_per_second` of bodies
     of up to `best_bytes`.
     """
 
-    least_bytes: int = 1_024
+    least_bytes: int = LEAST_BYTES
     cached_bytes: int = 8 * 1024 * 1024
     bytes_per_second: int = 8 * 1024 * 1024
     popular: int = 16

@@ -5,9 +5,7 @@ from collections.abc import Iterable, Mapping
 from service.api.encodings import IDENTITY, VARY, known_tag
 from service.api.messages import Answer, Headers
 from service.snapshots.etags import digest_of, etag_of
-from service.web.compression import STEADY, CompressionLimits, choice, compressed, encoded_headers
-
-LEAST_BYTES = CompressionLimits.least_bytes
+from service.web.compression import LEAST_BYTES, STEADY, choice, compressed, encoded_headers
 
 
 class Representation:

@@ -440,6 +440,34 @@ async def test_any_headers_are_read_alike(both: Both, name: str) -> None:
         await both.good(name, headers=headers)
 
 
+ACCEPTED = (
+    "br",
+    "gzip",
+    "gzip, deflate, br",
+    "br;q=0.5, *;q=0.7",
+    "identity;q=0",
+    "*;q=0",
+    "br, identity;q=0",
+    "x" * 9_000,
+)
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_codings_are_chosen_alike(name: str) -> None:
+    """Each twice, because the second response comes from the cache."""
+    query = "?limit=100" if name in ("listUseCases", "listBots") else ""
+    async with open_both(KEYLESS__PER_MINUTE=1_000) as both:
+        key = both.key(tier=Tier.UPGRADED)
+        for accepted in ACCEPTED * 2:
+            headers = [("Accept-Encoding", accepted)]
+            response = await both.good(name, query=query, headers=headers)
+            assert (await both.good(name, key, query=query, headers=headers)).plain == response.plain
+            known = [*headers, ("If-None-Match", response.header("etag") or "")]
+            assert (await both.good(name, query=query, headers=known)).status == 304
+            if accepted == "br, identity;q=0":
+                assert response.header("content-encoding") == "br"
+
+
 # Bodies.
 
 
