@@ -37,17 +37,18 @@ _ENTRY_BYTES = 400
 class CompressionLimits:
     """Bodies of at least `least_bytes` are compressed. Cached ones take at most `cached_bytes` together.
 
-    At most `bytes_per_second` of bodies are compressed, which takes about an eighth of the time; others are sent plain. A
-    body that is asked for `popular` times is compressed once more, in a thread, at most `best_bytes_per_second` of bodies
-    of up to `best_bytes`.
+    At most `bytes_per_second` of bodies are compressed, which takes about 3 % of a core; others are sent plain. A large
+    body that is asked for `popular` times is compressed once more, in a thread: bodies of `best_least_bytes` to
+    `best_bytes`, and `best_bytes_per_second` of them, which takes as much again.
     """
 
     least_bytes: int = LEAST_BYTES
     cached_bytes: int = 8 * 1024 * 1024
-    bytes_per_second: int = 8 * 1024 * 1024
-    popular: int = 16
+    bytes_per_second: int = 2 * 1024 * 1024
+    popular: int = 64
+    best_least_bytes: int = 16 * 1024
     best_bytes: int = 256 * 1024
-    best_bytes_per_second: int = 128 * 1024
+    best_bytes_per_second: int = 64 * 1024
 
 
 async def compressed(body: bytes, coding: str, levels: Mapping[str, int]) -> bytes:
@@ -93,18 +94,19 @@ def encoded_headers(headers: Headers, coding: str) -> Headers:
 
 
 class Budget:
-    """Allows `per_second` bytes on average, and those of one second at once."""
+    """Allows `per_second` bytes on average, and up to `most` at once after a quiet time."""
 
-    def __init__(self, per_second: int) -> None:
+    def __init__(self, per_second: int, most: int) -> None:
         self._per_second = per_second
-        self._left = float(per_second)
+        self._most = most
+        self._left = float(most)
         self._counted: float | None = None
 
     def take(self, size: int, now: float) -> bool:
         """Whether `size` bytes are left at the time `now` in seconds. If so, they are spent."""
         passed = 0.0 if self._counted is None else now - self._counted
         self._counted = now
-        self._left = min(self._per_second, self._left + passed * self._per_second)
+        self._left = min(self._most, self._left + passed * self._per_second)
         if size > self._left:
             return False
         self._left -= size
@@ -134,8 +136,8 @@ class Compressor:
         self._cached: dict[tuple[str, str], _Cached] = {}  # by ETag and coding, least recently used first
         self._cached_bytes = 0
         self._making: set[tuple[str, str]] = set()
-        self._quick = Budget(self._limits.bytes_per_second)
-        self._best = Budget(self._limits.best_bytes_per_second)
+        self._quick = Budget(self._limits.bytes_per_second, self._limits.bytes_per_second)
+        self._best = Budget(self._limits.best_bytes_per_second, self._limits.best_bytes)
 
     async def encode(self, answer: Answer, headers: Mapping[str, str]) -> Answer:
         """The answer, in a coding if it is public, the client accepts one, and it pays. `headers` are the request's."""
@@ -182,7 +184,9 @@ class Compressor:
 
     async def _improve(self, key: tuple[str, str], body: bytes) -> None:
         """Replace a popular body by a smaller one. Meanwhile, other requests get the one that is there."""
-        if len(body) > self._limits.best_bytes or not self._best.take(len(body), trio.current_time()):
+        if len(body) < self._limits.best_least_bytes:
+            return
+        if not self._best.take(len(body), trio.current_time()):
             self._cached[key].hits = 0
             return
         smaller = await trio.to_thread.run_sync(partial(compressed_at_once, body, key[1], BEST))

@@ -118,7 +118,7 @@ async def test_while_a_body_is_compressed_others_get_it_plain(autojump_clock: ob
 
 
 async def test_a_popular_body_is_compressed_as_well_as_possible_in_a_thread() -> None:
-    ours = compressor(popular=3)
+    ours = compressor(popular=3, best_least_bytes=0)
     sizes = [len((await ours.encode(answer(), BROTLI)).body) for _ in range(5)]
     assert sizes[1] == sizes[0]
     assert sizes[2] == sizes[3] == sizes[4] < sizes[0]
@@ -126,20 +126,22 @@ async def test_a_popular_body_is_compressed_as_well_as_possible_in_a_thread() ->
     assert ours._cached_bytes == sizes[2] + 400
 
 
-async def test_popular_bodies_have_a_bound_in_bytes_a_second(autojump_clock: object) -> None:
-    ours = compressor(popular=2, best_bytes_per_second=len(BODY) - 1)
+async def test_only_some_popular_bodies_are_compressed_again(autojump_clock: object) -> None:
+    ours = compressor(popular=2, best_least_bytes=0, best_bytes=len(BODY) - 1)
     sizes = {len((await ours.encode(answer(), BROTLI)).body) for _ in range(9)}
-    assert len(sizes) == 1, "it is larger than all that may be compressed in a second"
+    assert len(sizes) == 1, "it is larger than all that may be compressed at once"
+    ours = compressor(popular=2, best_least_bytes=len(BODY) + 1)
+    assert {len((await ours.encode(answer(), BROTLI)).body) for _ in range(9)} == sizes, "it is small"
 
 
-def test_a_budget_refills_with_time_up_to_a_second() -> None:
-    budget = Budget(100)
-    assert budget.take(100, 0.0)
+def test_a_budget_refills_with_time_up_to_its_most() -> None:
+    budget = Budget(100, 400)
+    assert budget.take(400, 0.0)
     assert not budget.take(1, 0.0)
     assert budget.take(50, 0.5)
     assert not budget.take(1, 0.5)
-    assert not budget.take(101, 1_000.0)
-    assert budget.take(100, 1_000.0)
+    assert not budget.take(401, 1_000.0)
+    assert budget.take(400, 1_000.0)
 
 
 # Documents.
