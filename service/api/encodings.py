@@ -62,12 +62,10 @@ def tag_in(etag: str, coding: str) -> str:
     return etag if coding == IDENTITY else f'{etag[:-1]}-{coding}"'
 
 
-def known_tag(if_none_match: str | None, etag: str, accept_encoding: str | None) -> str | None:
+def known_tag(if_none_match: str, etag: str, accept_encoding: str | None) -> str | None:
     """The ETag of a 304: of the best coding that the client both has and accepts. None if there is none.
 
     A cache may hold a coding that the present client does not accept. It must not be told to use that one.
     """
-    if if_none_match is None:
-        return None
     tags = (tag_in(etag, coding) for coding in acceptable(accept_encoding) or (IDENTITY,))
     return next((tag for tag in tags if matches(if_none_match, tag)), None)

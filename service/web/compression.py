@@ -37,14 +37,16 @@ _ENTRY_BYTES = 400
 class CompressionLimits:
     """Bodies of at least `least_bytes` are compressed. Cached ones take at most `cached_bytes` together.
 
-    At most `bytes_per_second` of bodies are compressed, which takes about 3 % of a core; others are sent plain. A large
+    At most `bytes_per_second` of bodies are compressed, which takes about 2 % of a core, and `burst_bytes` at once after a
+    quiet time; others are sent plain. A large
     body that is asked for `popular` times is compressed once more, in a thread: bodies of `best_least_bytes` to
     `best_bytes`, and `best_bytes_per_second` of them, which takes as much again.
     """
 
     least_bytes: int = LEAST_BYTES
     cached_bytes: int = 8 * 1024 * 1024
-    bytes_per_second: int = 2 * 1024 * 1024
+    bytes_per_second: int = 1024 * 1024
+    burst_bytes: int = 2 * 1024 * 1024
     popular: int = 64
     best_least_bytes: int = 16 * 1024
     best_bytes: int = 256 * 1024
@@ -136,7 +138,7 @@ class Compressor:
         self._cached: dict[tuple[str, str], _Cached] = {}  # by ETag and coding, least recently used first
         self._cached_bytes = 0
         self._making: set[tuple[str, str]] = set()
-        self._quick = Budget(self._limits.bytes_per_second, self._limits.bytes_per_second)
+        self._quick = Budget(self._limits.bytes_per_second, self._limits.burst_bytes)
         self._best = Budget(self._limits.best_bytes_per_second, self._limits.best_bytes)
 
     async def encode(self, answer: Answer, headers: Mapping[str, str]) -> Answer:

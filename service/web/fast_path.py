@@ -113,7 +113,8 @@ class FastPath:
             body = read
         request = request_of(scope, headers, path_values, body, self._services.proxies)
         answer = await dispatch(self._services, operation, request)
-        return answer if answer.public_tag is None else await self._compressor.encode(answer, headers)
+        # Most programs accept no coding.
+        return await self._compressor.encode(answer, headers) if "accept-encoding" in headers else answer
 
     async def _read_in_time(self, receive: Receive, most_bytes: int) -> bytes | Refused | None:
         """`_read`, or a refusal if it takes too long."""

@@ -70,7 +70,7 @@ async def test_a_body_that_does_not_shrink_is_sent_plain() -> None:
 
 
 async def test_a_body_is_compressed_once_for_each_coding() -> None:
-    ours = compressor(bytes_per_second=2 * len(BODY))
+    ours = compressor(bytes_per_second=0, burst_bytes=2 * len(BODY))
     for _ in range(5):
         for coding in (BR, GZIP):
             encoded = await ours.encode(answer(), {"accept-encoding": coding})
@@ -79,7 +79,7 @@ async def test_a_body_is_compressed_once_for_each_coding() -> None:
 
 
 async def test_compressing_has_a_bound_in_bytes_a_second(autojump_clock: object) -> None:
-    ours = compressor(bytes_per_second=3 * len(BODY))
+    ours = compressor(bytes_per_second=3 * len(BODY), burst_bytes=3 * len(BODY))
 
     async def coded(tag: str) -> bool:
         return len((await ours.encode(answer(tag), BROTLI)).body) < len(BODY)
@@ -92,7 +92,7 @@ async def test_compressing_has_a_bound_in_bytes_a_second(autojump_clock: object)
 
 
 async def test_cached_bodies_have_a_bound_and_the_oldest_go_first() -> None:
-    ours = compressor(cached_bytes=3_000, bytes_per_second=10**9, popular=10**9)
+    ours = compressor(cached_bytes=3_000, burst_bytes=10**9, popular=10**9)
     size = len((await ours.encode(answer('"0"'), BROTLI)).body) + 400
     for each in range(1, 50):
         await ours.encode(answer(f'"{each}"'), BROTLI)

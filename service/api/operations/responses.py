@@ -1,6 +1,7 @@
 """Steps shared by handlers: resource ids in paths, pages of lists, and responses that caches may keep."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -70,9 +71,15 @@ def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:
     the same for all callers, so it may be compressed."""
     if call.caller.resolved is not None:
         return Answer(200, body, [("cache-control", "no-store"), VARY], public_tag=etag)
-    asked = call.request.headers
-    tag = known_tag(asked.get("if-none-match"), etag, asked.get("accept-encoding"))
-    shared = (("cache-control", f"public, max-age={max_age_seconds}"), ("vary", f"Authorization, {VARY[1]}"))
-    if tag is not None:
-        return Answer(304, b"", [("etag", tag), *shared])
-    return Answer(200, body, [("etag", etag), *shared], public_tag=etag)
+    headers = call.request.headers
+    if "if-none-match" in headers:
+        tag = known_tag(headers["if-none-match"], etag, headers.get("accept-encoding"))
+        if tag is not None:
+            return Answer(304, b"", [("etag", tag), *_shared(max_age_seconds)])
+    return Answer(200, body, [("etag", etag), *_shared(max_age_seconds)], public_tag=etag)
+
+
+@lru_cache(256)
+def _shared(max_age_seconds: int) -> tuple[tuple[str, str], ...]:
+    """The headers of a response that caches may keep. The times are few."""
+    return ("cache-control", f"public, max-age={max_age_seconds}"), ("vary", f"Authorization, {VARY[1]}")
