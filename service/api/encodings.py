@@ -57,9 +57,12 @@ def _weight(parameters: list[str]) -> float:
     return float(value) if well_formed else 0.0
 
 
-def tag_in(etag: str, coding: str) -> str:
-    """The strong ETag of a body in this coding. `etag` is that of the plain body."""
-    return etag if coding == IDENTITY else f'{etag[:-1]}-{coding}"'
+def tag_in(etag: str, coding: str, *, best: bool = False) -> str:
+    """The strong ETag of a body in this coding, at its usual level or at the best one, which gives other bytes. `etag` is
+    that of the plain body."""
+    if coding == IDENTITY:
+        return etag
+    return f'{etag[:-1]}-{coding}{"-best" if best else ""}"'
 
 
 def known_tag(if_none_match: str, etag: str, accept_encoding: str | None) -> str | None:
@@ -67,5 +70,6 @@ def known_tag(if_none_match: str, etag: str, accept_encoding: str | None) -> str
 
     A cache may hold a coding that the present client does not accept. It must not be told to use that one.
     """
-    tags = (tag_in(etag, coding) for coding in acceptable(accept_encoding) or (IDENTITY,))
+    codings = acceptable(accept_encoding) or (IDENTITY,)
+    tags = (tag_in(etag, coding, best=best) for coding in codings for best in (False, True))
     return next((tag for tag in tags if matches(if_none_match, tag)), None)

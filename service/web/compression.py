@@ -5,6 +5,7 @@ are, so text of an attacker beside a secret would give the secret away (BREACH).
 """
 
 import zlib
+from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -89,9 +90,9 @@ def choice(headers: Mapping[str, str], size: int, least_bytes: int) -> str:
     return IDENTITY if "no-transform" in headers.get("cache-control", "").lower() else codings[0]
 
 
-def encoded_headers(headers: Headers, coding: str) -> Headers:
+def encoded_headers(headers: Headers, coding: str, *, best: bool = False) -> Headers:
     """The headers of a response in a coding: its own ETag, and `content-encoding`."""
-    own = [(name, tag_in(value, coding) if name == "etag" else value) for name, value in headers]
+    own = [(name, tag_in(value, coding, best=best) if name == "etag" else value) for name, value in headers]
     return [*own, ("content-encoding", coding)]
 
 
@@ -117,10 +118,12 @@ class Budget:
 
 @dataclass(slots=True)
 class _Cached:
-    """A body in a coding; None if compressing it does not pay. `hits` counts how often it was asked for."""
+    """A body in a coding, at the best level or a quick one; None if compressing it does not pay. `hits` counts how often it
+    was asked for."""
 
     body: bytes | None
     hits: int = 1
+    best: bool = False
 
     @property
     def size(self) -> int:
@@ -135,7 +138,9 @@ class Compressor:
 
     def __init__(self, limits: CompressionLimits | None = None) -> None:
         self._limits = limits or CompressionLimits()
-        self._cached: dict[tuple[str, str], _Cached] = {}  # by ETag and coding, least recently used first
+        # By ETag and coding, least recently used first. Not a plain dict: finding its first key gets slower while the first
+        # ones are deleted.
+        self._cached: OrderedDict[tuple[str, str], _Cached] = OrderedDict()
         self._cached_bytes = 0
         self._making: set[tuple[str, str]] = set()
         self._quick = Budget(self._limits.bytes_per_second, self._limits.burst_bytes)
@@ -148,10 +153,10 @@ class Compressor:
         coding = choice(headers, len(answer.body), self._limits.least_bytes)
         if coding == IDENTITY:
             return answer
-        body = await self._encoded((answer.public_tag, coding), answer.body)
-        if body is not None:
-            answer.body = body
-            answer.headers = encoded_headers(answer.headers, coding)
+        cached = await self._encoded((answer.public_tag, coding), answer.body)
+        if cached is not None and cached.body is not None:
+            answer.body = cached.body
+            answer.headers = encoded_headers(answer.headers, coding, best=cached.best)
         return answer
 
     async def encode_once(self, body: bytes, headers: Mapping[str, str]) -> tuple[bytes, str]:
@@ -161,18 +166,18 @@ class Compressor:
             return body, IDENTITY
         return await compressed(body, coding, QUICK), coding
 
-    async def _encoded(self, key: tuple[str, str], body: bytes) -> bytes | None:
-        """The body in the coding of `key`; None if it is to be sent plain."""
-        cached = self._cached.pop(key, None)
+    async def _encoded(self, key: tuple[str, str], body: bytes) -> _Cached | None:
+        """The body in the coding of `key`; None if it is neither cached nor to be compressed now."""
+        cached = self._cached.get(key)
         if cached is None:
             return await self._make(key, body)
-        self._cached[key] = cached
+        self._cached.move_to_end(key)
         cached.hits += 1
         if cached.hits == self._limits.popular and cached.body is not None:
             await self._improve(key, body)
-        return cached.body
+        return cached
 
-    async def _make(self, key: tuple[str, str], body: bytes) -> bytes | None:
+    async def _make(self, key: tuple[str, str], body: bytes) -> _Cached | None:
         if key in self._making or not self._quick.take(len(body), trio.current_time()):
             return None
         self._making.add(key)
@@ -182,7 +187,7 @@ class Compressor:
             self._making.remove(key)
         cached = _Cached(made if len(made) < len(body) else None)
         self._keep(key, cached)
-        return cached.body
+        return cached
 
     async def _improve(self, key: tuple[str, str], body: bytes) -> None:
         """Replace a popular body by a smaller one. Meanwhile, other requests get the one that is there."""
@@ -195,14 +200,14 @@ class Compressor:
         cached = self._cached.get(key)
         if cached is not None and cached.body is not None and len(smaller) < len(cached.body):
             self._cached_bytes -= len(cached.body) - len(smaller)
-            cached.body = smaller
+            cached.body, cached.best = smaller, True
 
     def _keep(self, key: tuple[str, str], cached: _Cached) -> None:
         self._cached[key] = cached
         self._cached_bytes += cached.size
         while self._cached_bytes > self._limits.cached_bytes:
-            oldest = next(iter(self._cached))
-            self._cached_bytes -= self._cached.pop(oldest).size
+            _, oldest = self._cached.popitem(last=False)
+            self._cached_bytes -= oldest.size
 
     def __repr__(self) -> str:
         return f"<Compressor {len(self._cached)} bodies, {self._cached_bytes} bytes>"

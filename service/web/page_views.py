@@ -70,7 +70,7 @@ def _for_anybody(response: Response) -> bool:
 
 async def _compress(response: Response, headers: Mapping[str, str], compressor: Compressor) -> None:
     """Compress the page in `response`, if the client accepts it."""
-    body, coding = await compressor.encode_once(cast(bytes, await response.get_data(as_text=False)), headers)
+    body, coding = await compressor.encode_once(await response.get_data(as_text=False), headers)
     if coding != IDENTITY:
         response.set_data(body)
         response.headers["content-encoding"] = coding

@@ -77,8 +77,9 @@ def test_what_this_service_does_not_know_changes_nothing(header: str) -> None:
     assert not header or acceptable(f"{header}, zstd;q=0.9, dcb") == acceptable(header)
 
 
-def test_each_coding_has_a_tag_of_its_own() -> None:
+def test_each_coding_and_level_has_a_tag_of_its_own() -> None:
     assert [tag_in(TAG, coding) for coding in (IDENTITY, BR, GZIP)] == [TAG, '"abc-br"', '"abc-gzip"']
+    assert tag_in(TAG, BR, best=True) == '"abc-br-best"'
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,8 @@ def test_each_coding_has_a_tag_of_its_own() -> None:
         (TAG, None, TAG),
         ('"abc-br"', None, '"abc-br"'),
         ('"abc-br"', "gzip, br", '"abc-br"'),
+        ('"abc-br-best"', "gzip, br", '"abc-br-best"'),
+        ('"abc-br-best"', "gzip", None),
         ('W/"abc-gzip"', "gzip, br", '"abc-gzip"'),
         ('"abc", "abc-gzip", "abc-br"', "gzip, br", '"abc-br"'),
         (TAG, "gzip, br", TAG),

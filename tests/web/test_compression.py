@@ -119,11 +119,15 @@ async def test_while_a_body_is_compressed_others_get_it_plain(autojump_clock: ob
 
 async def test_a_popular_body_is_compressed_as_well_as_possible_in_a_thread() -> None:
     ours = compressor(popular=3, best_least_bytes=0)
-    sizes = [len((await ours.encode(answer(), BROTLI)).body) for _ in range(5)]
+    sent = [await ours.encode(answer(), BROTLI) for _ in range(5)]
+    sizes = [len(each.body) for each in sent]
     assert sizes[1] == sizes[0]
     assert sizes[2] == sizes[3] == sizes[4] < sizes[0]
-    assert brotli.decompress((await ours.encode(answer(), BROTLI)).body) == BODY
-    assert ours._cached_bytes == sizes[2] + 400
+    assert [dict(each.headers)["etag"] for each in sent[1:3]] == ['"t-br"', '"t-br-best"'], (
+        "other bytes have another tag"
+    )
+    assert brotli.decompress(sent[-1].body) == BODY
+    assert repr(ours) == f"<Compressor 1 bodies, {sizes[2] + 400} bytes>"
 
 
 async def test_only_some_popular_bodies_are_compressed_again(autojump_clock: object) -> None:
