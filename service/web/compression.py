@@ -48,10 +48,10 @@ class CompressionLimits:
     cached_bytes: int = 8 * 1024 * 1024
     bytes_per_second: int = 1024 * 1024
     burst_bytes: int = 2 * 1024 * 1024
-    popular: int = 64
+    popular: int = 8
     best_least_bytes: int = 16 * 1024
     best_bytes: int = 256 * 1024
-    best_bytes_per_second: int = 64 * 1024
+    best_bytes_per_second: int = 32 * 1024
 
 
 async def compressed(body: bytes, coding: str, levels: Mapping[str, int]) -> bytes:

@@ -5,6 +5,8 @@ import pytest
 from service.api.operations import OPERATIONS
 from tests.api.sponsors import sponsor
 from tests.api.world import World
+from tests.http.http2_client import head
+from tests.http.memory_server import open_memory_server
 
 CODINGS = {"br": "br", "gzip": "gzip", "gzip, deflate, br": "br", "br;q=0.1, gzip": "gzip", "*": "br"}
 LIST = "/api/v1/usecases?limit=100"
@@ -117,3 +119,18 @@ async def test_a_hostile_header_is_answered_plain(stocked: World, accepted: str)
     for path in (LIST, "/docs", "/", "/embed.js"):
         response = await stocked.client.get(path, headers={"Accept-Encoding": accepted})
         assert (response.status, response.header("content-encoding")) == (200, None)
+
+
+async def test_both_versions_of_http_send_the_same(stocked: World) -> None:
+    names = ("content-length", "content-encoding", "etag", "vary", "cache-control")
+    async with open_memory_server(stocked.client.app) as server:
+        first, second = server.connect(), await server.connect_http2()
+        for path in (LIST, "/openapi.json", "/static/style.css"):
+            for coding in ("br", "gzip", "identity"):
+                reply = await first.ask(f"GET {path} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: {coding}\r\n\r\n".encode())
+                number = await second.ask(head(path, "GET", (b"accept-encoding", coding.encode())))
+                await second.until_answered(number)
+                assert reply.status == second.statuses[number] == 200
+                assert reply.body == second.bodies[number]
+                assert reply.header("content-encoding") == (None if coding == "identity" else coding)
+                assert [reply.header(name) for name in names] == [second.headers[number].get(name) for name in names]
