@@ -80,7 +80,7 @@ def build_app(
     app.view_functions |= {
         **{operation.name: _operation_view(services, operation, compressor) for operation in operations},
         **{preflight_endpoint(path): _preflight_view(path, operations) for path in called_from_elsewhere(operations)},
-        **document_views(services, described, metrics),
+        **document_views(services, described, metrics, compressor),
         **{page_endpoint(page): page_view(services, page, compressor) for page in pages},
         STATIC: _static_view(static_files()),
     }

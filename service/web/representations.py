@@ -7,6 +7,9 @@ from service.api.messages import Answer, Headers
 from service.snapshots.etags import digest_of, etag_of
 from service.web.compression import LEAST_BYTES, STEADY, choice, compressed, encoded_headers
 
+MOST_SHARE = 0.9
+"""A document is sent plain unless compressing it saves a tenth."""
+
 
 class Representation:
     """A document, rendered once. It is compressed once in each coding, when a client first accepts it."""
@@ -16,7 +19,7 @@ class Representation:
         self.etag = etag_of(digest_of(body))
         self._content_type = content_type
         self._headers = tuple(headers)
-        self._encoded: dict[str, bytes] = {}
+        self._encoded: dict[str, bytes | None] = {}
         self._making: set[str] = set()
 
     async def answer(self, headers: Mapping[str, str]) -> Answer:
@@ -33,13 +36,14 @@ class Representation:
         return Answer(200, body, encoded_headers(own, coding), self._content_type)
 
     async def _in(self, coding: str) -> bytes | None:
-        """The document in a coding, or None while it is being made."""
+        """The document in a coding. None while it is being made, and if that does not pay, as for a picture."""
         if coding not in self._encoded:
             if coding in self._making:
                 return None
             self._making.add(coding)
             try:
-                self._encoded[coding] = await compressed(self.body, coding, STEADY)
+                made = await compressed(self.body, coding, STEADY)
+                self._encoded[coding] = made if len(made) < MOST_SHARE * len(self.body) else None
             finally:
                 self._making.remove(coding)
         return self._encoded[coding]

@@ -25,6 +25,7 @@ DIGEST_CHARACTERS = 16
 CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
     ".svg": "image/svg+xml",
 }
 FOREVER = ("cache-control", "public, max-age=31536000, immutable")

@@ -12,7 +12,8 @@ CODINGS = {"br": "br", "gzip": "gzip", "gzip, deflate, br": "br", "br;q=0.1, gzi
 LIST = "/api/v1/usecases?limit=100"
 SHARED = (
     *(LIST, "/api/v1/usecases/long", "/api/v1/usecases?q=long", "/api/v1/sponsors/calendar"),
-    *("/api/v1/sponsors/inventory", "/openapi.json", "/docs", "/embed.js"),
+    *("/api/v1/sponsors/inventory", "/openapi.json", "/docs", "/embed.js", "/llms.txt"),
+    *("/sitemap.xml", "/sitemap-usecases-1.xml", "/robots.txt"),
 )
 HOSTILE = (
     *("gzip;" * 1_600, "x;q=0.1," * 1_000 + "br", "br;q=" + "9" * 8_000, ",,;;==", "\xff\xfe", "q", "gzip;q=0.0.0"),
