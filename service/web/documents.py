@@ -71,7 +71,7 @@ def document_views(
 
     found = discovery_views(services, _counted, compressor).values()
     embed = partial(_answered, embed_script())
-    views = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed, *found)
+    views: tuple[View, ...] = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
 
 
