@@ -1,11 +1,13 @@
 """An ASGI client that drives an application directly and checks the ASGI contract."""
 
+import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+import brotli
 import trio
 
 from service.http.asgi import App, Message
@@ -34,8 +36,21 @@ class Response:
         return values[0] if values else None
 
     @property
+    def plain(self) -> bytes:
+        """The body without its content coding."""
+        match self.header("content-encoding"):
+            case None:
+                return self.body
+            case "br":
+                return bytes(brotli.decompress(self.body))
+            case "gzip":
+                return gzip.decompress(self.body)
+            case other:
+                raise AssertionError(f"a coding that nobody asked for: {other}")
+
+    @property
     def json(self) -> Any:
-        return json.loads(self.body)
+        return json.loads(self.plain)
 
     @property
     def words(self) -> str:
