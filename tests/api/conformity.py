@@ -116,7 +116,7 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
     body = response.json
     assert body.get("retryAfter") == (None if wait is None else int(wait))
     family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
-    fields = {"error", "message", "hint", "retryAfter"}
+    fields = {"error", "message", "hint", "fields", "retryAfter"}
     if (method, path) == POLLING:
         family, fields = "DeviceError", fields | {"error_description", "interval"}
     validate(f"/components/schemas/{family}", body)
@@ -141,6 +141,9 @@ def _check_documented(path: str, method: str, asked: str, response: Response) ->
         return
     if asked != "HEAD":
         validate(f"{place}/{response.status}/content/application~1json/schema", response.json)
+    if asked != "HEAD" and response.status >= 400:
+        error = response.json["error"]
+        assert error in described["x-error-codes"], f"{method} {path} answered {error}, which is not documented"
     if asked != "HEAD" and response.status == 200:
         result = described["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         fields = DOCUMENT["components"]["schemas"][result]["properties"].keys()

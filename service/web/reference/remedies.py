@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from actors.values import Code
 
 REMEDIES: Mapping[Code, str] = {
-    Code.INVALID_REQUEST: "Correct the fields that the message names.",
+    Code.INVALID_REQUEST: "Correct the fields that `fields` lists, or else the message names.",
     Code.INVALID_CLAIM: "Use the claim token of the key, and the email address that the code went to.",
     Code.INVALID_CODE: "Check the code. It may be wrong, used or expired; request a new one.",
     Code.INVALID_PASSKEY: "Request a new challenge and try again with a passkey of this account.",

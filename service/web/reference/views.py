@@ -1,13 +1,14 @@
 """The pages of the reference on Quart.
 
-Pages are rendered when they are first read, and all later responses share their bytes: one page for each operation and
-group, the start page, and the index of the search. Results of a search without scripts are rendered for each request.
+Pages are rendered and compressed when they are first read, and all later responses share their bytes: one page for each
+operation and group, the start page, and the index of the search. Results of a search without scripts are rendered for each
+request.
 """
 
 import json
 from dataclasses import asdict
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from quart import Response, abort, render_template, request
 
@@ -17,13 +18,16 @@ from service.api.cookies import cookie_name
 from service.api.messages import note
 from service.api.openapi import Described
 from service.api.validation import read_form
-from service.snapshots.etags import digest_of, etag_of, matches
+from service.http.asgi import Scope
 from service.web.page_pipeline import PAGE_HEADERS
+from service.web.page_views import response_of
 from service.web.reference.contents import Contents, Entry, Group, read
 from service.web.reference.search import LONGEST_QUERY, Row, search
+from service.web.representations import Representation
+from service.web.requests import headers_of
 
 HTML, JSON = "text/html; charset=utf-8", "application/json"
-INDEX_HEADERS = {"cache-control": "public, max-age=60"}
+INDEX_HEADERS = [("cache-control", "public, max-age=60")]
 
 
 class Reference:
@@ -32,7 +36,7 @@ class Reference:
     def __init__(self, services: Services, described: Described) -> None:
         self._base_url = services.base_url
         self._described = described
-        self._pages: dict[str, bytes] = {}
+        self._pages: dict[str, Representation] = {}
 
     @cached_property
     def _contents(self) -> Contents:
@@ -51,8 +55,9 @@ class Reference:
         return self._contents.rows
 
     @cached_property
-    def _index(self) -> bytes:
-        return json.dumps([asdict(row) for row in self._rows], ensure_ascii=False, separators=(",", ":")).encode()
+    def _index(self) -> Representation:
+        rows = json.dumps([asdict(row) for row in self._rows], ensure_ascii=False, separators=(",", ":"))
+        return Representation(rows.encode(), JSON, INDEX_HEADERS)
 
     async def start(self) -> Response:
         """The start page, or with `?q=` what a search finds."""
@@ -77,12 +82,13 @@ class Reference:
 
     async def index(self) -> Response:
         """The index of the search, which the script loads when a reader begins to search."""
-        return _unless_known(self._index, JSON, INDEX_HEADERS)
+        return await _answered(self._index)
 
     async def _shared(self, path: str, template: str, **values: Any) -> Response:
         if path not in self._pages:
-            self._pages[path] = await self._rendered(path, template, **values)
-        return _unless_known(self._pages[path], HTML, PAGE_HEADERS)
+            html = await self._rendered(path, template, **values)
+            self._pages[path] = Representation(html, HTML, PAGE_HEADERS.items())
+        return await _answered(self._pages[path])
 
     async def _found(self, query: str) -> Response:
         """The rows that a search finds. A query that is too long is refused above the search."""
@@ -108,12 +114,6 @@ class Reference:
         return html.encode()
 
 
-def _unless_known(body: bytes, content_type: str, headers: dict[str, str]) -> Response:
-    """200 with the body, or 304 if the client has it. Both have the same headers, because a 304 renews those of the copy."""
-    etag = etag_of(digest_of(body))
-    headers = {**headers, "etag": etag}
-    if not matches(request.headers.get("if-none-match"), etag):
-        return Response(body, content_type=content_type, headers=headers)
-    response = Response(b"", 304, headers=headers)
-    del response.headers["content-length"], response.headers["content-type"]
-    return response
+async def _answered(page: Representation) -> Response:
+    """The response with a page to the current request."""
+    return response_of(await page.answer(headers_of(cast(Scope, request.scope))))
