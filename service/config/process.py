@@ -13,6 +13,9 @@ A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
 Bind = Annotated[str, format_of(BIND, A_BIND)]
 OptionalBind = Annotated[str, format_of(f"({BIND})?", A_BIND)]
 
+WEB_ORIGIN = r"\*|https?://[^/\s]+"
+A_WEB_ORIGIN = 'must be http:// or https:// and a host, without a path, or "*"'
+
 
 class Server(Section):
     bind: Bind
@@ -21,6 +24,7 @@ class Server(Section):
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
     user: str
+    mcp_origins: list[Annotated[str, format_of(WEB_ORIGIN, A_WEB_ORIGIN)]]
     allow_unsafe_public: bool
     hsts_seconds: Annotated[int, Field(ge=0, le=63_072_000)]
     secret: str
