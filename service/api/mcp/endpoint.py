@@ -216,9 +216,8 @@ def _error(error: wire.Error, message_id: wire.Id | None, status: int) -> Answer
 
 
 def _foreign() -> Refused:
-    return Refused(
-        Code.FORBIDDEN, "Pages of this origin may not call this endpoint. server.mcp_origins lists those that may."
-    )
+    words = "A page of this origin may not call this endpoint. The operator can allow it in server.mcp_origins."
+    return Refused(Code.FORBIDDEN, words)
 
 
 def _note_status(status: int) -> None:
