@@ -13,6 +13,7 @@ from tests.api.agents import TOOLS, call, message, refused, send, stateless, url
 from tests.api.callers import CALLERS, Headers, cookie
 from tests.api.conformity import BASE_URL
 from tests.api.world import World, away, broken, fails_once, open_world
+from tests.architecture import ROOT
 
 GENEROUS = {"KEYLESS__PER_MINUTE": 10_000, "KEYS__UNKNOWN_PER_MINUTE": 10_000, "PAGES__PER_MINUTE": 10_000}
 
@@ -23,6 +24,13 @@ def test_tools_are_the_operations_of_the_table_that_have_a_name_for_it() -> None
         name: path for name, (path, _) in TOOLS.items()
     }
     assert [tool.name for tool in definitions(tools, BASE_URL)] == list(tools)
+
+
+def test_the_document_names_each_tool_and_its_operation() -> None:
+    rows = re.findall(
+        r"^\| `(\w+)` \| `GET ([^`]+)`", (ROOT / "docs/agents.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert dict(rows) == {name: path for name, (path, _) in TOOLS.items()}
 
 
 def test_the_arguments_of_a_tool_are_the_parameters_of_its_operation() -> None:
