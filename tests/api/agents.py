@@ -1,6 +1,7 @@
 """An agent that speaks the Model Context Protocol to the application, message by message."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from tests.api.asgi import Response
@@ -9,7 +10,7 @@ from tests.api.world import World
 STATELESS = "2026-07-28"
 META = "io.modelcontextprotocol/"
 
-TOOLS = {
+TOOLS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "search_use_cases": ("/api/v1/usecases", {"q": "case", "limit": 3}),
     "get_use_case": ("/api/v1/usecases/{slug}", {"slug": "case-04"}),
     "search_bots": ("/api/v1/bots", {"limit": 2}),

@@ -198,10 +198,14 @@ async def test_text_reaches_the_search_as_it_is(world: World, q: str) -> None:
     assert result["structuredContent"] == direct.json
 
 
-async def test_wrong_arguments_count_as_pages() -> None:
-    async with open_world(PAGES__PER_MINUTE=1) as world:
-        assert refused(await call(world, "get_bot"))["error"] == "invalid_request"
-        assert refused(await call(world, "get_bot"))["error"] == "rate_limited"
+async def test_calls_count_as_pages_only_with_wrong_arguments() -> None:
+    async with open_world(PAGES__PER_MINUTE=2) as world:
+        for _ in range(5):
+            await call(world, "search_bots")
+        for _ in range(2):
+            assert refused(await call(world, "get_bot"))["error"] == "invalid_request"
+        response = await send(world, message("tools/call", {"name": "search_bots"}))
+        assert (response.status, response.json["error"]["data"]["error"]) == (429, "rate_limited")
 
 
 async def test_pages_of_a_list_follow_one_another(world: World) -> None:

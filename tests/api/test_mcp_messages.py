@@ -296,8 +296,9 @@ async def test_messages_without_a_call_count_as_pages() -> None:
     async with open_world(PAGES__PER_MINUTE=3) as world:
         for told in (message("ping"), message("nonsense"), message("notifications/initialized", None, None)):
             assert (await send(world, told)).status in (200, 202)
-        for told in (message("ping"), [], message("tools/list")):
-            response = await send(world, told)
+        bodies: tuple[Any, ...] = (message("ping"), [], message("tools/list"))
+        for body in bodies:
+            response = await send(world, body)
             assert told_of(response) == (429, 429)
             assert response.json["error"]["data"]["error"] == "rate_limited"
         assert (await world.client.get("/")).status == 429

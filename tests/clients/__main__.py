@@ -90,7 +90,16 @@ def _use_python(given: Mapping[str, str]) -> None:
     _write(f"python: {api} operations, {sum(1 for _ in (home / PACKAGE / 'models').glob('*.py'))} model files")
     names = [f"{PACKAGE}.api.{file.parent.name}.{file.stem}" for file in (home / PACKAGE / "api").glob("*/*.py")]
     _run([ENVIRONMENT / "python", "-c", f"import {', '.join(names)}"], home, given)
-    checker = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, "--cache-dir", BUILD / "mypy"]
+    checker: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file",
+        os.devnull,
+        "--cache-dir",
+        BUILD / "mypy",
+    ]
     _run([*checker, "--python-executable", ENVIRONMENT / "python", *scripts], home, given)
     _run([ENVIRONMENT / "python", "with_python.py"], home, given)
 

@@ -58,7 +58,7 @@ async def error_of(asked: Awaitable[object]) -> int | None:
     try:
         await asked
     except MCPError as error:
-        return error.code
+        return int(error.code)
     return None
 
 

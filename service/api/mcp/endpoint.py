@@ -2,7 +2,7 @@
 
 Clients of revisions 2025-06-18 and 2025-11-25 send `initialize` first; those of 2026-07-28 describe themselves in each
 request. Calls of tools go through `dispatch`, so they are limited, charged, refused, counted and logged as their operations
-are. All other messages count as pages for the limit of an address.
+are. All other messages count as pages for the limit of an address, and calls with wrong arguments do.
 """
 
 from collections.abc import Mapping, Sequence
@@ -113,15 +113,14 @@ class Mcp:
         return [shared, ("access-control-expose-headers", _EXPOSED), ("vary", "Origin")]
 
     async def _outcome(self, request: Request) -> Answer | Refused:
-        of = unacceptable(request.headers) or read(request)
+        # First, because reading a message of the largest size takes longer than all that follows.
+        refused = too_fast(self._services.budgets.page(request.client)) or unacceptable(request.headers)
+        if refused is not None:
+            return refused
+        of = read(request)
         asked = self._asked(of) if isinstance(of, Read) else of
         if isinstance(asked, ToolCall):
             return await self._call(asked, request)
-        limited = too_fast(self._services.budgets.page(request.client))
-        if limited is not None:
-            return limited
-        if isinstance(asked, Refused):
-            return asked
         if isinstance(asked, Failed):
             # Older clients take an HTTP error for a failure of the connection.
             return _failed(asked, 200 if isinstance(of, Read) and not of.stateless else asked.status)
@@ -162,9 +161,9 @@ class Mcp:
         note(operation=operation.name)
         inner = request_for(operation, call.arguments, request)
         if isinstance(inner, Refused):
-            limited = too_fast(self._services.budgets.page(request.client))
-            answer = refusal(limited or inner, operation.family)
+            answer = refusal(inner, operation.family)
         else:
+            self._services.budgets.not_a_page(request.client)
             answer = await dispatch(self._services, operation, inner)
         _note_status(answer.status)
         passed = [header for header in answer.headers if header[0] in _READABLE]
