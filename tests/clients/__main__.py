@@ -115,7 +115,7 @@ def _use_typescript(given: Mapping[str, str]) -> None:
         _run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], home, given)
         installed.write_bytes(lock)
     programs = home / "node_modules" / ".bin"
-    _run([programs / "openapi-typescript", "../openapi.json", "--output", "schema.d.ts"], home, given)
+    _run([programs / "openapi-typescript", "../openapi.json", "--output", "schema.ts"], home, given)
     _run([programs / "tsc", "--project", "."], home, given)
     _run(["node", "with_typescript.js"], home, given)
 

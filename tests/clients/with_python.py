@@ -6,7 +6,7 @@ The environment of `make clients` runs it, with `CATALOG_URL` and `CATALOG_KEY`,
 import os
 import time
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from catalog_client import AuthenticatedClient, Client
@@ -30,11 +30,13 @@ from catalog_client.models import (
     CampaignAnswer,
     CampaignBody,
     CampaignPage,
+    CatalogError,
     ClaimStart,
+    DeviceError,
     DeviceStarted,
     DeviceTokenRequest,
     EventBody,
-    EventBodyKind,
+    EventKind,
     EventResult,
     Identity,
     Inventory,
@@ -47,6 +49,7 @@ from catalog_client.models import (
     ScopedKeyIssued,
     ScopedKeyRequest,
     ScopedKeys,
+    SponsorshipError,
     Usage,
     UseCase,
     UseCasePage,
@@ -54,6 +57,7 @@ from catalog_client.models import (
 from catalog_client.types import Response
 
 T = TypeVar("T")
+E = TypeVar("E", CatalogError, DeviceError, SponsorshipError)
 
 URL = os.environ["CATALOG_URL"]
 HEADERS = {"X-Request-Id": "with-python"}
@@ -64,14 +68,6 @@ READER = AuthenticatedClient(base_url=URL, headers=HEADERS, token="none", auth_h
 SPONSOR = AuthenticatedClient(base_url=URL, headers=HEADERS, token=os.environ["CATALOG_KEY"])
 
 
-@runtime_checkable
-class ErrorBody(Protocol):
-    """What all error bodies have in common."""
-
-    error: str
-    message: str
-
-
 def found(kind: type[T], response: Response[Any]) -> T:
     """The body of a success."""
     assert response.status_code == 200, response
@@ -79,10 +75,10 @@ def found(kind: type[T], response: Response[Any]) -> T:
     return response.parsed
 
 
-def refused(status: int, code: str, response: Response[Any]) -> ErrorBody:
+def refused(kind: type[E], status: int, code: str, response: Response[Any]) -> E:
     """The body of a refusal."""
     assert response.status_code == status, response
-    assert isinstance(response.parsed, ErrorBody), response
+    assert isinstance(response.parsed, kind), response
     assert response.parsed.error == code, response.parsed
     assert response.parsed.message
     return response.parsed
@@ -100,8 +96,8 @@ def reads() -> None:
     bots = found(BotPage, list_bots.sync_detailed(client=READER, q="invoice", limit=5))
     assert bots.next_cursor is None
     assert found(Bot, get_bot.sync_detailed(bots.data[0].slug, client=READER)).name
-    refused(404, "not_found", get_bot.sync_detailed("no-such-bot", client=READER))
-    refused(400, "invalid_request", list_bots.sync_detailed(client=READER, limit=1_000))
+    refused(CatalogError, 404, "not_found", get_bot.sync_detailed("no-such-bot", client=READER))
+    refused(CatalogError, 400, "invalid_request", list_bots.sync_detailed(client=READER, limit=1_000))
 
     minted = found(MintedKey, mint_key.sync_detailed(client=NOBODY))
     agent = AuthenticatedClient(base_url=URL, headers=HEADERS, token=minted.api_key)
@@ -109,18 +105,19 @@ def reads() -> None:
     usage = found(Usage, get_usage.sync_detailed(client=agent))
     assert (usage.status, usage.requests_used) == ("anonymous", 1)
     unknown = AuthenticatedClient(base_url=URL, headers=HEADERS, token="cs_anon_unknown")
-    refused(401, "invalid_api_key", get_usage.sync_detailed(client=unknown))
-    refused(401, "unauthorized", get_usage.sync_detailed(client=READER))
+    refused(CatalogError, 401, "invalid_api_key", get_usage.sync_detailed(client=unknown))
+    unauthorized = refused(CatalogError, 401, "unauthorized", get_usage.sync_detailed(client=READER))
+    assert unauthorized.hint == "/api/v1/auth/agent"
     claim = ClaimStart(claim_token="clm_unknown", email="owner@example.com")
-    refused(400, "invalid_claim", start_claim.sync_detailed(client=NOBODY, body=claim))
+    refused(CatalogError, 400, "invalid_claim", start_claim.sync_detailed(client=NOBODY, body=claim))
 
 
 def signs_in() -> None:
     """Start a device login, and poll before anybody approves it."""
     started = found(DeviceStarted, start_device.sync_detailed(client=NOBODY))
     poll = DeviceTokenRequest(device_code=started.device_code)
-    refused(400, "authorization_pending", poll_device.sync_detailed(client=NOBODY, body=poll))
-    refused(400, "slow_down", poll_device.sync_detailed(client=NOBODY, body=poll))
+    refused(DeviceError, 400, "authorization_pending", poll_device.sync_detailed(client=NOBODY, body=poll))
+    refused(DeviceError, 400, "slow_down", poll_device.sync_detailed(client=NOBODY, body=poll))
 
 
 def sells() -> None:
@@ -129,7 +126,9 @@ def sells() -> None:
     profile = ProfileBody(name="Example Tools", website="https://tools.example.com")
     assert found(ProfileSaved, save_profile.sync_detailed(client=SPONSOR, body=profile)).profile.name == profile.name
     wrong = ProfileBody(name="", website="ftp://tools.example.com")
-    problems = refused(400, "invalid_request", save_profile.sync_detailed(client=SPONSOR, body=wrong)).message
+    problems = refused(
+        SponsorshipError, 400, "invalid_request", save_profile.sync_detailed(client=SPONSOR, body=wrong)
+    ).message
     assert "name" in problems
     assert "website" in problems
 
@@ -160,10 +159,10 @@ def sells() -> None:
         week_start=next_week,
         idempotency_key=uuid4(),
     )
-    refused(409, "slot_unavailable", start_booking.sync_detailed(client=SPONSOR, body=other))
+    refused(SponsorshipError, 409, "slot_unavailable", start_booking.sync_detailed(client=SPONSOR, body=other))
     assert found(BookingWithReceipt, get_booking.sync_detailed(booking.id, client=SPONSOR)).booking.status == "reserved"
     assert len(found(BookingPage, list_bookings.sync_detailed(client=SPONSOR)).items) == 1
-    event = EventBody(booking_id=booking.id, kind=EventBodyKind.CLICK, visitor_id=uuid4())
+    event = EventBody(booking_id=booking.id, kind=EventKind.CLICK, visitor_id=uuid4())
     assert found(EventResult, record_event.sync_detailed(client=READER, body=event)).recorded is False
     assert found(BookingAnswer, cancel_booking.sync_detailed(booking.id, client=SPONSOR)).booking.status == "cancelled"
     found(PlacementList, list_placements.sync_detailed(client=READER))
@@ -177,7 +176,7 @@ def shares() -> None:
     scoped = AuthenticatedClient(base_url=URL, headers=HEADERS, token=issued.api_key)
     found(BookingPage, list_bookings.sync_detailed(client=scoped))
     profile = ProfileBody(name="Other Tools", website="https://tools.example.com")
-    refused(403, "insufficient_scope", save_profile.sync_detailed(client=scoped, body=profile))
+    refused(SponsorshipError, 403, "insufficient_scope", save_profile.sync_detailed(client=scoped, body=profile))
     assert issued.id in [key.id for key in found(ScopedKeys, list_scoped_keys.sync_detailed(client=SPONSOR)).items]
     found(KeyRevoked, revoke_scoped_key.sync_detailed(issued.id, client=SPONSOR))
     until(lambda: list_bookings.sync_detailed(client=scoped).status_code == 401)
