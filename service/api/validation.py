@@ -85,7 +85,7 @@ def _empty_query(model: type[M]) -> M | Refused:
 
 
 @cache
-def parameters_of(model: type[BaseModel]) -> frozenset[str]:
+def _parameters(model: type[BaseModel]) -> frozenset[str]:
     """The names of a query's parameters: an alias where the name is a word of Python's."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
@@ -99,7 +99,7 @@ def _read_query(model: type[M], query: str) -> M | Refused:
     for name, value in pairs:
         if name in values:
             return Refused(Code.INVALID_REQUEST, f"The query is not valid: send {name} only once.")
-        if name in parameters_of(model):
+        if name in _parameters(model):
             values[name] = value
     try:
         return model.model_validate(values)

@@ -17,7 +17,6 @@ from service.api.context import Services
 from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
 from service.api.mcp.endpoint import PATH as MCP_PATH
-from service.api.mcp.endpoint import Mcp
 from service.api.messages import Answer, note
 from service.api.openapi import Described
 from service.api.operation import Operation
@@ -26,7 +25,7 @@ from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.web.documents import document_views
 from service.web.fast_path import FastPath
-from service.web.mcp import McpViews
+from service.web.mcp import mcp_refusal, mcp_views
 from service.web.middleware import Hsts, RequestMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
 from service.web.pages.page import Page
@@ -78,18 +77,16 @@ def build_app(
     prepare_templates(app)
     routing = routing or Routing.of(operations, pages)
     app.url_map = routing.url_map
-    mcp = McpViews(services, Mcp(services, operations), PREFLIGHT_SECONDS)
     app.view_functions |= {
         **{operation.name: _operation_view(services, operation) for operation in operations},
         **{preflight_endpoint(path): _preflight_view(path, operations) for path in called_from_elsewhere(operations)},
-        MCP_PATH: mcp.post,
-        preflight_endpoint(MCP_PATH): mcp.preflight,
         **document_views(services, described, metrics),
         **{page_endpoint(page): page_view(services, page) for page in pages},
     }
+    app.view_functions |= mcp_views(services, operations, PREFLIGHT_SECONDS)
     assert app.view_functions.keys() == routing.endpoints, "each rule has a view, and each view a rule"
     _refuse_doubled_slash(app)
-    _add_errors(app, services, {operation.name: operation for operation in operations}, mcp)
+    _add_errors(app, services, {operation.name: operation for operation in operations})
     return request_middleware(FastPath(cast(App, app), services, operations), services, metrics, operations, tracer)
 
 
@@ -162,7 +159,7 @@ def _doubled() -> bool:
     return bool(request.scope["path"].startswith("//"))
 
 
-def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Operation], mcp: McpViews) -> None:
+def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Operation]) -> None:
     async def respond(refused: Refused) -> Response:
         """The response in the format of the operation, or of the path if it has none."""
         operation = operations.get(request.endpoint or "")
@@ -171,7 +168,7 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
         if request.path.startswith("/api/"):
             return response_of(refusal(refused, family_of(request.path)))
         if request.path == MCP_PATH:
-            return mcp.refused(refused)
+            return mcp_refusal(services, refused)
         return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
 
     @app.errorhandler(HTTPException)

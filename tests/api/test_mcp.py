@@ -113,6 +113,14 @@ async def test_a_call_tells_the_limits_of_its_key(world: World) -> None:
     assert response.header("cache-control") == "no-store"
 
 
+async def test_a_header_that_an_operation_adds_is_told_as_text(world: World) -> None:
+    names = tools_of(OPERATIONS)["search_use_cases"].headers
+    direct = await world.client.get("/api/v1/usecases?q=case+unheard")
+    result = await call(world, "search_use_cases", {"q": "case unheard"})
+    told = [f"{name}: {direct.header(name.lower())}" for name in names if direct.header(name.lower()) is not None]
+    assert [content["text"] for content in result["content"][1:]] == told
+
+
 async def test_a_call_during_an_outage_is_refused_and_refunded(world: World) -> None:
     key = world.key()
     await call(world, "search_bots", None, key)

@@ -5,7 +5,7 @@ request. Calls of tools go through `dispatch`, so they are limited, charged, ref
 are. All other messages count as pages for the limit of an address, and calls with wrong arguments do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -46,6 +46,28 @@ _EXPOSED = "RateLimit, RateLimit-Policy, Retry-After, X-Request-Id"
 _ALLOWED = "authorization, content-type, mcp-method, mcp-name, mcp-protocol-version, x-request-id"
 
 
+def refused_message(services: Services, refused: Refused, request: Request) -> Answer:
+    """The response to a request whose message is not read, as an error of JSON-RPC."""
+    note(operation=NAME, refusal=str(refused.code))
+    status = status_of(refused)
+    error = wire.Error(code=status, message=message_of(refused), data=body_of(refused, Family.CATALOG))
+    answer = _error(error, None, status)
+    answer.headers += [*headers_of(refused), *NO_STORE, *_cors(services, request)]
+    return answer
+
+
+def preflight(services: Services, request: Request, max_age_seconds: int) -> Answer:
+    """Tell a browser whether a page of another site may send messages."""
+    if not _admits(services, request):
+        return refused_message(services, _foreign(), request)
+    headers = [
+        ("access-control-allow-methods", "POST"),
+        ("access-control-allow-headers", _ALLOWED),
+        ("access-control-max-age", str(max_age_seconds)),
+    ]
+    return Answer(204, headers=[*headers, *_cors(services, request)])
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A message that calls an operation."""
@@ -61,56 +83,20 @@ class Mcp:
     def __init__(self, services: Services, operations: Sequence[Operation]) -> None:
         self._services = services
         self._tools = tools_of(operations)
-        self._origins = {services.base_url, *services.config.server.mcp_origins}
 
     async def answer(self, request: Request) -> Answer:
         """Answer one POST. Raises nothing but cancellation."""
         note(operation=NAME)
-        if not self._admits(request):
-            return self.refused(_foreign(), request)
+        if not _admits(self._services, request):
+            return refused_message(self._services, _foreign(), request)
         try:
             outcome = await self._outcome(request)
         except Exception as error:
             outcome = failure(NAME, error)
         if isinstance(outcome, Refused):
-            return self.refused(outcome, request)
-        outcome.headers += [*NO_STORE, *self._cors(request)]
+            return refused_message(self._services, outcome, request)
+        outcome.headers += [*NO_STORE, *_cors(self._services, request)]
         return outcome
-
-    def refused(self, refused: Refused, request: Request) -> Answer:
-        """The response to a request whose message is not read, as an error of JSON-RPC."""
-        note(operation=NAME, refusal=str(refused.code))
-        status = status_of(refused)
-        error = wire.Error(code=status, message=message_of(refused), data=body_of(refused, Family.CATALOG))
-        answer = _error(error, None, status)
-        answer.headers += [*headers_of(refused), *NO_STORE, *self._cors(request)]
-        return answer
-
-    def preflight(self, request: Request, max_age_seconds: int) -> Answer:
-        """Tell a browser whether a page of another site may send messages."""
-        if not self._admits(request):
-            return self.refused(_foreign(), request)
-        headers = [
-            ("access-control-allow-methods", "POST"),
-            ("access-control-allow-headers", _ALLOWED),
-            ("access-control-max-age", str(max_age_seconds)),
-        ]
-        return Answer(204, headers=[*headers, *self._cors(request)])
-
-    def _admits(self, request: Request) -> bool:
-        """Whether the page that sends a request may do so; other programs send no `Origin`.
-
-        A page under a host name that was made to resolve to this server has an origin of its own, so it may not.
-        """
-        origin = request.headers.get("origin")
-        return origin is None or ANY in self._origins or origin in self._origins
-
-    def _cors(self, request: Request) -> Headers:
-        origin = request.headers.get("origin")
-        if origin is None or not self._admits(request):
-            return [("vary", "Origin")]
-        shared = ("access-control-allow-origin", ANY if ANY in self._origins else origin)
-        return [shared, ("access-control-expose-headers", _EXPOSED), ("vary", "Origin")]
 
     async def _outcome(self, request: Request) -> Answer | Refused:
         # First, because reading a message of the largest size takes longer than all that follows.
@@ -167,7 +153,7 @@ class Mcp:
             answer = await dispatch(self._services, operation, inner)
         _note_status(answer.status)
         passed = [header for header in answer.headers if header[0] in _READABLE]
-        content = (wire.TextContent(text=answer.body.decode()),)
+        content = (wire.TextContent(text=answer.body.decode()), *_told(operation, answer))
         if answer.refused is None:
             result = wire.CallToolResult(content=content, structuredContent=from_json(answer.body), isError=False)
         else:
@@ -199,6 +185,14 @@ def _succeeded(of: Read, result: wire.Result, headers: Headers | None = None) ->
     return _sent(wire.Response(id=of.message.id, result=result), headers)
 
 
+def _told(operation: Operation, answer: Answer) -> Iterator[wire.TextContent]:
+    """The headers that the operation adds to an answer, as text, because agents see no headers."""
+    for name in operation.headers:
+        for key, value in answer.headers:
+            if key == name.lower():
+                yield wire.TextContent(text=f"{name}: {value}")
+
+
 def _failed(failed: Failed, status: int) -> Answer:
     note(refusal=str(Code.NOT_FOUND if failed.code == wire.METHOD_NOT_FOUND else Code.INVALID_REQUEST))
     _note_status(failed.status)
@@ -212,6 +206,23 @@ def _sent(response: wire.Response, headers: Headers | None = None) -> Answer:
 def _error(error: wire.Error, message_id: wire.Id | None, status: int) -> Answer:
     without = {"error": {"data"}} if error.data is None else None
     return Answer(status, wire.ErrorResponse(id=message_id, error=error).model_dump_json(exclude=without).encode())
+
+
+def _admits(services: Services, request: Request) -> bool:
+    """Whether the page that sends a request may do so; other programs send no `Origin`.
+
+    A page under a host name that was made to resolve to this server has an origin of its own, so it may not.
+    """
+    origin, listed = request.headers.get("origin"), services.config.server.mcp_origins
+    return origin in (None, services.base_url) or ANY in listed or origin in listed
+
+
+def _cors(services: Services, request: Request) -> Headers:
+    origin = request.headers.get("origin")
+    if origin is None or not _admits(services, request):
+        return [("vary", "Origin")]
+    shared = ("access-control-allow-origin", ANY if ANY in services.config.server.mcp_origins else origin)
+    return [shared, ("access-control-expose-headers", _EXPOSED), ("vary", "Origin")]
 
 
 def _foreign() -> Refused:

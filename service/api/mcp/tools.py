@@ -12,7 +12,6 @@ from actors.values import Code, Problem, Refused
 from service.api.messages import Request
 from service.api.openapi import document
 from service.api.operation import Operation
-from service.api.validation import parameters_of
 from service.schemas.mcp import Tool, ToolAnnotations
 
 LONGEST_NAME = 100
@@ -133,8 +132,8 @@ def request_for(operation: Operation, arguments: Mapping[str, Any], request: Req
 
     Unknown arguments are refused, because a misspelt one would silently return something else.
     """
-    query = () if operation.query is None else sorted(parameters_of(operation.query))
-    names = (*operation.path_names, *query)
+    query = {} if operation.query is None else operation.query.model_fields
+    names = (*operation.path_names, *(field.alias or name for name, field in query.items()))
     unknown = [name[:LONGEST_NAME] for name in arguments if name not in names]
     problems = [Problem(name, "unexpected_argument", "is not an argument of this tool") for name in unknown]
     values: dict[str, str] = {}
