@@ -15,7 +15,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint clients simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -36,11 +36,6 @@ lint: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-
-# Clients in Python and TypeScript that others' tools generate from the document, and the official client of the Model Context
-# Protocol, are type-checked and used on a node. Needs Node.js and npm.
-clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp
-	CLIENTS_VENV=$(CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
 
 # A longer simulation than the suite's, on all cores. For a night: make simulate SEEDS=10000
 SEEDS ?= 200
@@ -89,6 +84,12 @@ MUTATIONS ?= 100000
 abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
+
+# Clients in Python and TypeScript that others' tools generate from the document, and the official client of the Model Context
+# Protocol, are type-checked and used on a node. Needs Node.js and npm.
+.PHONY: clients
+clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp
+	CLIENTS_VENV=$(CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
 
 # Small changes to the rules and the kernel, each of which a test should notice: docs/mutants.md knows those that none does.
 # Some of them: make mutants ONLY='actors.quota.*'
