@@ -22,6 +22,7 @@ def _as_url(contact: str) -> str:
     """The contact as a web or mail address."""
     return f"mailto:{contact}" if contact and not contact.startswith(("mailto:", "https:")) else contact
 
+
 WEB_ORIGIN = r"\*|https?://[^/\s]+"
 A_WEB_ORIGIN = 'must be http:// or https:// and a host, without a path, or "*"'
 
