@@ -119,7 +119,7 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
     body = response.json
     assert body.get("retryAfter") == (None if wait is None else int(wait))
     family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
-    fields = {"error", "message", "hint", "retryAfter"}
+    fields = {"error", "message", "hint", "fields", "retryAfter"}
     if (method, path) == POLLING:
         family, fields = "DeviceError", fields | {"error_description", "interval"}
     validate(f"/components/schemas/{family}", body)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel
 
 from actors.bookings.store import Before
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.next_page import next_link
@@ -37,7 +37,9 @@ def with_id(unknown: Callable[[], Refused]) -> Callable[[IdHandler], Handler]:
 
 
 def invalid_cursor() -> Refused:
-    return Refused(Code.INVALID_REQUEST, "`cursor` is not valid. Use the `cursor` value from the previous page.")
+    message = "`cursor` is not valid. Use the `cursor` value from the previous page."
+    problem = Problem("cursor", "cursor", "must be the `cursor` value from the previous page")
+    return Refused(Code.INVALID_REQUEST, message, problems=(problem,))
 
 
 async def list_page(

@@ -38,7 +38,8 @@ class Shelf:
             return Template(self.template, values)
         if result.refused.code is not Code.INVALID_REQUEST:
             result.or_refused()
-        words = text_of(result.refused.problems) or result.refused.message
+        refused = result.refused
+        words = text_of(refused.problems) if refused.introduces_problems else refused.message
         values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
         return Template(self.template, values, status_of(result.refused), [*NO_STORE])
 
