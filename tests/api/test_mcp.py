@@ -184,6 +184,7 @@ async def test_wrong_arguments_are_an_error_that_says_what_to_correct(
     body = refused(await call(world, "get_bot", arguments, key))
     assert body["error"] == "invalid_request"
     assert words in body["message"]
+    assert body["fields"][0]["message"] in body["message"]
     assert len(body["message"]) < 1_000
     assert world.tenant_of(key).lifetime_used == 0
 

@@ -83,7 +83,7 @@ async function sells(): Promise<void> {
   assert.deepEqual((await found(sponsor.GET("/api/v1/sponsors/me"))).profile, profile);
   const wrong = { name: "", website: "ftp://tools.example.com" };
   const problems = await refused(400, "invalid_request", sponsor.PATCH("/api/v1/sponsors/profile", { body: wrong }));
-  assert.match(problems.message, /name.*website/);
+  assert.deepEqual(problems.fields?.map((each) => each.name), ["name", "website"]);
 
   const creative = {
     name: "Autumn",

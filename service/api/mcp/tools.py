@@ -13,9 +13,7 @@ from service.api.messages import Request
 from service.api.openapi import document
 from service.api.operation import Operation
 from service.schemas.mcp import Tool, ToolAnnotations
-
-LONGEST_NAME = 100
-"""Of an unknown argument in an error message, in characters."""
+from service.schemas.problems import LONGEST_NAME
 
 NUMBERS_BELOW = 10**18
 
