@@ -399,8 +399,8 @@ def test_polling_a_device_may_be_a_form_as_the_rfc_has_it() -> None:
 def test_all_error_bodies_stand_among_the_components() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     catalog, sponsorship = schemas["CatalogError"], schemas["SponsorshipError"]
-    assert catalog["properties"].keys() == {"error", "message", "hint", "retryAfter"}
-    assert sponsorship["properties"].keys() == {"error", "message", "hint", "retryAfter"}
+    assert catalog["properties"].keys() == {"error", "message", "hint", "fields", "retryAfter"}
+    assert sponsorship["properties"].keys() == {"error", "message", "hint", "fields", "retryAfter"}
     for schema in (catalog, sponsorship):
         assert set(schema["required"]) == {"error", "message"}
     device = schemas["DeviceError"]

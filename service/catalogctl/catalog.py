@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 from service.catalogctl.failures import Misused
 from service.catalogctl.paging import CATALOG, walk
-from service.catalogctl.session import Session
+from service.catalogctl.session import KEY_VARIABLE, Session
 from service.catalogctl.tables import Column
 from service.catalogctl.texts import day, moment, shown
 
@@ -47,9 +47,8 @@ def _show(session: Session, path: str, columns: tuple[Column, ...], fields: tupl
         session.show(reply, session.facts(one(reply.document)))
         return
     entries = walk(session, path, CATALOG, {"q": options.query})
-    if not session.as_json:
-        rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
-        session.say(*session.table(columns, rows, "Nothing found."))
+    rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
+    session.say(*session.table(columns, rows, "Nothing found."))
 
 
 def _usecase(entry: Entry) -> dict[str, str | list[str]]:
@@ -100,6 +99,16 @@ def _bot(entry: Entry) -> dict[str, str | list[str]]:
 def _text(value: object) -> str:
     """A text with its line breaks. The layout makes each line harmless."""
     return value if isinstance(value, str) else shown(value)
+
+
+def mint_key(session: Session) -> None:
+    """Create an anonymous key. It is not saved, because it cannot replace a login."""
+    reply = session.client.ask("POST", "/api/v1/auth/agent")
+    minted = reply.document
+    facts = {"Key": "apiKey", "Tenant": "tenantId", "Claim token": "claimToken", "Claim it at": "claimUrl"}
+    shows = {title: shown(minted.get(field)) for title, field in facts.items()}
+    session.show(reply, session.facts(shows | {"Expires": moment(minted.get("expiresAt"))}))
+    session.hint(f"The key and the claim token are shown only once. Set {KEY_VARIABLE} to use the key.")
 
 
 def show_usage(session: Session) -> None:

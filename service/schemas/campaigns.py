@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from actors.bookings.records import CampaignView, Content
 from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
@@ -60,14 +60,15 @@ class Review(Strict):
     """
 
     decision: Literal["approve", "reject", "pause", "resume"]
-    note: Note | None = None
+    note: Annotated[Note | None, Field(validate_default=True)] = None
     seen: Seen | None = None
 
-    @model_validator(mode="after")
-    def _reason(self) -> "Review":
-        if self.decision == "reject" and self.note is None:
-            raise ValueError("a rejection needs a note with the reason")
-        return self
+    @field_validator("note")
+    @classmethod
+    def _reason(cls, note: str | None, info: ValidationInfo) -> str | None:
+        if note is None and info.data.get("decision") == "reject":
+            raise ValueError("is required for a rejection, with the reason")
+        return note
 
 
 class Revision(BaseModel):

@@ -2,6 +2,20 @@
 
 from pydantic import BaseModel, Field
 
+from service.schemas.problems import MOST_FIELDS
+
+
+class FieldError(BaseModel):
+    """One field of a request that is wrong."""
+
+    name: str = Field(
+        description="The field or parameter, with a path into the body such as `events.2.bookingId`; at most 100 characters"
+    )
+    message: str = Field(description="What is wrong with it, for a person; may change")
+
+
+FIELDS = "With `invalid_request`: the fields that are wrong, in the order of the input, if the error is about fields"
+
 
 class CatalogError(BaseModel):
     """Error body of the catalog, key lifecycle and usage operations."""
@@ -9,6 +23,7 @@ class CatalogError(BaseModel):
     error: str = Field(description="Stable machine-readable code")
     message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
+    fields: list[FieldError] | None = Field(default=None, max_length=MOST_FIELDS, description=FIELDS)
     retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
@@ -18,6 +33,7 @@ class SponsorshipError(BaseModel):
     error: str = Field(description="Stable machine-readable code")
     message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
+    fields: list[FieldError] | None = Field(default=None, max_length=MOST_FIELDS, description=FIELDS)
     retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 

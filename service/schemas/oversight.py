@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from actors.bookings.oversight import BookingFilter, ListCounts, MonthRevenue, Waiting
 from actors.bookings.records import BookingStatus
@@ -152,12 +152,6 @@ class RevenueQuery(BaseModel, populate_by_name=True):
     ] = None
 
     format: FileFormat = "json"
-
-    @model_validator(mode="after")
-    def _in_order(self) -> "RevenueQuery":
-        if self.first is not None and self.last is not None and self.first > self.last:
-            raise ValueError("`from` must not be after `to`")
-        return self
 
 
 class Revenue(BaseModel):

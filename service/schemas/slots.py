@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from actors.bookings.records import PackageKind, Side
-from actors.values import Code, Refused
+from actors.values import Refused, invalid_field
 from service.schemas.fields import Edit, MillisecondsIn, Strict, absent
 from service.schemas.texts import NAME, READABLE
 
@@ -75,7 +75,7 @@ def offer_over(slot: SlotCreate | SlotEdit, now_ms: int) -> Refused | None:
     """A refusal if the offer would end in the past."""
     if slot.offerEndsAt is None or slot.offerEndsAt > now_ms:
         return None
-    return Refused(Code.INVALID_REQUEST, "offerEndsAt must be in the future.")
+    return invalid_field("offerEndsAt", "not_in_future", "must be in the future")
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -17,9 +17,9 @@ BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
 CORS_PATHS = re.compile(
-    r"/embed\.js|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
+    r"/embed\.js|/\.well-known/(oauth-authorization-server|api-catalog)|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
 )
-"""The embed script and operations 6 to 12, the only ones with CORS."""
+"""The embed script, metadata for clients in browsers, and operations 6 to 12: the only ones with CORS."""
 
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose errors follow RFC 8628."""
@@ -113,7 +113,7 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
     body = response.json
     assert body.get("retryAfter") == (None if wait is None else int(wait))
     family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
-    fields = {"error", "message", "hint", "retryAfter"}
+    fields = {"error", "message", "hint", "fields", "retryAfter"}
     if (method, path) == POLLING:
         family, fields = "DeviceError", fields | {"error_description", "interval"}
     validate(f"/components/schemas/{family}", body)

@@ -66,11 +66,12 @@ class Desk:
         return json.loads(await self.out(*arguments, "--json"))
 
     async def refused(self, *arguments: str, code: int = 1) -> str:
-        """The error line of a command that must fail."""
+        """The error of a command that must fail: its line, and one for each field that is wrong."""
         assert await self.run(*arguments) == code, self.stage.out
-        line = self.stage.err.splitlines()[-1]
-        assert line.startswith("catalogctl: ")
-        return line
+        _, prefix, error = self.stage.err.rpartition("catalogctl: ")
+        assert prefix, self.stage.err
+        assert all(line.startswith("  ") for line in error.splitlines()[1:])
+        return error
 
 
 @pytest.fixture
@@ -140,7 +141,7 @@ async def test_an_anonymous_key_sees_its_lifetime_limit_and_is_refused_sponsorin
     assert "none: the key is not claimed" in out
     assert "Lifetime" in out
     assert "Expires   2026-11-18 13:00 UTC\n" in out
-    assert "(claim_required)" in await desk.refused("sponsor", "me")
+    assert "(claim_required)" in await desk.refused("sponsor", "me", code=5)
 
 
 async def test_without_a_key_public_data_is_shown_and_nothing_else_is_requested(desk: Desk) -> None:
@@ -158,7 +159,7 @@ async def test_without_a_key_public_data_is_shown_and_nothing_else_is_requested(
         "sponsor bookings",
         "sponsor keys",
     ):
-        assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=2)
+        assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=5)
     assert len(desk.asked) == asked
 
 
@@ -178,7 +179,7 @@ REFUSED = {
 
 async def test_a_refusal_is_printed_in_the_words_of_the_service(desk: Desk) -> None:
     for words, line in REFUSED.items():
-        assert line in await desk.refused(*words.split())
+        assert line in await desk.refused(*words.split(), code=4 if "(not_found)" in line else 1)
 
 
 # The sponsorship area.
@@ -325,7 +326,7 @@ async def test_scoped_keys_are_created_listed_and_revoked(desk: Desk) -> None:
     assert made["scopes"] == ["sponsor:read", "library:read"]
     assert column(await desk.out("sponsor", "keys"), 1) == ["Reporting"]
     desk.stage.environment["CATALOGCTL_KEY"] = made["apiKey"]
-    assert "(insufficient_scope)" in await desk.refused("sponsor", "keys")
+    assert "(insufficient_scope)" in await desk.refused("sponsor", "keys", code=5)
     desk.stage.environment["CATALOGCTL_KEY"] = desk.key
     assert await desk.out("sponsor", "revoke-key", made["id"]) == f"{made['id']} is revoked.\n"
     assert "Key     cs_scoped_" in await desk.out("sponsor", "create-key", "--name", "A", "--scopes", "sponsor:read")
@@ -347,7 +348,7 @@ async def test_a_report_is_sums_or_a_file(desk: Desk) -> None:
     assert file.splitlines()[-1] == "a,Shown,Slot left-1,2026-11-18,1000,21,0.021"
     assert "at most 366 days" in await desk.refused("report", "--from", "2020-01-01")
     assert await desk.run("report", "--csv", "--json") == 2
-    assert desk.stage.err == "catalogctl: --csv and --json cannot be combined\n"
+    assert json.loads(desk.stage.err)["message"] == "--csv and --json cannot be combined"
 
 
 async def test_rates_are_read_without_a_key(desk: Desk) -> None:

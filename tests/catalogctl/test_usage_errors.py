@@ -37,11 +37,15 @@ def test_an_invalid_command_is_refused_before_anything_is_sent(
     assert len(told.splitlines()) == 1
 
 
-def test_each_command_has_help(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_has_help_without_colours(
+    stage: Stage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
     for words in ("", "login", "usecases", "sponsor", "sponsor book", "sponsor create-key"):
         assert stage.run(*words.split(), "--help") == 0
         told = capsys.readouterr().out
         assert told.startswith(" ".join(f"usage: catalogctl {words}".split()))
         assert "--json" in told
+        assert "\x1b" not in told
     assert stage.run("--version") == 0
     assert capsys.readouterr().out == f"catalogctl {VERSION}\n"

@@ -11,7 +11,7 @@ from itertools import compress
 
 from actors.events.messages import OTHER, Event, Kind, Window
 from actors.events.router import EventOutcome
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 from service.api.context import Services
 from service.api.errors import Family, too_fast
 from service.api.messages import NO_STORE, Answer
@@ -85,8 +85,8 @@ async def record_events(services: Services, call: Call) -> Answer | Refused:
     windows = await _windows(services, dict.fromkeys(each.bookingId for each in body.events))
     for index, each in enumerate(body.events):
         if each.bookingId not in windows:
-            message = f"The body is not valid: events.{index}.bookingId: there is no booking with this id"
-            return Refused(Code.INVALID_REQUEST, message)
+            problem = Problem(f"events.{index}.bookingId", "unknown_booking", "there is no booking with this id")
+            return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(problem,))
     outcomes = await _outcomes(services, call, body.events, windows)
     results = b",".join([RESULTS[outcome] for outcome in outcomes])
     return Answer(200, b'{"results":[%s]}' % results, [*NO_STORE])

@@ -5,13 +5,13 @@ from functools import partial
 
 from actors.clock import SECOND_MS
 from actors.times import month_of
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.admin_files import revenue_file
-from service.api.operations.responses import invalid_cursor
+from service.api.operations.responses import invalid_cursor, linked
 from service.api.policy import Access
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
 from service.schemas.oversight import MOST_MONTHS, Counts, Revenue, RevenueQuery, RevenueTable, ReviewItem, ReviewPage
@@ -33,7 +33,7 @@ async def list_reviews(services: Services, call: Call) -> Answer | Refused:
     more = len(found) > limit
     cursor = services.cursors.encode(purpose, found[limit - 1].urgency) if more else None
     items = [ReviewItem.of(each) for each in found[:limit]]
-    return Answer.of(ReviewPage(items=items, cursor=cursor, hasMore=more))
+    return linked(services, call, Answer.of(ReviewPage(items=items, cursor=cursor, hasMore=more)), cursor)
 
 
 async def count_lists(services: Services, call: Call) -> Answer | Refused:
@@ -46,7 +46,8 @@ async def read_revenue(services: Services, call: Call) -> Answer | Refused:
     first = last - DEFAULT_MONTHS + 1 if query.first is None else _number(query.first)
     if not 0 <= last - first < MOST_MONTHS:
         words = f"`from` must be before `to`, by at most {MOST_MONTHS - 1} months."
-        return Refused(Code.INVALID_REQUEST, words)
+        problem = Problem("from", "period", f"must be before `to`, by at most {MOST_MONTHS - 1} months")
+        return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
     rows = await services.sponsorship.revenue(_start_ms(first), _start_ms(last + 1))
     if query.format == "csv":
         return revenue_file(rows)
