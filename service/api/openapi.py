@@ -44,6 +44,10 @@ HEADERS: Mapping[str, Any] = {
     "Set-Cookie": _text("Sets or deletes the session cookie."),
     "Content-Disposition": _text("Lets a browser save the response as a file."),
     "ETag": _text("Strong validator of a response without a key."),
+    "X-Search-Relaxed": _text(
+        "Present if no entry has all words of `q`: those returned have the most of them, or similar words.",
+        const="true",
+    ),
     "X-Event-Dropped": _text(
         "Why the event was not recorded. Absent if it was.",
         enum=[str(each) for each in EventOutcome if each is not EventOutcome.RECORDED],

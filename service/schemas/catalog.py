@@ -80,6 +80,20 @@ class BotPage(BaseModel):
     nextCursor: str | None
 
 
+class Category(BaseModel):
+    """A category with the number of its use cases and bot templates."""
+
+    name: str
+    useCases: Annotated[int, Field(ge=0)]
+    bots: Annotated[int, Field(ge=0)]
+
+
+class CategoryList(BaseModel):
+    """The categories by name; at most 1,000, those with most entries."""
+
+    data: list[Category]
+
+
 def document_of(entry: UseCase | Bot) -> bytes:
     """The canonical JSON of an entry, which is stored, compared and served. Unset fields are absent.
 

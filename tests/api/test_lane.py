@@ -43,6 +43,7 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "getUseCase": ("GET", "/api/v1/usecases/case-04", None),
     "listBots": ("GET", "/api/v1/bots", None),
     "getBot": ("GET", "/api/v1/bots/bot-00", None),
+    "listCategories": ("GET", "/api/v1/categories", None),
     "getInventory": ("GET", "/api/v1/sponsors/inventory", None),
     "listPlacements": ("GET", "/api/v1/sponsors/placements", None),
     "recordEvent": ("POST", "/api/v1/sponsors/events", event()),
