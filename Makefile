@@ -15,7 +15,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -36,6 +36,21 @@ lint: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+# The examples of the OpenAPI document, recorded anew: after a change of operations, models or messages.
+examples: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.document
+
+# What two linters and a generator of Python clients say about the document. Needs Node.js and npm.
+DOCUMENT_LINT = build/document
+document-lint: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp $(DOCUMENT_LINT)/npm.stamp
+	$(VENV)/bin/python -m tests.document.linting $(DOCUMENT_LINT)/node_modules $(CLIENTS_VENV)/bin/openapi-python-client $(DOCUMENT_LINT)
+
+$(DOCUMENT_LINT)/npm.stamp: tests/document/package.json tests/document/package-lock.json
+	mkdir -p $(DOCUMENT_LINT)
+	cp tests/document/package.json tests/document/package-lock.json $(DOCUMENT_LINT)
+	cd $(DOCUMENT_LINT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # A longer simulation than the suite's, on all cores. For a night: make simulate SEEDS=10000
 SEEDS ?= 200

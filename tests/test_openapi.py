@@ -252,8 +252,9 @@ def test_an_operation_names_every_status_and_code(operation: Operation) -> None:
 
 
 def _codes(response: Any) -> list[str]:
-    codes: list[str] = response["content"]["application/json"]["schema"]["allOf"][1]["properties"]["error"]["enum"]
+    codes: list[str] = response["x-error-codes"]
     assert all(TABLE[Code(code)].status in range(400, 600) for code in codes)
+    assert response["description"].endswith(": " + ", ".join(codes))
     return codes
 
 
@@ -283,6 +284,8 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
         begins_or_ends = operation.name in COOKIES and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
+        paged = {"cursor", "limit"} <= PARAMETERS.get(operation.name, set()) and operation.name != "exportAccount"
+        assert ("Link" in names) == (paged and status == "200")
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
         assert ("X-Search-Relaxed" in names) == (operation.query is CatalogQuery and status == "200")
 
@@ -413,6 +416,15 @@ def test_all_error_bodies_stand_among_the_components() -> None:
     assert {each.name for each in OPERATIONS if each.family is Family.DEVICE} == {"pollDevice"}
 
 
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_all_refusals_of_a_family_share_one_schema(operation: Operation) -> None:
+    """A schema for each operation and status would be a class for each in generated clients."""
+    for status, response in described(operation)["responses"].items():
+        if int(status) >= 400:
+            schema = response["content"]["application/json"]["schema"]
+            assert schema == {"$ref": f"#/components/schemas/{operation.family.name.title()}Error"}
+
+
 def test_the_scheme_is_a_bearer_token() -> None:
     scheme = DOCUMENT["components"]["securitySchemes"]["bearer"]
     assert (scheme["type"], scheme["scheme"]) == ("http", "bearer")
@@ -532,14 +544,17 @@ def test_every_example_is_valid() -> None:
 def _examples(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     """The example of each media type, with a pointer to the media type."""
     if isinstance(value, dict):
-        if "example" in value:
+        if "schema" in value and "example" in value:
             yield pointer, value["example"]
         for name, inner in value.items():
+            if name in ("example", "examples"):
+                continue
             escaped = name.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")
             yield from _examples(inner, f"{pointer}/{escaped}")
 
 
-def test_every_operation_with_a_body_has_an_example_or_needs_none() -> None:
+def test_every_body_has_an_example() -> None:
     for operation in OPERATIONS:
-        if operation.body is not None and not operation.body_optional:
-            assert "example" in described(operation)["requestBody"]["content"]["application/json"]
+        if operation.body is not None or operation.raw_body:
+            assert described(operation)["requestBody"]["content"]["application/json"]["example"] == operation.example
+            assert operation.example or operation.name == "mintKey", operation.name

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, Field
 
+from service.schemas.fields import Count
 from service.schemas.problems import MOST_FIELDS
 
 
@@ -24,7 +25,7 @@ class CatalogError(BaseModel):
     message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
     fields: list[FieldError] | None = Field(default=None, max_length=MOST_FIELDS, description=FIELDS)
-    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+    retryAfter: Count | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
 class SponsorshipError(BaseModel):
@@ -34,11 +35,11 @@ class SponsorshipError(BaseModel):
     message: str = Field(description="Explanation for a person; may change")
     hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
     fields: list[FieldError] | None = Field(default=None, max_length=MOST_FIELDS, description=FIELDS)
-    retryAfter: int | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
+    retryAfter: Count | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
 class DeviceError(CatalogError):
     """Error body of polling a device login, readable for clients of RFC 8628."""
 
     error_description: str = Field(description="The same as `message`, as RFC 6749 (5.2) requires")
-    interval: int | None = Field(default=None, description="With `slow_down`: the new polling interval in seconds")
+    interval: Count | None = Field(default=None, description="With `slow_down`: the new polling interval in seconds")

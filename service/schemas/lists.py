@@ -89,7 +89,7 @@ class Page(BaseModel):
     """A page of a list of the sponsorship area."""
 
     cursor: str | None = Field(description="For the next page; null on the last one")
-    hasMore: bool
+    hasMore: bool = Field(description="Whether there is another page")
 
 
 class ListQuery(SponsorshipQuery):

@@ -1,10 +1,12 @@
 """The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon.
 
-The large ones, OpenAPI and its reference, are rendered once, and all responses share their bytes. They count as pages for
-the limit of an address. The others have no limit, because each costs less than a page that is refused.
+OpenAPI, its reference and the script are rendered once, compressed once in each coding, and shared by all responses. The
+first two are large and count as pages for the limit of an address. The others have no limit, because each costs less than
+a page that is refused.
 """
 
 from collections.abc import Awaitable, Callable
+from functools import cache, partial
 from typing import cast
 
 from quart import Response, abort, render_template, request
@@ -15,13 +17,16 @@ from service.api.errors import too_fast
 from service.api.openapi import Described
 from service.http.asgi import Scope
 from service.observability.metrics import CONTENT_TYPE, Metrics
+from service.web.compression import Compressor
 from service.web.discovery.documents import PATHS as DISCOVERY
 from service.web.discovery.documents import discovery_views
-from service.web.embed import Embed
+from service.web.embed import embed_script
 from service.web.page_pipeline import PAGE_HEADERS
 from service.web.page_views import refusal_response, response_of
 from service.web.reference import chapters
+from service.web.representations import Representation
 from service.web.requests import headers_of, request_of
+from service.web.static_files import PREFIX
 
 DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js", *DISCOVERY)
 """The paths of the documents. All are public."""
@@ -29,19 +34,24 @@ DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js", 
 View = Callable[..., Awaitable[Response]]
 
 
-def document_views(services: Services, described: Described, metrics: Metrics) -> dict[str, View]:
+def document_views(
+    services: Services, described: Described, metrics: Metrics, compressor: Compressor
+) -> dict[str, View]:
     """The view of each document by its path."""
 
+    @cache
+    def rendered_openapi() -> Representation:
+        return Representation(described.text, "application/json", [("cache-control", "public, max-age=60")])
+
     async def openapi() -> Response:
-        headers = {"cache-control": "public, max-age=60"}
-        return Response(described.text, content_type="application/json", headers=headers)
+        return await _answered(rendered_openapi())
 
     async def scrape() -> Response:
         if services.config.server.ops_bind:
             abort(404)  # operators have a listener of their own
         return Response(metrics.page(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 
-    reference: list[bytes] = []
+    reference: list[Representation] = []
 
     async def docs() -> Response:
         if not reference:
@@ -53,20 +63,21 @@ def document_views(services: Services, described: Described, metrics: Metrics) -
                 unknown=True,
                 here="/docs",
             )
-            reference.append(html.encode())
-        return Response(reference[0], content_type="text/html; charset=utf-8", headers=PAGE_HEADERS)
+            reference.append(Representation(html.encode(), "text/html; charset=utf-8", PAGE_HEADERS.items()))
+        return await _answered(reference[0])
 
     async def favicon() -> Response:
-        return Response(b"", 301, {"location": "/static/icon.svg"}, content_type="image/svg+xml")
+        return Response(b"", 301, {"location": f"{PREFIX}icon.svg"}, content_type="image/svg+xml")
 
-    script = Embed()
-
-    async def embed() -> Response:
-        return response_of(script.answer(request.headers.get("if-none-match")))
-
-    found = discovery_views(services, _counted).values()
-    views = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed, *found)
+    found = discovery_views(services, _counted, compressor).values()
+    embed = partial(_answered, embed_script())
+    views: tuple[View, ...] = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
+
+
+async def _answered(document: Representation) -> Response:
+    """The response with a document to the current request."""
+    return response_of(await document.answer(headers_of(cast(Scope, request.scope))))
 
 
 def _counted(services: Services, view: View) -> View:

@@ -13,9 +13,10 @@ from werkzeug.routing import BaseConverter, Map
 from service.api.operation import Operation
 from service.web.documents import DOCUMENTS
 from service.web.pages.page import Page
+from service.web.static_files import PREFIX
 
 STATIC = "static"
-"""The endpoint of static files, as Quart names it."""
+"""The endpoint of static files."""
 
 
 class Unnamed(BaseConverter):
@@ -35,7 +36,7 @@ class Routing:
     @classmethod
     def of(cls, operations: Sequence[Operation], pages: Sequence[Page]) -> "Routing":
         url_map = QuartMap(merge_slashes=False, converters={"unnamed": Unnamed})
-        url_map.add(QuartRule("/static/<path:filename>", endpoint=STATIC, methods=["GET"]))
+        url_map.add(QuartRule(f"{PREFIX}<path:filename>", endpoint=STATIC, methods=["GET"]))
         paths = tuple(dict.fromkeys(operation.path for operation in operations))
         for operation in operations:
             rule = _rule(operation.path, paths)

@@ -35,6 +35,8 @@ SEEDS: tuple[bytes, ...] = (
     _request(_PLACEMENTS, b"accept: application/json", b"user-agent: reader/1.0"),
     _request(b"GET /api/v1/bots?limit=3&q=invoice%20draft", b'if-none-match: "0123456789abcdef"'),
     _request(b"GET /api/v1/usecases?cursor=abc", b"authorization: Bearer cs_anon_" + b"a" * 32 + b"_000000"),
+    _request(b"GET /api/v1/usecases?limit=100", b"accept-encoding: gzip;q=0.5, br;q=1.0, identity;q=0, *;q=0"),
+    _request(b"GET /openapi.json", b"accept-encoding: " + b"x;q=0.1, " * 200 + b"br", b"cache-control: no-transform"),
     _request(b"GET http://node.example.com/api/v1/sponsors/inventory?weekStart=1700000000000"),
     _request(b"HEAD /api/v1/bots"),
     _request(

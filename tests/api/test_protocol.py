@@ -385,7 +385,7 @@ async def test_keyless_answers_are_public_for_a_minute_and_those_of_sponsors_for
     response = await world.client.get(path)
     seconds = 15 if "/sponsors/" in path else 60
     assert response.header("cache-control") == f"public, max-age={seconds}"
-    assert response.header("vary") == "Authorization"
+    assert response.header("vary") == "Authorization, Accept-Encoding"
 
 
 # Other protocols.

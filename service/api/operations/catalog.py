@@ -135,7 +135,7 @@ ROWS = (
     _reading(
         name="getUseCase",
         path="/api/v1/usecases/{slug}",
-        summary="Read one use case",
+        summary="Get one use case",
         description="Returns a use case, with its guide if it has one.",
         handler=read_usecase,
         result=UseCase,
@@ -155,7 +155,7 @@ ROWS = (
     _reading(
         name="getBot",
         path="/api/v1/bots/{slug}",
-        summary="Read one bot template",
+        summary="Get one bot template",
         description="Returns a bot template.",
         handler=read_bot,
         result=Bot,

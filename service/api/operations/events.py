@@ -199,7 +199,7 @@ ROWS = (
     _reporting(
         name="recordEvent",
         path="/api/v1/sponsors/events",
-        summary="Report an impression or a click",
+        summary="Record one event",
         description=(
             "An event counts once per booking, kind, visitor and UTC day. `recorded: true` is returned at most once, "
             "after the event is committed. With `recorded: false`, the header `X-Event-Dropped` gives the reason: "
@@ -219,7 +219,7 @@ ROWS = (
     _reporting(
         name="recordEvents",
         path="/api/v1/sponsors/events/batch",
-        summary="Report up to 500 events",
+        summary="Record up to 500 events",
         description=(
             "Reports events that a relay collected. Returns the result of each event in order, with the reason in "
             "`dropped`. If an event is not valid or its booking does not exist, the API returns 400 with its position "

@@ -99,7 +99,7 @@ ROWS = (
     _reading(
         name="getRevenue",
         path="/api/v1/admin/sponsorships/revenue",
-        summary="Read the revenue by month",
+        summary="Get the revenue by month",
         description="Returns what was paid and what of it was refunded, by month of the payment (UTC), currency and mode. "
         f"Samples are never counted. At most {MOST_MONTHS} months, and by default the last {DEFAULT_MONTHS}.",
         handler=read_revenue,

@@ -67,7 +67,7 @@ ROWS = (
     _showing(
         name="getInventory",
         path="/api/v1/sponsors/inventory",
-        summary="List slots and their availability",
+        summary="Get the inventory of a week",
         description="Returns the slots of a week. A slot that is `available` can be booked now, starting with this week.",
         handler=get_inventory,
         result=Inventory,
@@ -76,7 +76,7 @@ ROWS = (
     _showing(
         name="getCalendar",
         path="/api/v1/sponsors/calendar",
-        summary="List availability for several weeks",
+        summary="Get the calendar of several weeks",
         description="Returns the inventory of consecutive weeks, up to the last one that can be booked.",
         handler=get_calendar,
         result=Calendar,

@@ -157,7 +157,7 @@ ROWS = (
         name="listDeliveries",
         method="GET",
         path="/api/v1/sponsors/delivery",
-        summary="Report the delivery of all your bookings",
+        summary="List the deliveries of all your bookings",
         description="Returns the impressions and clicks of each booking and day, bookings oldest first, and sums by campaign "
         f"and slot. A report has at most {MOST_DAYS} days, and as JSON at most {MOST_ROWS} rows.",
         tag="Bookings",

@@ -27,7 +27,7 @@ ROWS = (
         name="listSites",
         method="GET",
         path="/api/v1/admin/sponsorships/sites",
-        summary="List what websites deliver",
+        summary="List sites and what they deliver",
         description="Returns the impressions and clicks of each website in a period of at most "
         f"{MOST_DAYS} UTC days, samples excepted. Events are counted by website only while the setting "
         "`events.count_sites` is on. `other` is what came from websites without a place of their own, and from relays.",

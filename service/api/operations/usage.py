@@ -50,7 +50,7 @@ ROWS = (
         name="getUsage",
         method="GET",
         path="/api/v1/usage",
-        summary="Read usage",
+        summary="Get usage",
         description="Returns the counters and limits of the calling key. The request itself does not count. For a session, "
         f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`.",
         tag="Account",
