@@ -100,6 +100,12 @@ abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
 
+# Clients in Python and TypeScript that others' tools generate from the document, and the official client of the Model Context
+# Protocol, are type-checked and used on a node. Needs Node.js and npm.
+.PHONY: clients
+clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp
+	CLIENTS_VENV=$(CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
+
 # Small changes to the rules and the kernel, each of which a test should notice: docs/mutants.md knows those that none does.
 # Some of them: make mutants ONLY='actors.quota.*'
 CHILDREN ?= 2

@@ -67,7 +67,9 @@ class RequestTrace:
     client: str = ""
     caller: str = ""
     refusal: str = ""
-    status: int = 0  # of a response that the server sent in place of the application
+    status: int = (
+        0  # in place of that of the response: of one that the server sent instead, or of an operation called as a tool
+    )
     span: RequestSpan | None = None  # if it is recorded
 
 

@@ -16,6 +16,7 @@ from service.api.answers import failure, refusal, refusal_of
 from service.api.context import Services
 from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
+from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.messages import Answer, note
 from service.api.openapi import Described
 from service.api.operation import Operation
@@ -25,6 +26,7 @@ from service.observability.tracing import Tracer
 from service.web.compression import Compressor
 from service.web.documents import document_views
 from service.web.fast_path import FastPath
+from service.web.mcp import mcp_refusal, mcp_views
 from service.web.middleware import Hsts, RequestMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
 from service.web.pages.page import Page
@@ -84,6 +86,7 @@ def build_app(
         **{page_endpoint(page): page_view(services, page, compressor) for page in pages},
         STATIC: _static_view(static_files()),
     }
+    app.view_functions |= mcp_views(services, operations, PREFLIGHT_SECONDS)
     assert app.view_functions.keys() == routing.endpoints, "each rule has a view, and each view a rule"
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
@@ -176,6 +179,8 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
             return response_of(refusal_of(operation, refused))
         if request.path.startswith("/api/"):
             return response_of(refusal(refused, family_of(request.path)))
+        if request.path == MCP_PATH:
+            return mcp_refusal(services, refused)
         return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
 
     @app.errorhandler(HTTPException)

@@ -1,18 +1,17 @@
 """The documents beside operations and pages: OpenAPI, its readable reference, metrics, the embed script, and the icon.
 
-OpenAPI, its reference and the script are rendered once, compressed once in each coding, and shared by all responses. The
-first two are large and count as pages for the limit of an address. The others have no limit, because each costs less than
-a page that is refused.
+OpenAPI, the pages of its reference and the script are rendered once, compressed once in each coding, and shared by all
+responses. The first two are large and count as pages for the limit of an address. The others have no limit, because each
+costs less than a page that is refused.
 """
 
 from collections.abc import Awaitable, Callable
 from functools import cache, partial
 from typing import cast
 
-from quart import Response, abort, render_template, request
+from quart import Response, abort, request
 
 from service.api.context import Services
-from service.api.cookies import cookie_name
 from service.api.errors import too_fast
 from service.api.openapi import Described
 from service.http.asgi import Scope
@@ -21,14 +20,14 @@ from service.web.compression import Compressor
 from service.web.discovery.documents import PATHS as DISCOVERY
 from service.web.discovery.documents import discovery_views
 from service.web.embed import embed_script
-from service.web.page_pipeline import PAGE_HEADERS
 from service.web.page_views import refusal_response, response_of
-from service.web.reference import chapters
+from service.web.reference.views import Reference
 from service.web.representations import Representation
 from service.web.requests import headers_of, request_of
 from service.web.static_files import PREFIX
 
-DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js", *DISCOVERY)
+REFERENCE = ("/docs", "/docs/search.json", "/docs/<name>")
+DOCUMENTS = ("/openapi.json", "/metrics", *REFERENCE, "/favicon.ico", "/embed.js", *DISCOVERY)
 """The paths of the documents. All are public."""
 
 View = Callable[..., Awaitable[Response]]
@@ -51,27 +50,14 @@ def document_views(
             abort(404)  # operators have a listener of their own
         return Response(metrics.page(), content_type=CONTENT_TYPE, headers={"cache-control": "no-store"})
 
-    reference: list[Representation] = []
-
-    async def docs() -> Response:
-        if not reference:
-            html = await render_template(
-                "docs.html",
-                chapters=chapters(described.document),
-                base_url=services.base_url,
-                cookie=cookie_name(services.base_url),
-                unknown=True,
-                here="/docs",
-            )
-            reference.append(Representation(html.encode(), "text/html; charset=utf-8", PAGE_HEADERS.items()))
-        return await _answered(reference[0])
-
     async def favicon() -> Response:
         return Response(b"", 301, {"location": f"{PREFIX}icon.svg"}, content_type="image/svg+xml")
 
     found = discovery_views(services, _counted, compressor).values()
     embed = partial(_answered, embed_script())
-    views: tuple[View, ...] = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed, *found)
+    reference = Reference(services, described)
+    pages = [_counted(services, view) for view in (reference.start, reference.index, reference.page)]
+    views: tuple[View, ...] = (_counted(services, openapi), scrape, *pages, favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
 
 

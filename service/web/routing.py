@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from quart.routing import QuartMap, QuartRule
 from werkzeug.routing import BaseConverter, Map
 
+from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.operation import Operation
 from service.web.documents import DOCUMENTS
 from service.web.pages.page import Page
@@ -43,6 +44,8 @@ class Routing:
             url_map.add(QuartRule(rule, endpoint=operation.name, methods=[operation.method]))
         for path in called_from_elsewhere(operations):
             url_map.add(QuartRule(_rule(path, ()), endpoint=preflight_endpoint(path), methods=["OPTIONS"]))
+        url_map.add(QuartRule(MCP_PATH, endpoint=MCP_PATH, methods=["POST"]))
+        url_map.add(QuartRule(MCP_PATH, endpoint=preflight_endpoint(MCP_PATH), methods=["OPTIONS"]))
         for path in DOCUMENTS:
             url_map.add(QuartRule(path, endpoint=path, methods=["GET"]))
         for page in pages:

@@ -25,6 +25,9 @@ CORS_PATHS = re.compile(
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose errors follow RFC 8628."""
 
+MCP = "/mcp"
+"""Its errors are those of JSON-RPC. Pages of other sites may call it if they are in `server.mcp_origins`."""
+
 COOKIE = re.compile(
     r"__Host-(session=sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|session=; Path=/; Max-Age=0|"
     r"sign-in=brw_[0-9A-Za-z]{43}; Path=/; Max-Age=600); HttpOnly; SameSite=Lax; Secure"
@@ -47,7 +50,7 @@ def check(exchange: Exchange) -> None:
     _check_head(response)
     _check_body(method, response)
     _check_refusal(method, path, response)
-    if response.all("access-control-allow-origin"):
+    if response.all("access-control-allow-origin") and path != MCP:
         assert not response.all("set-cookie")
         assert CORS_PATHS.fullmatch(path), f"{path} may not be called from other sites"
     operation = documented(method, path)
@@ -106,6 +109,9 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
         assert (response.header("retry-after") is not None) == (response.status in (429, 503))
         return
     assert response.header("content-type") == "application/json"
+    if path == MCP:
+        _check_rpc_error(method, response)
+        return
     assert response.header("www-authenticate") == ("Bearer" if response.status == 401 else None)
     wait = response.header("retry-after")
     if method == "HEAD" or response.json["error"] != "hold_limit":
@@ -122,6 +128,19 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
         family, fields = "DeviceError", fields | {"error_description", "interval"}
     validate(f"/components/schemas/{family}", body)
     assert body.keys() <= fields, body
+
+
+def _check_rpc_error(method: str, response: Response) -> None:
+    assert (response.header("retry-after") is not None) == (response.status in (429, 503))
+    if method == "HEAD":
+        return
+    body = response.json
+    assert body.keys() == {"jsonrpc", "id", "error"}
+    assert body["error"].keys() - {"data"} == {"code", "message"}
+    if body["error"]["code"] > 0:
+        assert body["error"]["code"] == response.status
+        assert body["error"]["data"].get("retryAfter") == (int(response.header("retry-after") or 0) or None)
+        validate("/components/schemas/CatalogError", body["error"]["data"])
 
 
 def _check_documented(path: str, method: str, asked: str, response: Response) -> None:

@@ -123,6 +123,7 @@ _reading = partial(
 ROWS = (
     _reading(
         name="listUseCases",
+        tool="search_use_cases",
         path="/api/v1/usecases",
         summary="List or search use cases",
         description=SEARCHING,
@@ -134,6 +135,7 @@ ROWS = (
     ),
     _reading(
         name="getUseCase",
+        tool="get_use_case",
         path="/api/v1/usecases/{slug}",
         summary="Get one use case",
         description="Returns a use case, with its guide if it has one.",
@@ -144,6 +146,7 @@ ROWS = (
     ),
     _reading(
         name="listBots",
+        tool="search_bots",
         path="/api/v1/bots",
         summary="List or search bot templates",
         description=SEARCHING,
@@ -154,6 +157,7 @@ ROWS = (
     ),
     _reading(
         name="getBot",
+        tool="get_bot",
         path="/api/v1/bots/{slug}",
         summary="Get one bot template",
         description="Returns a bot template.",

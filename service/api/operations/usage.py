@@ -48,6 +48,7 @@ def usage_of(
 ROWS = (
     Operation(
         name="getUsage",
+        tool="get_usage",
         method="GET",
         path="/api/v1/usage",
         summary="Get usage",

@@ -28,7 +28,7 @@ OLD_SECURITY = "/security.txt"
 """The address of the contact before RFC 9116."""
 SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
 PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG)
-INDEXED = ("/docs",)
+INDEXED = ("/docs", *(f"/docs/{operation.name}" for operation in OPERATIONS))
 """Documents that belong in the sitemap beside the pages."""
 
 
