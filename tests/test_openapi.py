@@ -16,6 +16,7 @@ from service.api.openapi import document
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
+from service.schemas.lists import CatalogQuery
 from service.version import VERSION
 from tests.api.conformity import BASE_URL, DOCUMENT, validator
 from tests.api.world import open_world
@@ -49,6 +50,7 @@ STATUSES = {
     "listUseCases": {200, 304, 401, 403, 429},
     "getUseCase": {200, 304, 401, 403, 404, 429},
     "listBots": {200, 304, 401, 403, 429},
+    "listCategories": {200, 304, 401, 403, 429},
     "getBot": {200, 304, 401, 403, 404, 429},
     "getSponsor": KEYED,
     "saveProfile": KEYED,
@@ -148,6 +150,7 @@ CODES_OF_403 = {
     "listUseCases": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
     "listBots": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
+    "listCategories": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
     "getBot": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
     "getInventory": {"key_expired", "forbidden", "quota_exhausted"},
     "getCalendar": {"key_expired", "forbidden", "quota_exhausted"},
@@ -177,8 +180,8 @@ COOKIES = {"startSignIn", "completeSignIn", "endSession", "endAll", "finishPassk
 PAGE = {"cursor", "limit"}
 FILE = PAGE | {"format"}
 PARAMETERS = {
-    "listUseCases": {"q", "cursor", "limit"},
-    "listBots": {"q", "cursor", "limit"},
+    "listUseCases": {"q", "category", "cursor", "limit"},
+    "listBots": {"q", "category", "cursor", "limit"},
     "getInventory": {"weekStart"},
     "getCalendar": {"weekStart", "weeks"},
     "listUsageDays": {"days"},
@@ -284,6 +287,7 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         paged = {"cursor", "limit"} <= PARAMETERS.get(operation.name, set()) and operation.name != "exportAccount"
         assert ("Link" in names) == (paged and status == "200")
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
+        assert ("X-Search-Relaxed" in names) == (operation.query is CatalogQuery and status == "200")
 
 
 def test_a_client_can_tell_what_an_id_and_a_slug_look_like() -> None:

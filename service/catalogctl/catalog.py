@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 from service.catalogctl.failures import Misused
-from service.catalogctl.paging import CATALOG, walk
+from service.catalogctl.paging import CATALOG, entries_of, walk
 from service.catalogctl.session import KEY_VARIABLE, Session
 from service.catalogctl.tables import Column
 from service.catalogctl.texts import day, moment, shown
@@ -41,14 +41,25 @@ def show_bots(session: Session) -> None:
 def _show(session: Session, path: str, columns: tuple[Column, ...], fields: tuple[str, ...], one: Any) -> None:
     options = session.options
     if options.slug is not None:
-        if options.query or options.all or options.limit or options.cursor:
-            raise Misused("--slug shows one entry; it cannot be combined with a query, --all, --limit or --cursor")
+        if options.query or options.category or options.all or options.limit or options.cursor:
+            raise Misused(
+                "--slug shows one entry; it cannot be combined with a query, --category, --all, --limit or --cursor"
+            )
         reply = session.client.ask("GET", f"{path}/{quote(options.slug, safe='')}")
         session.show(reply, session.facts(one(reply.document)))
         return
-    entries = walk(session, path, CATALOG, {"q": options.query})
+    entries = walk(session, path, CATALOG, {"q": options.query, "category": options.category})
     rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
     session.say(*session.table(columns, rows, "Nothing found."))
+
+
+def show_categories(session: Session) -> None:
+    """List the categories and how many entries each has."""
+    reply = session.client.ask("GET", "/api/v1/categories")
+    entries = entries_of(reply, CATALOG.items)
+    columns = (Column("CATEGORY", whole=True), Column("USE CASES", whole=True), Column("BOTS", whole=True))
+    rows = [[shown(entry.get(name)) for name in ("name", "useCases", "bots")] for entry in entries]
+    session.show(reply, session.table(columns, rows, "There are no categories."))
 
 
 def _usecase(entry: Entry) -> dict[str, str | list[str]]:

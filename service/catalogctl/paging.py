@@ -36,6 +36,8 @@ def walk(session: Session, path: str, listed: Listed, query: Mapping[str, str | 
     for _ in range(PAGES if options.all else 1):
         reply = session.client.ask("GET", path, {**query, "limit": size, "cursor": cursor})
         session.show(reply, [])
+        if reply.headers.get("x-search-relaxed"):
+            session.hint("No entry has all of these words. Those shown have the most of them, or similar words.")
         entries += entries_of(reply, listed.items)
         cursor = text_of(reply.document, listed.cursor) or None
         if cursor is None:

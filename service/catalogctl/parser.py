@@ -67,7 +67,9 @@ def made_parser() -> Parser:
     ):
         entries = _paged(add(name, words, command))
         entries.add_argument("query", nargs="?", metavar="QUERY", help="words to search for; best matches first")
+        entries.add_argument("--category", metavar="NAME", help="only entries of this category")
         entries.add_argument("--slug", help="show this entry in full")
+    add("categories", "List the categories and how many entries each has.", catalog.show_categories)
     report = add("report", "Report what your bookings delivered, by campaign and slot.", reporting.show_report)
     report.add_argument(
         "--from", dest="first", metavar="DATE", help="first day (UTC); default: 29 days before the last"

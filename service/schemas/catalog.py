@@ -82,6 +82,20 @@ class BotPage(BaseModel):
     nextCursor: str | None = Field(description="For the next page; null on the last one and for a search")
 
 
+class Category(BaseModel):
+    """A category with the number of its use cases and bot templates."""
+
+    name: str = Field(description="Name of the category, for `category` of both lists")
+    useCases: Annotated[int, Field(ge=0)] = Field(description="Number of its use cases")
+    bots: Annotated[int, Field(ge=0)] = Field(description="Number of its bot templates")
+
+
+class CategoryList(BaseModel):
+    """The categories by name; at most 1,000, those with most entries."""
+
+    data: list[Category] = Field(description="Categories by name")
+
+
 def document_of(entry: UseCase | Bot) -> bytes:
     """The canonical JSON of an entry, which is stored, compared and served. Unset fields are absent.
 

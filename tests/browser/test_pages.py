@@ -48,6 +48,7 @@ LOOKS = (
     Look("embed", "/embed", "/embed?side=&look=warm&label=Anzeige", ("visitor",), coloured=True),
     Look("usecases", "/usecases"),
     Look("usecases-none", "/usecases", "/usecases?q=zeppelins", ("visitor",)),
+    Look("usecases-most", "/usecases", "/usecases?q=invioce+zeppelins&category=Finance", ("visitor",)),
     Look("usecase", "/usecases/{slug}", "/usecases/USECASE", coloured=True),
     Look("bots", "/bots"),
     Look("bot", "/bots/{slug}", "/bots/BOT"),

@@ -99,12 +99,27 @@ async def test_the_catalog_is_listed_searched_and_read(desk: Desk) -> None:
     assert column(out) == [entry["slug"] for entry in listed["data"]]
     assert column(await desk.out("usecases", "zebra")) == ["case-04", "case-30"]
     assert await desk.out("usecases", "nothing like it") == "Nothing found.\n"
+    assert column(await desk.out("usecases", "zebra submarine")) == ["case-04", "case-30"]
+    assert desk.stage.err == "No entry has all of these words. Those shown have the most of them, or similar words.\n"
     shown = await desk.out("usecases", "--slug", "case-04")
     assert "Title        Zebra counting\n" in shown
     assert "Steps        1. Begin\n             2. Go on\n" in shown
     assert (await desk.json("usecases", "--slug", "case-04"))["guide"]["botSlugs"] == ["bot-00"]
     assert column(await desk.out("bots", "--limit", "2"), 1) == ["Bot bot-00", "Bot bot-01"]
     assert "Job       Sorts receipts\n" in await desk.out("bots", "--slug", "bot-07")
+
+
+async def test_entries_are_filtered_by_category_and_categories_are_counted(desk: Desk) -> None:
+    assert [cells(line) for line in (await desk.out("categories")).splitlines()] == [
+        ["CATEGORY", "USE CASES", "BOTS"],
+        ["Finance", "1", "23"],
+    ]
+    assert (await desk.json("categories"))["data"] == [{"name": "Finance", "useCases": 1, "bots": 23}]
+    assert await desk.out("categories", "--quiet") == "Finance\n"
+    assert column(await desk.out("usecases", "--category", "finance")) == ["case-04"]
+    assert column(await desk.out("usecases", "zebra", "--category", "Finance")) == ["case-04"]
+    assert await desk.out("usecases", "--category", "Unknown") == "Nothing found.\n"
+    assert len(column(await desk.out("bots", "--category", "Finance", "--limit", "20", "--all"))) == 23
 
 
 async def test_all_pages_are_followed_and_one_page_says_that_there_are_more(desk: Desk) -> None:

@@ -35,6 +35,7 @@ STORY = (
     ("usecases --slug {case}", "slug", ""),
     ("bots", "data.slug", "bot"),
     ("bots --slug {bot}", "slug", ""),
+    ("categories", "data.name", ""),
     ("mint", "apiKey", ""),
     ("whoami", "tenantId", "account"),
     ("usage", "tenantId", ""),

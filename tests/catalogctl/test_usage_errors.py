@@ -14,6 +14,7 @@ from tests.catalogctl.stage import Stage, no_network
         ("bots --limit 0", "is not a number from 1"),
         ("bots --limit ten", "is not a number from 1"),
         ("bots query --slug bot-01", "--slug shows one entry"),
+        ("bots --category Finance --slug bot-01", "--slug shows one entry"),
         ("notifications --reports maybe", "invalid choice: 'maybe'"),
         ("notifications --reports", "expected one argument"),
         ("sponsor", "the following arguments are required: COMMAND"),

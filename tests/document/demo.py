@@ -64,6 +64,7 @@ async def _agent(world: World) -> None:
         "usecases/chasing-late-invoices",
         "bots?limit=2",
         "bots/invoice-chaser",
+        "categories",
         "usage",
     ):
         await _ask(world, f"/api/v1/{target}", key)

@@ -39,6 +39,10 @@ HEADERS: Mapping[str, Any] = {
     "Content-Disposition": text("Lets a browser save the response as a file."),
     "ETag": text("Strong validator of a response without a key. Send it back in `If-None-Match`."),
     "Link": text('The address of the next page, as `rel="next"` (RFC 8288). Absent on the last one.'),
+    "X-Search-Relaxed": text(
+        "Present if no entry has all words of `q`: those returned have the most of them, or similar words.",
+        const="true",
+    ),
     "X-Event-Dropped": text(
         "Why the event was not recorded. Absent if it was.",
         enum=[str(each) for each in EventOutcome if each is not EventOutcome.RECORDED],
