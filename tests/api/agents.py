@@ -15,6 +15,7 @@ TOOLS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "get_use_case": ("/api/v1/usecases/{slug}", {"slug": "case-04"}),
     "search_bots": ("/api/v1/bots", {"limit": 2}),
     "get_bot": ("/api/v1/bots/{slug}", {"slug": "bot-00"}),
+    "list_categories": ("/api/v1/categories", {}),
     "get_usage": ("/api/v1/usage", {}),
 }
 """The path behind each tool, and arguments that it takes."""

@@ -171,6 +171,7 @@ ROWS = (
         summary="List the categories",
         description="Returns the categories by name, with the number of use cases and bot templates that each has.",
         handler=list_categories,
+        tool="list_categories",
         result=CategoryList,
     ),
 )
