@@ -144,7 +144,7 @@ CODES_OF_403 = {
     "confirmWithPasskey": {"forbidden"},
     "editPasskey": {"forbidden"},
     "removePasskey": {"forbidden"},
-    "getUsage": {"key_expired", "forbidden", "insufficient_scope"},
+    "getUsage": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
     "listUseCases": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
     "listBots": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},

@@ -323,7 +323,7 @@ EXPECTED = {
     "an expired key": EXPIRED,
     "a key that expires now": EXPIRED,
     "a key with one request left": ANONYMOUS,
-    "an exhausted key": (PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM, NOBODY),
+    "an exhausted key": (EXHAUSTED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM, NOBODY),
     "an expired and exhausted key": EXPIRED,
     "a key without a request left today": (PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, CLAIM, CLAIM, NOBODY),
     "a key with one use case read left": ANONYMOUS,
