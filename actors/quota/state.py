@@ -23,9 +23,11 @@ class Caps:
 
 @dataclass(slots=True)
 class Decision:
-    """The changed tenants, and one answer for each message in order."""
+    """The changed tenants, what their days changed by for each (tenant, key, day), and one answer for each message in
+    order."""
 
     changed: dict[str, Tenant] = field(default_factory=dict)
+    by_key: dict[tuple[str, str, int], int] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
 
 
@@ -49,6 +51,9 @@ def decide(
                 answer = Metered(tenant)
         if isinstance(answer, Metered) and not isinstance(message, Read):
             decision.changed[tenant.id] = answer.tenant
+            if message.key_id is not None and (step := answer.tenant.day_used - tenant.day_used):
+                place = (tenant.id, message.key_id, tenant.day)
+                decision.by_key[place] = decision.by_key.get(place, 0) + step
         decision.answers.append(answer)
     return decision
 

@@ -261,7 +261,7 @@ BUGS: Mapping[str, Bug] = {
     ),
     "granted-keys-live-on": Bug(
         "A key that another one granted outlives it.",
-        replaced(key_issuing, "_granted_by", lambda key_id, keys: iter(())),
+        replaced(key_issuing, "granted_by", lambda key_id, keys: iter(())),
         Scene.SPONSORS,
     ),
     "family-not-locked": Bug(

@@ -54,8 +54,8 @@ ROWS = (
         path="/api/v1/usage",
         summary="Read usage",
         description="Returns the counters and limits of the calling key. The request itself does not count. For a session, "
-        f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`. An anonymous key that has used its lifetime cap is "
-        "refused.",
+        f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`. "
+        "An anonymous key that has used its lifetime cap is refused.",
         tag="Account",
         handler=usage,
         result=Usage,
