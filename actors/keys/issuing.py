@@ -109,10 +109,11 @@ def granted_by(key_id: str, keys: Mapping[str, Key]) -> Iterator[Key]:
 
 
 def _rotated_from(key: Key, keys: Mapping[str, Key]) -> Iterator[Key]:
-    """The keys that a key became by rotating itself, again and again: whoever held it holds them."""
+    """The keys that a key became by rotating itself, again and again: whoever held it holds them. Clocks of nodes differ, so
+    times do not order them."""
     origin_id = key.origin_id or key.id
     for each in keys.values():
-        if each.origin_id == origin_id and each.created_ms >= key.created_ms and each.id != key.id:
+        if each.origin_id == origin_id and each.generation > key.generation:
             yield each
 
 

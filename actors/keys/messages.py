@@ -1,7 +1,4 @@
-"""Records, messages and answers of the key keeper.
-
-None of them contains a key, token or code in clear: intents hash them first.
-"""
+"""Records, messages and answers of the key keeper. None contains a key, token or code in clear: intents hash them first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,8 +23,8 @@ class Key:
     """One API key at rest. `scopes` None means a full key.
 
     `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
-    take effect while the account is an administrator's. `successor_id` is the key that replaced this one in a rotation.
-    `origin_id` is the first of several keys that each rotated itself: revoking one takes the later ones along.
+    take effect while the account is an administrator's. `successor_id` is the key that replaced this one. `origin_id` is the
+    first of several keys that each rotated itself, and `generation` counts them: revoking one takes the later ones along.
     `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due.
     """
 
@@ -45,6 +42,7 @@ class Key:
     admin: bool = False
     successor_id: str | None = None
     origin_id: str | None = None
+    generation: int = 0
     end_notice_ms: int | None = None
 
 

@@ -80,6 +80,7 @@ class KeyRenewing(KeyIssuing):
             admin=old.admin,
             granter_id=old.granter_id,
             origin_id=(old.origin_id or old.id) if itself else None,
+            generation=old.generation + 1 if itself else 0,
             expires_ms=old.expires_ms,
             end_notice_ms=end_notice_ms(old.expires_ms, self._now_ms),
         )

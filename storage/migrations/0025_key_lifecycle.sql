@@ -1,10 +1,12 @@
 -- Rotating keys, and mails before a key ends.
 -- works with: 14
 
-alter table api_keys add column successor_id text, add column origin_id text, add column end_notice_ms bigint;
+alter table api_keys add column successor_id text, add column origin_id text,
+    add column generation integer not null default 0, add column end_notice_ms bigint;
 comment on column api_keys.successor_id is 'The key that replaced this one in a rotation.';
 comment on column api_keys.origin_id is
     'The first of several keys that each rotated itself: revoking one takes the later ones along.';
+comment on column api_keys.generation is 'Counts the keys of one origin.';
 comment on column api_keys.end_notice_ms is 'When the owner is to be mailed that the key ends; null if no mail is due.';
 
 -- Both conditions are null on all rows so far, so the indexes begin empty.

@@ -29,6 +29,7 @@ _AFTER_SCOPES = (
     "admin",
     "successor_id",
     "origin_id",
+    "generation",
     "end_notice_ms",
 )
 

@@ -41,21 +41,21 @@ insert into administrators (email, granted_ms) select * from unnest($1::text[], 
 -- name: lock_keys
 -- Lock keys by id.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, end_notice_ms
+    origin_id, generation, end_notice_ms
 from api_keys where id = any ($1::text[]) order by id for update
 
 -- name: lock_granted
 -- Lock the live keys of these tenants that keys granted, or that keys became by rotating themselves. Repeated until no new
 -- one appears, because a key that was granted while this waited for a lock is not in its result.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, end_notice_ms
+    origin_id, generation, end_notice_ms
 from api_keys where tenant_id = any ($1::text[]) and (granter_id is not null or origin_id is not null) and revoked_ms is null
 order by id for update
 
 -- name: lock_keys_of
 -- Lock the keys of tenants that are not revoked.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, end_notice_ms
+    origin_id, generation, end_notice_ms
 from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null order by id for update
 
 -- name: count_live
@@ -118,12 +118,13 @@ where accounts.email = changed.email
 -- name: save_keys
 -- Insert keys, or update the columns that can change.
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin,
-    successor_id, origin_id, end_notice_ms)
+    successor_id, origin_id, generation, end_notice_ms)
 select id, hash, prefix, kind, tenant_id, created_ms, string_to_array(scopes, ' '), name, expires_ms, revoked_ms, granter_id,
-    admin, successor_id, origin_id, end_notice_ms
+    admin, successor_id, origin_id, generation, end_notice_ms
 from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
-    $10::bigint[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::bigint[]) as changed (id, hash, prefix, kind,
-    tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id, origin_id, end_notice_ms)
+    $10::bigint[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::int[], $16::bigint[]) as changed (id, hash,
+    prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id, origin_id,
+    generation, end_notice_ms)
 order by id
 on conflict (id) do update set
     tenant_id = excluded.tenant_id, name = excluded.name, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms,
@@ -150,7 +151,8 @@ select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 -- name: resolve
 -- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator or suspended.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, successor_id, origin_id, end_notice_ms, tier, accounts.email, administrators.email is not null as administers,
+    granter_id, keys.admin, successor_id, origin_id, generation, end_notice_ms, tier, accounts.email,
+    administrators.email is not null as administers,
     suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
@@ -159,7 +161,8 @@ where hash = any ($1::bytea[])
 -- name: resolve_prefix
 -- Keys by displayed prefix, with the same columns as `resolve`.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, successor_id, origin_id, end_notice_ms, tier, accounts.email, administrators.email is not null as administers,
+    granter_id, keys.admin, successor_id, origin_id, generation, end_notice_ms, tier, accounts.email,
+    administrators.email is not null as administers,
     suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
@@ -168,7 +171,7 @@ where prefix = $1 order by keys.id limit 10
 -- name: live_keys
 -- Keys of a tenant that are not revoked, newest first. The limit is the maximum number of keys per account.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, end_notice_ms
+    origin_id, generation, end_notice_ms
 from api_keys where tenant_id = $1 and revoked_ms is null order by created_ms desc, id collate "C" desc limit 2000
 
 -- name: ending_keys
