@@ -205,7 +205,7 @@ class KeyKeeper(Actor[Message, Answer]):
         issued = self._make.audit(agent, "key.issued", "key", fresh_id)
         told = self._make.notice("new_key", email)
         message = RotateKey(key_id, email, fresh, grace_seconds * SECOND_MS, audit, issued, by, full, told)
-        answer = await self.ask_for(message, Rotated, Refused)
+        answer: Rotated | Refused = await self.ask_for(message, Rotated, Refused)
         return answer if isinstance(answer, Refused) else (texts[answer.key.kind], answer)
 
     async def tell_ends(self, limit: int) -> int:

@@ -50,11 +50,11 @@ def edit(number: int, by: int = 1, **changes: object) -> EditKey:
 
 def rotate(number: int, fresh: int, by: int, grace_ms: int = HOUR_MS) -> RotateKey:
     keys = {kind: _key(fresh, kind=kind, scopes=None) for kind in (Kind.USER, Kind.SCOPED)}
-    records = [
+    rotated, issued = (
         replace(audit(fresh), id=f"aud_{fresh}_{action}", action=action) for action in ("key.rotated", "key.issued")
-    ]
+    )
     told = notice(f"let_{fresh}", "new_key", EMAIL, NOW)
-    return RotateKey(f"key_{number}", EMAIL, keys, grace_ms, *records, ByKey(f"key_{by}"), True, told)
+    return RotateKey(f"key_{number}", EMAIL, keys, grace_ms, rotated, issued, ByKey(f"key_{by}"), True, told)
 
 
 async def stored(desk: Desk) -> dict[str, Key]:
