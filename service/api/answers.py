@@ -12,7 +12,10 @@ from service.api.operation import Operation
 
 CORS = (
     ("access-control-allow-origin", "*"),
-    ("access-control-expose-headers", "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id"),
+    (
+        "access-control-expose-headers",
+        "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id",
+    ),
 )
 """Headers that let pages of any site read the response."""
 

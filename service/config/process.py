@@ -3,7 +3,7 @@
 import sys
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from service.config.bounds import AN_ORIGIN, ORIGIN, Count, Seconds, Section, at_most, format_of
 from service.http.addresses import Network
@@ -12,12 +12,22 @@ BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}"
 A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
 Bind = Annotated[str, format_of(BIND, A_BIND)]
 OptionalBind = Annotated[str, format_of(f"({BIND})?", A_BIND)]
+EMAIL = r"[0-9A-Za-z.!#$%&'*+/=?^_`{|}~-]+@[0-9A-Za-z.-]+"
+CONTACT = rf"((mailto:)?{EMAIL}|https://[0-9A-Za-z\[][!-~]*)?"
+A_CONTACT = "must be an email address, or an address that begins with mailto: or https://"
+"""An optional contact as RFC 9116 has it."""
+
+
+def _as_url(contact: str) -> str:
+    """The contact as a web or mail address."""
+    return f"mailto:{contact}" if contact and not contact.startswith(("mailto:", "https:")) else contact
 
 
 class Server(Section):
     bind: Bind
     ops_bind: OptionalBind
     base_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
+    security_contact: Annotated[str, Field(max_length=500), format_of(CONTACT, A_CONTACT), AfterValidator(_as_url)]
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
     user: str

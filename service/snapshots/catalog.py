@@ -79,7 +79,7 @@ class Catalog(SnapshotFollower):
             return known
         page = self.snapshot.page(kind, None, limit)
         cursor = None if page.last is None else cursor_to(page.last)
-        item = Item(page.body(cursor), page.etag(cursor))
+        item = Item(page.body(cursor), page.etag(cursor), cursor)
         if len(item.body) <= self._limits.remembered_page_bytes:
             self._first_pages[kind, limit] = item
             if len(self._first_pages) > self._limits.remembered_pages:

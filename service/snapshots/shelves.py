@@ -1,7 +1,7 @@
 """Catalog snapshots: immutable lists of entries, kept as JSON. Pure."""
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -21,10 +21,11 @@ class Position(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One entry, or a page of them, as JSON with its strong ETag."""
+    """One entry, or a page of them, as JSON with its strong ETag. `cursor` leads to the next page, if there is one."""
 
     body: bytes
     etag: str
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,14 @@ class Shelf:
         """The entries with these slugs, in this order. Unknown slugs are skipped."""
         places = [place for slug in slugs if (place := self._places.get(slug)) is not None]
         return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)))
+
+    def positions(self, start: int, end: int) -> Iterator[Position]:
+        """The positions of the entries from place `start` to before `end`, in the order of the list."""
+        return map(_position_of, self._keys[start:end])
+
+    def digests(self, start: int, end: int) -> bytes:
+        """The digests of the same entries, joined. They change with the content only."""
+        return self._digests[start * DIGEST_BYTES : end * DIGEST_BYTES]
 
     def digest(self, place: int) -> bytes:
         return self._digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]

@@ -15,16 +15,18 @@ from service.api.errors import too_fast
 from service.api.openapi import Described
 from service.http.asgi import Scope
 from service.observability.metrics import CONTENT_TYPE, Metrics
+from service.web.discovery.documents import PATHS as DISCOVERY
+from service.web.discovery.documents import discovery_views
 from service.web.embed import Embed
 from service.web.page_pipeline import PAGE_HEADERS
 from service.web.page_views import refusal_response, response_of
 from service.web.reference import chapters
 from service.web.requests import headers_of, request_of
 
-DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js")
+DOCUMENTS = ("/openapi.json", "/metrics", "/docs", "/favicon.ico", "/embed.js", *DISCOVERY)
 """The paths of the documents. All are public."""
 
-View = Callable[[], Awaitable[Response]]
+View = Callable[..., Awaitable[Response]]
 
 
 def document_views(services: Services, described: Described, metrics: Metrics) -> dict[str, View]:
@@ -62,18 +64,19 @@ def document_views(services: Services, described: Described, metrics: Metrics) -
     async def embed() -> Response:
         return response_of(script.answer(request.headers.get("if-none-match")))
 
-    views = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed)
+    found = discovery_views(services, _counted).values()
+    views = (_counted(services, openapi), scrape, _counted(services, docs), favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
 
 
 def _counted(services: Services, view: View) -> View:
     """The view of a large document, which counts as a page."""
 
-    async def counted() -> Response:
+    async def counted(**path_values: str) -> Response:
         scope = cast(Scope, request.scope)
         headers = headers_of(scope)
         client = request_of(scope, headers, {}, b"", services.proxies).client
         refused = too_fast(services.budgets.page(client))
-        return await view() if refused is None else await refusal_response(services, refused, headers)
+        return await view(**path_values) if refused is None else await refusal_response(services, refused, headers)
 
     return counted

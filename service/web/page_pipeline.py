@@ -3,6 +3,7 @@
 The outcome is a template with its values, or an address to go on to. Imports no framework.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlencode
@@ -28,6 +29,10 @@ PAGE_POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # With no-referrer, browsers would send no origin with our own forms either.
+API_LINKS = (
+    '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html", '
+    '</.well-known/api-catalog>; rel="api-catalog"'
+)
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
 
 
@@ -90,14 +95,14 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
     if page.who is not Audience.ANYBODY and visit.caller.signed_in is None:
         here = visit.request.path if posted else _with_query(visit.request)
         asked = SeeOther(with_next("/sign-in", here), "sign_in_again" if posted else "")
-        return _dressed(visit, asked)
+        return _dressed(page, visit, asked)
     if page.who is not Audience.ANYBODY and visit.caller.suspended and not page.while_suspended:
-        return _dressed(visit, SeeOther("/account/suspended"))
+        return _dressed(page, visit, SeeOther("/account/suspended"))
     if page.who is Audience.ADMIN and visit.caller.needs_passkey:
-        return _dressed(visit, SeeOther("/dashboard#passkeys", "passkey_needed"))
+        return _dressed(page, visit, SeeOther("/dashboard#passkeys", "passkey_needed"))
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
-    return await _act(page, visit) if posted else _dressed(visit, await _shown(page, visit))
+    return await _act(page, visit) if posted else _dressed(page, visit, await _shown(page, visit))
 
 
 async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
@@ -107,10 +112,10 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
         raise PageRefused(not_valid())
     done = await act(visit)
     if not isinstance(done, FormError):
-        return _dressed(visit, done)
+        return _dressed(page, visit, done)
     note(refusal=str(done.refused.code))
     visit = replace(visit, problem=done.refused)
-    shown = _dressed(visit, await _shown(page, visit))
+    shown = _dressed(page, visit, await _shown(page, visit))
     if isinstance(shown, SeeOther):
         return shown
     return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
@@ -144,8 +149,9 @@ def _with_query(request: Request) -> str:
     return f"{request.path}?{request.query}" if request.query else request.path
 
 
-def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOther:
-    """Add the values common to all pages: the visitor, the notice, what was typed, and the id of its forms."""
+def _dressed(page: Page, visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOther:
+    """Add the values common to all pages: the visitor, the notice, what was typed, the id of its forms, and whether search
+    engines may list it."""
     person = visit.caller.signed_in
     headers = list(ended.headers)
     if person is not None or visit.form:
@@ -166,8 +172,18 @@ def _dressed(visit: PageRequest, ended: Template | SeeOther) -> Template | SeeOt
         "problem": None if visit.problem is None else _explained(visit.problem),
         "form": visit.form,
         "form_id": _form_id(visit),
+        "indexed": page.indexed and visit.problem is None,
     }
-    return replace(ended, values=common | dict(ended.values), headers=headers)
+    values = common | dict(ended.values)
+    if values["indexed"]:
+        headers.append(("link", _links(values)))
+    return replace(ended, values=values, headers=headers)
+
+
+def _links(values: Mapping[str, object]) -> str:
+    """The `Link` header of a public page (RFC 8288): the API's description, and the same content as JSON if there is any."""
+    alternate = values.get("alternate")
+    return API_LINKS if alternate is None else f'<{alternate}>; rel="alternate"; type="application/json", {API_LINKS}'
 
 
 def _form_id(visit: PageRequest) -> str:

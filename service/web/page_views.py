@@ -18,6 +18,7 @@ from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
 from service.web.pages.page import Page, SeeOther, Template
+from service.web.pages.structured import json_ld
 from service.web.requests import headers_of, request_of
 from service.web.streams import StreamedResponse
 
@@ -32,6 +33,8 @@ def prepare_templates(app: QuartTrio) -> None:
         day=words.day,
         short_day=words.short_day,
         moment=words.moment,
+        summary=words.summary,
+        json_ld=json_ld,
     )
 
 

@@ -1,16 +1,19 @@
-"""Device login on two nodes with a stock RFC 8628 client that knows only two addresses of this service."""
+"""Device login on two nodes with stock clients of RFC 8628 and RFC 8414, which know only where the service is."""
 
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from threading import Barrier
 from typing import Any
 
 import httpx
 import pytest
+from authlib.integrations.requests_client import OAuth2Session, OAuthError
+from authlib.oauth2.rfc8414 import AuthorizationServerMetadata
 from oauthlib.oauth2 import OAuth2Error
 from oauthlib.oauth2.rfc8628.clients import DeviceClient
 
@@ -91,8 +94,9 @@ class Program:
 
 @pytest.fixture(autouse=True)
 def _plain_http(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow addresses without TLS, which the library otherwise refuses."""
+    """Allow addresses without TLS, which the libraries otherwise refuse."""
     monkeypatch.setenv("OAUTHLIB_INSECURE_TRANSPORT", "1")
+    monkeypatch.setenv("AUTHLIB_INSECURE_TRANSPORT", "1")
 
 
 @pytest.fixture
@@ -103,8 +107,18 @@ def programs() -> Iterator[list[Program]]:
         program.http.close()
 
 
+def metadata_of(node: Service) -> AuthorizationServerMetadata:
+    """What a client finds out from the address of the service."""
+    answer = node.get("/.well-known/oauth-authorization-server")
+    assert answer.status_code == 200
+    metadata = AuthorizationServerMetadata(answer.json())
+    metadata.validate()
+    assert metadata["issuer"] == node.url, "clients compare them (RFC 8414, 3.3)"
+    return metadata
+
+
 def begin(programs: list[Program], start: Service, poll: Service) -> Program:
-    program = Program(f"{start.url}/api/v1/auth/device", f"{poll.url}/api/v1/auth/device/token")
+    program = Program(metadata_of(start)["device_authorization_endpoint"], metadata_of(poll)["token_endpoint"])
     programs.append(program)
     return program
 
@@ -127,6 +141,25 @@ def test_a_stock_client_logs_in_and_its_key_works(nodes: Nodes, person: Person, 
     assert program.poll() == "invalid_code", "nobody gets it twice"
     assert [node.log().count(key) for node in nodes] == [0, 0]
     assert [node.log().count(program.device["device_code"]) for node in nodes] == [0, 0]
+
+
+def test_authlib_logs_in_from_the_metadata_alone(nodes: Nodes, person: Person) -> None:
+    node = nodes[0]
+    metadata = metadata_of(node)
+    [grant] = metadata["grant_types_supported"]
+    [method] = metadata["token_endpoint_auth_methods_supported"]
+    with OAuth2Session("a-program", token_endpoint_auth_method=method, default_timeout=15.0) as client:
+        client.trust_env = False
+        start = metadata["device_authorization_endpoint"]
+        device = client.post(start, data={"client_id": client.client_id}, withhold_token=True).json()
+        redeem = partial(client.fetch_token, metadata["token_endpoint"], grant_type=grant)
+        with pytest.raises(OAuthError, match="authorization_pending"):
+            redeem(device_code=device["device_code"])
+        person.decides(node, device["user_code"])
+        time.sleep(device["interval"])
+        token = redeem(device_code=device["device_code"])
+        assert (token["token_type"], token["access_token"][:8]) == ("Bearer", "cs_user_")
+        assert client.get(f"{node.url}/api/v1/usage").json()["email"] == person.email
 
 
 def test_a_stock_client_that_polls_too_fast_is_told_and_still_logs_in(

@@ -45,6 +45,7 @@ SETTINGS: dict[str, Refusal] = {
     "section as a value": ({"tiers.anonymous": 3}, "tiers.anonymous in the environment is a section, not a value"),
     "no number": ({"keyless.per_minute": "many"}, "keyless.per_minute: "),
     "not positive": ({"mint.per_hour": 0}, "mint.per_hour: "),
+    "no contact": ({"server.security_contact": "the office"}, "server.security_contact: must be an email address"),
     "no network for webhooks": ({"webhooks.allow_networks": '["here"]'}, "webhooks.allow_networks"),
     "few webhooks": ({"webhooks.per_account": 0}, "webhooks.per_account: "),
     "few deliveries": ({"webhooks.sends": 1}, "webhooks.sends: "),

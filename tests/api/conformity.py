@@ -17,9 +17,9 @@ BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
 CORS_PATHS = re.compile(
-    r"/embed\.js|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
+    r"/embed\.js|/\.well-known/(oauth-authorization-server|api-catalog)|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
 )
-"""The embed script and operations 6 to 12, the only ones with CORS."""
+"""The embed script, metadata for clients in browsers, and operations 6 to 12: the only ones with CORS."""
 
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose errors follow RFC 8628."""

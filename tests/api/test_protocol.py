@@ -323,7 +323,7 @@ async def test_any_site_may_call_these_without_credentials(world: World, path: s
     assert response.status == (200 if path in READ else 400)
     assert response.header("access-control-allow-origin") == "*"
     exposed = (response.header("access-control-expose-headers") or "").lower().split(", ")
-    told = {"etag", "ratelimit", "ratelimit-policy", "retry-after", "x-event-dropped", "x-request-id"}
+    told = {"etag", "link", "ratelimit", "ratelimit-policy", "retry-after", "x-event-dropped", "x-request-id"}
     assert set(exposed) == told
 
 

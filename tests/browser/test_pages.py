@@ -297,6 +297,17 @@ def in_every_form(person: Person, look: Look, who: str) -> list[str]:
     return wrong
 
 
+def test_data_for_search_engines_stands_in_a_page_and_the_policy_says_nothing(
+    people: dict[str, Person], found: dict[str, str]
+) -> None:
+    person = people["visitor"]
+    for path in ("/", "/bots", f"/usecases/{found['USECASE']}"):
+        person.opens(path)
+        graph = person.page.evaluate("JSON.parse(document.querySelector('script[type=\"application/ld+json\"]').text)")
+        assert graph["@context"] == "https://schema.org"
+        assert person.told_faults() == []
+
+
 def test_the_looks_find_what_is_wrong(meet: Meet) -> None:
     person = meet(viewport=PHONE, color_scheme="light")
     person.opens("/claim/form")

@@ -1,11 +1,13 @@
 """Reads HTML as browsers and screen readers do, and lists its faults."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import Any
 
 Attributes = dict[str, str]
 
@@ -14,6 +16,13 @@ NAMED = {"a", "button", "summary", "legend", "caption", "th"}
 LABELLED = {"input", "select", "textarea", "meter", "progress", "output"}
 REFERENCES = {"for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers"}
 LOADS = ("src", "srcset", "poster", "data", "background")
+DATA = "application/ld+json"
+LISTED = {
+    *("description", "canonical", "og:site_name", "og:type", "og:title", "og:description", "og:url", "og:image"),
+    *("og:image:type", "og:image:width", "og:image:height", "og:image:alt", "twitter:card"),
+}
+"""What the head of a page has that search engines list."""
+TOLD = {"robots", "alternate", *LISTED}
 HEADING = re.compile(r"h([1-6])")
 
 
@@ -93,6 +102,11 @@ class Markup(HTMLParser):
         return self.one("body").text
 
     @property
+    def scripts(self) -> list[Element]:
+        """The scripts that run. Data is not among them."""
+        return [script for script in self.all("script") if script.attributes.get("type") != DATA]
+
+    @property
     def ids(self) -> list[str]:
         return [element.attributes["id"] for element in self.elements if "id" in element.attributes]
 
@@ -106,7 +120,8 @@ def parsed(html: str) -> Markup:
 def faults_of(html: str) -> list[str]:
     """All faults of a page of ours."""
     page = parsed(html)
-    return [*page.faults, *_frame(page), *_headings(page), *_strictness(page), *_references(page), *_controls(page)]
+    parts = (_frame, _card, _headings, _strictness, _references, _controls)
+    return page.faults + [fault for part in parts for fault in part(page)]
 
 
 def _frame(page: Markup) -> list[str]:
@@ -120,6 +135,45 @@ def _frame(page: Markup) -> list[str]:
         faults.append("it has not one main part")
     if sum(element.attributes.get("aria-current") == "page" for element in page.elements) > 1:
         faults.append("it is at two places of the navigation")
+    return faults
+
+
+def card_of(html: str) -> dict[str, str]:
+    """What the head tells search engines and link previews, by name: of `meta` elements, `canonical` and `alternate`."""
+    page = parsed(html)
+    told = [
+        *(
+            (meta.attributes.get("name") or meta.attributes.get("property", ""), meta.attributes)
+            for meta in page.all("meta")
+        ),
+        *((link.attributes["rel"], link.attributes) for link in page.all("link")),
+    ]
+    named = [
+        (name, attributes.get("content") or attributes.get("href", "")) for name, attributes in told if name in TOLD
+    ]
+    assert len(named) == len(dict(named)), f"twice in the head: {named}"
+    return dict(named)
+
+
+def data_of(html: str) -> list[Any]:
+    """The things that a page describes in JSON-LD."""
+    scripts = [each for each in parsed(html).all("script") if each.attributes.get("type") == DATA]
+    graphs = [json.loads("".join(each.words[each.first : each.last])) for each in scripts]
+    assert all(graph["@context"] == "https://schema.org" for graph in graphs)
+    return [thing for graph in graphs for thing in graph["@graph"]]
+
+
+def _card(page: Markup) -> list[str]:
+    """Faults of what a head tells. A page that search engines do not list tells nothing else."""
+    card = card_of(page.html)
+    if card.get("robots") == "noindex":
+        return [f"it is not listed, and has {name}" for name in card.keys() - {"robots"}]
+    faults = [f"its head has no {name}" for name in sorted(LISTED - card.keys())]
+    faults += [f"its {name} is empty or long" for name, words in card.items() if not 0 < len(words) <= 300]
+    if card.get("og:url") != card.get("canonical") or re.search(r"[?#]", card.get("canonical", "?")):
+        faults.append(f"its address is {card.get('canonical')} and {card.get('og:url')}")
+    if f"{card.get('og:title')} - Catalog" not in [title.text for title in page.all("title")]:
+        faults.append(f"its title is {card.get('og:title')} elsewhere")
     return faults
 
 
@@ -140,16 +194,17 @@ def _strictness(page: Markup) -> list[str]:
         for name, value in element.attributes.items():
             if name == "style" or name.startswith("on"):
                 faults.append(f"<{element.tag}> has {name}")
-            loads = name in LOADS or (element.tag == "link" and name == "href")
+            links = element.attributes.get("rel") in ("canonical", "alternate")
+            loads = name in LOADS or (element.tag == "link" and name == "href" and not links)
             if loads and not re.match(r"/(?!/)", value):
                 faults.append(f"<{element.tag}> loads {value}")
             if name in ("href", "action", "formaction") and re.match(r"\s*(javascript|data|vbscript):", value, re.I):
                 faults.append(f"<{element.tag}> runs {value}")
-        if element.tag == "script" and ("src" not in element.attributes or element.text):
-            faults.append("a script stands in the page itself")
         if element.tag == "a" and re.match(r"[a-z]+:", element.attributes.get("href", "")):
             rel = element.attributes.get("rel", "").split()
             faults += [f"a link to elsewhere without {word}" for word in ("noopener", "nofollow") if word not in rel]
+    if any("src" not in script.attributes or script.text for script in page.scripts):
+        faults.append("a script stands in the page itself")
     return faults
 
 

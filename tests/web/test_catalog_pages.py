@@ -1,5 +1,6 @@
 """The catalog pages: lists, search, entries, and hostile entries."""
 
+import json
 from typing import Any
 from urllib.parse import quote
 
@@ -11,7 +12,7 @@ from service.schemas.fields import NEWEST_MS
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
 from tests.api.world import GUIDE, World, away
-from tests.web.markup import Markup, faults_of, parsed
+from tests.web.markup import Markup, data_of, faults_of, parsed
 from tests.web.visitors import Visitor
 
 HOSTILE = (
@@ -189,8 +190,10 @@ async def test_what_people_wrote_is_text_on_every_page_of_the_catalog(world: Wor
         page = await look(world, path)
         assert page.text.count(shown) >= times - 1, path
         assert len(page.all("img")) == 1
-        assert page.all("script") == []
+        assert page.scripts == []
         assert len(page.all("h1")) == 1
+        if path != "/":
+            assert shown in " ".join(json.dumps(data_of(page.html), ensure_ascii=False).replace('\\"', '"').split())
 
 
 async def test_a_long_word_and_a_far_day_break_nothing(world: World) -> None:
@@ -212,7 +215,7 @@ async def _add_bot(world: World, slug: str, **fields: Any) -> None:
 
 async def test_without_placements_the_front_page_has_no_frame_for_them_and_no_script(world: World) -> None:
     page = await look(world, "/")
-    assert page.all("aside", "script") == []
+    assert [*page.all("aside"), *page.scripts] == []
 
 
 @pytest.mark.parametrize("words", ["Ship your first agent", *(each[:24] for each in HOSTILE)])
@@ -232,6 +235,6 @@ async def test_the_front_page_shows_what_sponsors_have_paid_for_also_without_a_s
     assert side.text.count(" ".join(words.split())) == 3
     [link] = [each for each in page.all("a") if "aside" in each.above]
     assert link.attributes == {"href": CAMPAIGN["targetUrl"], "rel": "sponsored noopener nofollow"}
-    assert [each.attributes["src"] for each in page.all("script")] == ["/embed.js"]
+    assert [each.attributes["src"] for each in page.scripts] == ["/embed.js"]
     [box] = [each for each in page.elements if "data-placements" in each.attributes]
     assert box.attributes["data-placements"] == "left"

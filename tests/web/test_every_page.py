@@ -14,7 +14,7 @@ from service.web.pages.table import PAGES
 from tests.api.asgi import Client
 from tests.api.conformity import check
 from tests.api.world import DESCRIBED, LOCAL, World, open_world
-from tests.web.markup import faults_of, parsed
+from tests.web.markup import card_of, faults_of, parsed
 from tests.web.samples import ANN, address_of, visitors_of
 from tests.web.visitors import Visitor
 
@@ -48,7 +48,10 @@ async def test_a_page_is_sound_html_under_a_strict_policy_for_whoever_may_see_it
         for_anybody = visitor.token is None and not page.capability
         assert response.header("cache-control") == ("no-cache" if for_anybody else "no-store")
         if response.status == 200:
-            assert faults_of(response.body.decode()) == []
+            html = response.body.decode()
+            assert faults_of(html) == []
+            assert ("canonical" in card_of(html)) == page.indexed
+            assert (response.header("link") is not None) == page.indexed
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,32 @@ import pytest
 
 from tests.web.markup import faults_of
 
+UNLISTED = '<meta name="robots" content="noindex">'
+URL = "https://catalog.test/a"
+CARD = {
+    "description": "What it shows",
+    "og:site_name": "Catalog",
+    "og:type": "website",
+    "og:title": "A page",
+    "og:description": "What it shows",
+    "og:url": URL,
+    "og:image": "https://catalog.test/static/card.png",
+    "og:image:type": "image/png",
+    "og:image:width": "1200",
+    "og:image:height": "630",
+    "og:image:alt": "Catalog",
+    "twitter:card": "summary_large_image",
+}
 
-def page(inside: str, head: str = "") -> str:
+
+def listed(canonical: str = URL, **changed: str | None) -> str:
+    """The head of a page that search engines list. Names in `changed` have an underscore for a colon; None leaves one out."""
+    told = CARD | {name.replace("_", ":"): words for name, words in changed.items()}
+    metas = "".join(f'<meta property="{name}" content="{words}">' for name, words in told.items() if words is not None)
+    return f'{metas}<link rel="canonical" href="{canonical}">'
+
+
+def page(inside: str, head: str = UNLISTED) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><title>A page - Catalog</title>{head}</head>'
         f'<body><main><h1 id="top">A page</h1>{inside}</main></body></html>'
@@ -51,6 +75,31 @@ FAULTS = {
 
 def test_a_sound_page_has_no_faults() -> None:
     assert faults_of(page(SOUND)) == []
+    data = '<script type="application/ld+json">{"@context": "https://schema.org", "@graph": []}</script>'
+    assert faults_of(page(SOUND, listed() + data)) == []
+
+
+@pytest.mark.parametrize(
+    ("head", "fault"),
+    [
+        ("", "no canonical"),
+        (UNLISTED + listed(), "not listed, and has canonical"),
+        (listed(f"{URL}?q=a"), "its address is"),
+        (listed("https://catalog.test/b"), "its address is"),
+        (listed(description=""), "description is empty or long"),
+        (listed(description="w" * 301), "description is empty or long"),
+        (listed(description=None), "no description"),
+        (listed(og_title="Another"), "its title is Another elsewhere"),
+        (listed(og_image=None), "no og:image"),
+    ],
+)
+def test_a_fault_of_what_a_head_tells_is_found(head: str, fault: str) -> None:
+    assert any(fault in each for each in faults_of(page("", head))), faults_of(page("", head))
+
+
+def test_what_a_head_tells_twice_is_found() -> None:
+    with pytest.raises(AssertionError, match="twice in the head"):
+        faults_of(page("", listed() + listed()))
 
 
 @pytest.mark.parametrize("inside", FAULTS)

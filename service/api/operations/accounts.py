@@ -14,7 +14,7 @@ from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.admin_files import accounts_file
-from service.api.operations.responses import invalid_cursor, with_id
+from service.api.operations.responses import invalid_cursor, linked, with_id
 from service.api.operations.usage import usage_of
 from service.api.policy import Access
 from service.schemas.accounts import (
@@ -52,14 +52,10 @@ async def list_accounts(services: Services, call: Call) -> Answer | Refused:
     spot = None if after is None else (int(after[0]), str(after[1]))
     found = await services.accounts.page_of(wanted, spot, query.limit or DEFAULT_LIMIT)
     total = None if wanted.scans else await services.accounts.count(suspended=wanted.suspended)
-    return Answer.of(
-        AccountPage(
-            items=[account_of(line) for line in found.lines],
-            cursor=None if found.after is None else services.cursors.encode(purpose, found.after),
-            hasMore=found.after is not None,
-            total=total,
-        )
-    )
+    cursor = None if found.after is None else services.cursors.encode(purpose, found.after)
+    items = [account_of(line) for line in found.lines]
+    page = AccountPage(items=items, cursor=cursor, hasMore=cursor is not None, total=total)
+    return linked(services, call, Answer.of(page), cursor)
 
 
 def wanted_of(query: AccountsQuery) -> AccountFilter:

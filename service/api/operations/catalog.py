@@ -10,7 +10,7 @@ from service.api.context import Services
 from service.api.errors import RETRY_SECONDS, unavailable
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
-from service.api.operations.responses import cached, invalid_cursor
+from service.api.operations.responses import cached, invalid_cursor, linked
 from service.api.policy import Access
 from service.http.addresses import limited_as, network_of
 from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
@@ -46,14 +46,14 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     cursor_to = partial(services.cursors.encode, kind)
     if query.cursor is None:
         first = services.catalog.first_page(kind, limit, cursor_to)
-        return cached(call, first.body, first.etag, MAX_AGE_SECONDS)
+        return linked(services, call, cached(call, first.body, first.etag, MAX_AGE_SECONDS), first.cursor)
     try:
         position = Position(*services.cursors.decode(kind, query.cursor))
     except BadCursor:
         return invalid_cursor()
     page = services.catalog.snapshot.page(kind, position, limit)
     cursor = None if page.last is None else cursor_to(page.last)
-    return cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS)
+    return linked(services, call, cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS), cursor)
 
 
 async def _search(services: Services, call: Call, kind: Kind, q: str, limit: int) -> Answer | Refused:

@@ -11,7 +11,7 @@ from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.admin_files import revenue_file
-from service.api.operations.responses import invalid_cursor
+from service.api.operations.responses import invalid_cursor, linked
 from service.api.policy import Access
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
 from service.schemas.oversight import MOST_MONTHS, Counts, Revenue, RevenueQuery, RevenueTable, ReviewItem, ReviewPage
@@ -33,7 +33,7 @@ async def list_reviews(services: Services, call: Call) -> Answer | Refused:
     more = len(found) > limit
     cursor = services.cursors.encode(purpose, found[limit - 1].urgency) if more else None
     items = [ReviewItem.of(each) for each in found[:limit]]
-    return Answer.of(ReviewPage(items=items, cursor=cursor, hasMore=more))
+    return linked(services, call, Answer.of(ReviewPage(items=items, cursor=cursor, hasMore=more)), cursor)
 
 
 async def count_lists(services: Services, call: Call) -> Answer | Refused:

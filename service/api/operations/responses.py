@@ -1,7 +1,8 @@
 """Steps shared by handlers: resource ids in paths, pages of lists, and responses that caches may keep."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from http import HTTPStatus
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -9,6 +10,7 @@ from actors.bookings.store import Before
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer
+from service.api.next_page import next_link
 from service.api.operation import Call, Handler
 from service.schemas.fields import may_exist
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
@@ -16,6 +18,7 @@ from service.snapshots.etags import matches
 from service.tokens.cursors import BadCursor
 
 T = TypeVar("T")
+OK = HTTPStatus.OK.value  # members are slow to look up
 
 IdHandler = Callable[[Services, Call, str], Awaitable[Answer | Refused]]
 
@@ -62,7 +65,15 @@ async def list_page(
     rows = rows[:limit]
     cursor = services.cursors.encode(purpose, position(rows[-1])) if more else None
     items: list[Any] = [render(row) for row in rows]
-    return Answer.of(page(items=items, cursor=cursor, hasMore=more))
+    return linked(services, call, Answer.of(page(items=items, cursor=cursor, hasMore=more)), cursor)
+
+
+def linked(services: Services, call: Call, answer: Answer, cursor: str | None) -> Answer:
+    """A page of a list, with the address of the next page as a `Link` header if there is one. A 304 has none."""
+    if cursor is not None and answer.status == OK:
+        request, known = call.request, cast(type[BaseModel], type(call.query))
+        answer.headers.append(next_link(services.base_url, request.path, request.query, known, cursor))
+    return answer
 
 
 def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:

@@ -17,4 +17,4 @@ async def advertise(request: PageRequest) -> Template:
     return Template("advertise.html", values)
 
 
-PAGES = (Page("/advertise", advertise),)
+PAGES = (Page("/advertise", advertise, indexed=True),)

@@ -8,6 +8,7 @@ from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
 from service.schemas.problems import text_of
+from service.web.pages import structured
 from service.web.pages.page import Page, PageRequest, Template
 
 PAGE_SIZE = 20
@@ -15,9 +16,10 @@ PAGE_SIZE = 20
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One of the two lists: its path, the operation that lists it, and its template."""
+    """One of the two lists: its path, its name, the operation that lists it, and its template."""
 
     path: str
+    name: str
     lists: str
     template: str
 
@@ -27,8 +29,12 @@ class Shelf:
         query = {"q": q, "limit": PAGE_SIZE} if q else {"cursor": cursor, "limit": PAGE_SIZE}
         result = await request.ask(self.lists, query=query)
         values: dict[str, object] = {"path": self.path, "q": q, "cursor": "" if q else cursor}
+        # Search engines list the first page, and find the entries themselves in the sitemap.
+        values["indexed"] = not q and not cursor
         if result.refused is None:
-            values |= {"entries": result.json["data"], "following": result.json["nextCursor"]}
+            entries = result.json["data"]
+            values |= {"entries": entries, "following": result.json["nextCursor"]}
+            values["structured"] = structured.listing(request.base_url, self.path, self.name, entries)
             return Template(self.template, values)
         if result.refused.code is not Code.INVALID_REQUEST:
             result.or_refused()
@@ -37,14 +43,15 @@ class Shelf:
         return Template(self.template, values, status_of(result.refused), [*NO_STORE])
 
 
-USECASES = Shelf("/usecases", "listUseCases", "usecases.html")
-BOTS = Shelf("/bots", "listBots", "bots.html")
+USECASES = Shelf("/usecases", "Use cases", "listUseCases", "usecases.html")
+BOTS = Shelf("/bots", "Bot templates", "listBots", "bots.html")
 
 
 async def usecase(request: PageRequest) -> Template:
     entry = (await request.ask("getUseCase", path=request.path_values)).or_refused()
     bots = await _named(request, entry.get("guide", {}).get("botSlugs", ()))
-    return Template("usecase.html", {"entry": entry, "bots": bots})
+    values = {"entry": entry, "bots": bots, "alternate": f"/api/v1/usecases/{entry['slug']}"}
+    return Template("usecase.html", values | {"structured": structured.usecase(request.base_url, entry)})
 
 
 async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Mapping[str, Any]]:
@@ -60,12 +67,13 @@ async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Mapping
 
 async def bot(request: PageRequest) -> Template:
     entry = (await request.ask("getBot", path=request.path_values)).or_refused()
-    return Template("bot.html", {"entry": entry})
+    values = {"entry": entry, "alternate": f"/api/v1/bots/{entry['slug']}"}
+    return Template("bot.html", values | {"structured": structured.bot(request.base_url, entry)})
 
 
 PAGES = (
-    Page("/usecases", USECASES.show),
-    Page("/usecases/{slug}", usecase),
-    Page("/bots", BOTS.show),
-    Page("/bots/{slug}", bot),
+    Page("/usecases", USECASES.show, indexed=True),
+    Page("/usecases/{slug}", usecase, indexed=True),
+    Page("/bots", BOTS.show, indexed=True),
+    Page("/bots/{slug}", bot, indexed=True),
 )

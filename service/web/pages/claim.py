@@ -62,4 +62,4 @@ def _typed(request: PageRequest, *names: str) -> Mapping[str, str]:
 
 ACTS = {"start": start, "complete": complete, "enter": enter, "change": change}
 
-PAGES = (Page("/claim", claim), Page(FORM, claim, ACTS))
+PAGES = (Page("/claim", claim, indexed=True), Page(FORM, claim, ACTS))

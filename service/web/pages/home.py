@@ -1,6 +1,7 @@
 """The front page: an introduction, the newest entries of the catalog, and the placements of this week."""
 
 from service.web.pages.page import Page, PageRequest, Template
+from service.web.pages.structured import website
 
 NEWEST = 3
 
@@ -16,9 +17,10 @@ async def home(request: PageRequest) -> Template:
             "counts": counts,
             "usecases": usecases,
             "bots": bots,
+            "structured": website(request.base_url),
             "sides": {side: [each for each in placements if each["side"] == side] for side in ("left", "right")},
         },
     )
 
 
-PAGES = (Page("/", home),)
+PAGES = (Page("/", home, indexed=True),)

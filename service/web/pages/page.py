@@ -199,3 +199,5 @@ class Page:
     capability: bool = False
     while_suspended: bool = False
     """Whether people whose account is suspended may see it, too."""
+    indexed: bool = False
+    """Whether search engines should list it: it has a canonical address, a card, and a place in the sitemap."""

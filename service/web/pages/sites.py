@@ -47,4 +47,4 @@ def _choice(query: Mapping[str, str], slots: list[str]) -> Choice:
     )
 
 
-PAGES = (Page("/embed", embed), Page("/admin/sites", sites, who=Audience.ADMIN))
+PAGES = (Page("/embed", embed, indexed=True), Page("/admin/sites", sites, who=Audience.ADMIN))

@@ -4,6 +4,8 @@ from datetime import UTC, datetime
 
 from actors.clock import SECOND_MS
 
+SUMMARY_CHARACTERS = 200
+
 
 def money(cents: int, currency: str = "usd") -> str:
     """An amount of a currency with hundredths: `USD 1,250.00`."""
@@ -37,6 +39,15 @@ def moment(moment_ms: int) -> dict[str, str]:
 
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 """The last moment that Python's calendar knows; later ones are shown as this."""
+
+
+def summary(text: str) -> str:
+    """A text in one line of at most 200 characters, cut between words."""
+    words = " ".join(text.split())
+    if len(words) <= SUMMARY_CHARACTERS:
+        return words
+    cut = words[: SUMMARY_CHARACTERS - 1]
+    return f"{cut.rpartition(' ')[0] or cut}…"
 
 
 def _utc(moment_ms: int) -> datetime:

@@ -1,0 +1,80 @@
+"""The views of the documents by which programs find the service. All are public and can be revalidated by their ETag.
+
+Parts of the sitemap are large, and count as pages for the limit of an address. The others cost less than a page that is
+refused.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from quart import Response, abort, current_app, request
+
+from service.api.context import Services
+from service.api.operations import OPERATIONS
+from service.web.discovery.llms import llms_text
+from service.web.discovery.published import TEXT, Published
+from service.web.discovery.robots import robots_text
+from service.web.discovery.sitemaps import Sitemaps
+from service.web.discovery.well_known import API_CATALOG, OAUTH, SECURITY, api_catalog, oauth_metadata, security_text
+from service.web.page_views import response_of
+from service.web.pages.table import PAGES
+
+View = Callable[..., Awaitable[Response]]
+
+OLD_SECURITY = "/security.txt"
+"""The address of the contact before RFC 9116."""
+SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
+PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG)
+INDEXED = ("/docs",)
+"""Documents that belong in the sitemap beside the pages."""
+
+
+def discovery_views(services: Services, counted: Callable[[Services, View], View]) -> Mapping[str, View]:
+    """The view of each document by its path. `counted` makes a view count as a page."""
+    base_url, contact = services.base_url, services.config.server.security_contact
+    paths = [page.path for page in PAGES if page.indexed and "{" not in page.path]
+    sitemaps = Sitemaps(base_url, [*paths, *INDEXED])
+    robots = Published(robots_text(PAGES, OPERATIONS, base_url).encode(), TEXT)
+
+    texts: list[Published] = []
+
+    async def llms() -> Response:
+        if not texts:
+            mcp = any(rule.rule == "/mcp" for rule in current_app.url_map.iter_rules())
+            texts.append(Published(llms_text(OPERATIONS, base_url, services.config, mcp=mcp).encode(), TEXT))
+        return _sent(texts[0])
+
+    async def sitemap() -> Response:
+        return _sent(sitemaps.index(services.catalog.snapshot))
+
+    async def sitemap_part(part: str) -> Response:
+        found = sitemaps.part(services.catalog.snapshot, part)
+        return abort(404) if found is None else _sent(found)
+
+    async def security() -> Response:
+        return _sent(security_text(contact, base_url, services.clock.now_ms())) if contact else abort(404)
+
+    async def old_security() -> Response:
+        return Response(b"", 301, {"location": SECURITY}, content_type=TEXT) if contact else abort(404)
+
+    views = (
+        llms,
+        _always(robots),
+        sitemap,
+        counted(services, sitemap_part),
+        security,
+        old_security,
+        _always(oauth_metadata(OPERATIONS, base_url)),
+        _always(api_catalog(base_url)),
+    )
+    return dict(zip(PATHS, views, strict=True))
+
+
+def _always(document: Published) -> View:
+    async def view() -> Response:
+        return _sent(document)
+
+    return view
+
+
+def _sent(document: Published) -> Response:
+    return response_of(document.answer(request.headers.get("if-none-match")))
