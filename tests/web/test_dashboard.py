@@ -305,7 +305,7 @@ async def test_what_each_key_used_is_shown_and_what_ended_keys_did(world: World,
     await ann.send({"do": "revoke", "id": world.id_of(gone)})
     words = text_of(await ann.look(f"{PAGE}?days=7"))
     assert "Requests 2 in 7 days" in words
-    assert "1 requests of these 7 days came with keys that have ended." in words
+    assert "1 of the requests in these 7 days came with keys that have ended" in words
 
 
 # Revoking.
