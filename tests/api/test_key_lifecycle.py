@@ -153,6 +153,8 @@ async def test_both_keys_work_until_the_grace_is_over(world: World, full: str) -
     await world.pass_seconds(1)
     words = [(await world.client.get(BOTS, key)).words for key in (made["apiKey"], rotated["apiKey"])]
     assert words == ["403 key_expired", "200"]
+    ended = (await world.client.get(BOTS, made["apiKey"])).json["message"]
+    assert ended == "This API key was rotated and has ended. Use the key that replaced it."
     assert [item["id"] for item in (await world.client.get(SCOPED, full)).json["items"]] == [rotated["id"]]
 
 

@@ -17,7 +17,7 @@ SCOPES: Mapping[Scope, str] = {
     Scope.BILLING_WRITE: "reserve, pay and cancel bookings",
     Scope.ADMIN_READ: "see everything that administrators see",
     Scope.ADMIN_WRITE: "do everything that administrators do",
-    Scope.KEYS_MANAGE: "create and revoke scoped keys",
+    Scope.KEYS_MANAGE: "create, change and revoke scoped keys",
 }
 """The words for each scope, to follow "It can"."""
 
