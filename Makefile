@@ -15,7 +15,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -36,6 +36,21 @@ lint: $(VENV)/test.stamp
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+
+# The examples of the OpenAPI document, recorded anew: after a change of operations, models or messages.
+examples: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.document
+
+# What two linters and a generator of Python clients say about the document. Needs Node.js and npm.
+DOCUMENT_LINT = build/document
+document-lint: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp $(DOCUMENT_LINT)/npm.stamp
+	$(VENV)/bin/python -m tests.document.linting $(DOCUMENT_LINT)/node_modules $(CLIENTS_VENV)/bin/openapi-python-client $(DOCUMENT_LINT)
+
+$(DOCUMENT_LINT)/npm.stamp: tests/document/package.json tests/document/package-lock.json
+	mkdir -p $(DOCUMENT_LINT)
+	cp tests/document/package.json tests/document/package-lock.json $(DOCUMENT_LINT)
+	cd $(DOCUMENT_LINT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 # A longer simulation than the suite's, on all cores. For a night: make simulate SEEDS=10000
 SEEDS ?= 200
@@ -84,6 +99,12 @@ MUTATIONS ?= 100000
 abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
+
+# Clients in Python and TypeScript that others' tools generate from the document, and the official client of the Model Context
+# Protocol, are type-checked and used on a node. Needs Node.js and npm.
+.PHONY: clients
+clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp
+	CLIENTS_VENV=$(CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
 
 # Small changes to the rules and the kernel, each of which a test should notice: docs/mutants.md knows those that none does.
 # Some of them: make mutants ONLY='actors.quota.*'

@@ -112,8 +112,9 @@ class Refused:
     """An expected refusal, as a value: a code, a message, and how long to wait where waiting helps.
 
     `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
-    each edge renders the list in its own way. `hint` is the path of the endpoint that resolves the refusal, if it is another
-    than the usual one of the code.
+    each edge renders the list in its own way. A message without a full stop, such as "The body is not valid", introduces the
+    list; a sentence already says all that is in it. `hint` is the path of the endpoint that resolves the refusal, if it is
+    another than the usual one of the code.
     """
 
     code: Code
@@ -122,6 +123,16 @@ class Refused:
     interval_seconds: int | None = None
     problems: tuple[Problem, ...] = ()
     hint: str | None = None
+
+    @property
+    def introduces_problems(self) -> bool:
+        """Whether the message is complete only together with the problems."""
+        return bool(self.problems) and not self.message.endswith(".")
+
+
+def invalid_field(field: str, code: str, message: str) -> Refused:
+    """A refusal because one field is wrong: `invalid_field("weekStart", "not_monday", "must be a Monday")`."""
+    return Refused(Code.INVALID_REQUEST, f"{field} {message}.", problems=(Problem(field, code, message),))
 
 
 class Tier(StrEnum):

@@ -92,8 +92,10 @@ def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContex
     return _running(OURS, command, _configuration(), logs, core)
 
 
-def joining(name: str, data_dir: Path, logs: Path) -> AbstractAsyncContextManager[Program]:
-    """One more node on the Postgres of the service in `data_dir`, not pinned."""
+def joining(
+    name: str, data_dir: Path, logs: Path, root: Path = ROOT, core: int | None = None
+) -> AbstractAsyncContextManager[Program]:
+    """One more node, of the checkout in `root`, on the Postgres of the service in `data_dir`."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url_of(data_dir),
         # The only user beside root that this Postgres admits.
@@ -101,7 +103,7 @@ def joining(name: str, data_dir: Path, logs: Path) -> AbstractAsyncContextManage
         "CATALOG__SERVER__SECRET": (data_dir / "secret").read_text().strip(),
     }
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(logs / f"{name} data")]
-    return _running(name, command, environment, logs, None)
+    return _running(name, command, environment, logs, core, root)
 
 
 def elsewhere(name: str, url: str, logs: Path, *, distributed: bool) -> AbstractAsyncContextManager[Program]:
@@ -169,12 +171,17 @@ async def import_catalog(file: Path, data_dir: Path, logs: Path) -> None:
 
 @asynccontextmanager
 async def _running(
-    name: str, arguments: Sequence[str], environment: Mapping[str, str], logs: Path, core: int | None
+    name: str,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    logs: Path,
+    core: int | None,
+    root: Path = ROOT,
 ) -> AsyncIterator[Program]:
     log = logs / name.replace(" ", "-")
     with log.open("wb") as output:
         process = await asyncio.create_subprocess_exec(
-            sys.executable, *arguments, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
+            sys.executable, *arguments, cwd=root, env={**os.environ, **environment}, stdout=output, stderr=output
         )
     try:
         port = await _port(process, log)

@@ -61,8 +61,9 @@ class Events:
 Workload = Reads | Events
 
 
-def read(path: str, authorization: str | None = None) -> str:
+def read(path: str, authorization: str | None = None, accept_encoding: str | None = None) -> str:
     """A GET as sent over the wire."""
-    assert "~" not in f"{path}{authorization}"
+    assert "~" not in f"{path}{authorization}{accept_encoding}"
     key = "" if authorization is None else f"Authorization: {authorization}~"
-    return f"GET {path} HTTP/1.1~Host: {HOST}~{key}~"
+    codings = "" if accept_encoding is None else f"Accept-Encoding: {accept_encoding}~"
+    return f"GET {path} HTTP/1.1~Host: {HOST}~{key}{codings}~"

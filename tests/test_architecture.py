@@ -125,10 +125,10 @@ def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_lo
     assert [name for name in _loaded_by("service.cli.main") if within(name, "storage", "trio", "pydantic")] == []
 
 
-def test_no_start_loads_the_library_of_passkeys() -> None:
-    """It takes a tenth of a second and 14 MiB, and few processes ever need it."""
+def test_no_start_loads_the_libraries_of_passkeys_and_of_misspelled_words() -> None:
+    """Those of passkeys take a tenth of a second and 14 MiB, and few processes ever need them."""
     loaded = _loaded_by("service.node", "service.process.worker_process", "service.cli.accounts")
-    assert [name for name in loaded if within(name, "webauthn", "cryptography", "cbor2", "OpenSSL")] == []
+    assert [name for name in loaded if within(name, "webauthn", "cryptography", "cbor2", "OpenSSL", "rapidfuzz")] == []
 
 
 def test_no_start_loads_the_libraries_of_tracing() -> None:
@@ -152,6 +152,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("h2", "hpack", "httptools"): "service.http",
         ("prometheus_client",): "service.observability",
         ("opentelemetry", "requests"): "service.observability.otel",
+        ("rapidfuzz",): "actors.catalog.words",
         ("stripe",): "service.payments",
         ("h11",): "service.webhooks",
         ("webauthn", "cbor2"): "service.webauthn",

@@ -16,6 +16,7 @@ from service.api.openapi import document
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
+from service.schemas.lists import CatalogQuery
 from service.version import VERSION
 from tests.api.conformity import BASE_URL, DOCUMENT, validator
 from tests.api.world import open_world
@@ -49,6 +50,7 @@ STATUSES = {
     "listUseCases": {200, 304, 401, 403, 429},
     "getUseCase": {200, 304, 401, 403, 404, 429},
     "listBots": {200, 304, 401, 403, 429},
+    "listCategories": {200, 304, 401, 403, 429},
     "getBot": {200, 304, 401, 403, 404, 429},
     "getSponsor": KEYED,
     "saveProfile": KEYED,
@@ -153,6 +155,7 @@ CODES_OF_403 = {
     "listUseCases": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
     "getUseCase": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
     "listBots": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
+    "listCategories": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
     "getBot": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
     "getInventory": {"key_expired", "forbidden", "quota_exhausted"},
     "getCalendar": {"key_expired", "forbidden", "quota_exhausted"},
@@ -184,8 +187,8 @@ COOKIES = {"startSignIn", "completeSignIn", "endSession", "endAll", "finishPassk
 PAGE = {"cursor", "limit"}
 FILE = PAGE | {"format"}
 PARAMETERS = {
-    "listUseCases": {"q", "cursor", "limit"},
-    "listBots": {"q", "cursor", "limit"},
+    "listUseCases": {"q", "category", "cursor", "limit"},
+    "listBots": {"q", "category", "cursor", "limit"},
     "getInventory": {"weekStart"},
     "getCalendar": {"weekStart", "weeks"},
     "listUsageDays": {"days"},
@@ -257,8 +260,9 @@ def test_an_operation_names_every_status_and_code(operation: Operation) -> None:
 
 
 def _codes(response: Any) -> list[str]:
-    codes: list[str] = response["content"]["application/json"]["schema"]["allOf"][1]["properties"]["error"]["enum"]
+    codes: list[str] = response["x-error-codes"]
     assert all(TABLE[Code(code)].status in range(400, 600) for code in codes)
+    assert response["description"].endswith(": " + ", ".join(codes))
     return codes
 
 
@@ -288,7 +292,10 @@ def test_an_operation_names_its_headers(operation: Operation) -> None:
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
         begins_or_ends = operation.name in COOKIES and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
+        paged = {"cursor", "limit"} <= PARAMETERS.get(operation.name, set()) and operation.name != "exportAccount"
+        assert ("Link" in names) == (paged and status == "200")
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
+        assert ("X-Search-Relaxed" in names) == (operation.query is CatalogQuery and status == "200")
 
 
 def test_a_client_can_tell_what_an_id_and_a_slug_look_like() -> None:
@@ -411,14 +418,23 @@ def test_polling_a_device_may_be_a_form_as_the_rfc_has_it() -> None:
 def test_all_error_bodies_stand_among_the_components() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     catalog, sponsorship = schemas["CatalogError"], schemas["SponsorshipError"]
-    assert catalog["properties"].keys() == {"error", "message", "hint", "retryAfter"}
-    assert sponsorship["properties"].keys() == {"error", "message", "hint", "retryAfter"}
+    assert catalog["properties"].keys() == {"error", "message", "hint", "fields", "retryAfter"}
+    assert sponsorship["properties"].keys() == {"error", "message", "hint", "fields", "retryAfter"}
     for schema in (catalog, sponsorship):
         assert set(schema["required"]) == {"error", "message"}
     device = schemas["DeviceError"]
     assert device["properties"].keys() == catalog["properties"].keys() | {"error_description", "interval"}
     assert set(device["required"]) == {"error", "message", "error_description"}
     assert {each.name for each in OPERATIONS if each.family is Family.DEVICE} == {"pollDevice"}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_all_refusals_of_a_family_share_one_schema(operation: Operation) -> None:
+    """A schema for each operation and status would be a class for each in generated clients."""
+    for status, response in described(operation)["responses"].items():
+        if int(status) >= 400:
+            schema = response["content"]["application/json"]["schema"]
+            assert schema == {"$ref": f"#/components/schemas/{operation.family.name.title()}Error"}
 
 
 def test_the_scheme_is_a_bearer_token() -> None:
@@ -545,14 +561,17 @@ def test_every_example_is_valid() -> None:
 def _examples(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
     """The example of each media type, with a pointer to the media type."""
     if isinstance(value, dict):
-        if "example" in value:
+        if "schema" in value and "example" in value:
             yield pointer, value["example"]
         for name, inner in value.items():
+            if name in ("example", "examples"):
+                continue
             escaped = name.replace("~", "~0").replace("/", "~1").replace("{", "%7B").replace("}", "%7D")
             yield from _examples(inner, f"{pointer}/{escaped}")
 
 
-def test_every_operation_with_a_body_has_an_example_or_needs_none() -> None:
+def test_every_body_has_an_example() -> None:
     for operation in OPERATIONS:
-        if operation.body is not None and not operation.body_optional:
-            assert "example" in described(operation)["requestBody"]["content"]["application/json"]
+        if operation.body is not None or operation.raw_body:
+            assert described(operation)["requestBody"]["content"]["application/json"]["example"] == operation.example
+            assert operation.example or operation.name == "mintKey", operation.name

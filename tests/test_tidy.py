@@ -1,6 +1,7 @@
 """Conventions of the repository: ports, docstrings, SQL, lock files, the package. For import rules see test_architecture."""
 
 import ast
+import json
 import re
 import tomllib
 from importlib import import_module
@@ -72,6 +73,18 @@ def test_locks_hold_hashes_and_name_no_address() -> None:
         assert len(pins) > (4 if path.name == "build.lock" else 20)
         assert text.count("--hash=sha256:") >= len(pins), path
         assert "://" not in text, path
+
+
+def test_locks_of_npm_hold_hashes_and_name_no_registry() -> None:
+    paths = sorted((ROOT / "tests").glob("*/package-lock.json"))
+    assert paths
+    for path in paths:
+        packages = json.loads(path.read_text(encoding="utf-8"))["packages"]
+        del packages[""]
+        assert len(packages) > 20, path
+        for name, package in packages.items():
+            assert package["integrity"].startswith("sha512-"), f"{path}: {name}"
+            assert "resolved" not in package, f"{path}: {name}"
 
 
 def test_the_extra_is_tested_in_its_own_versions() -> None:

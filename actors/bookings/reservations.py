@@ -20,7 +20,7 @@ from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused, invalid_field
 from actors.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 
 WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
@@ -51,9 +51,9 @@ def reserve(unit: UnitOfWork, message: Reserve) -> Answer:
 def _not_bookable_week(unit: UnitOfWork, week_ms: int) -> Refused | None:
     this_week = week_of(unit.now_ms)
     if not is_week_start(week_ms):
-        return Refused(Code.INVALID_REQUEST, "weekStart must be the start of a week: Monday, 00:00 UTC.")
+        return invalid_field("weekStart", "not_week_start", "must be the start of a week: Monday, 00:00 UTC")
     if week_ms > this_week + unit.rules.horizon_weeks * WEEK_MS:
-        return Refused(Code.INVALID_REQUEST, f"weekStart may be at most {unit.rules.horizon_weeks} weeks ahead.")
+        return invalid_field("weekStart", "too_far", f"may be at most {unit.rules.horizon_weeks} weeks ahead")
     if week_ms < this_week:
         return Refused(Code.SLOT_UNAVAILABLE, "This week is over. Choose a later one.")
     return None
@@ -204,7 +204,8 @@ def describe_video(unit: UnitOfWork, message: DescribeVideo) -> Answer:
     )
     described = replace(described, **dict.fromkeys(message.clear))  # type: ignore[arg-type]
     if described.youtube_status is YoutubeStatus.PUBLISHED and described.youtube_url is None:
-        return Refused(Code.INVALID_REQUEST, "A published video needs a youtubeUrl.")
+        problem = Problem("youtubeUrl", "missing", "is required for a published video")
+        return Refused(Code.INVALID_REQUEST, "A published video needs a youtubeUrl.", problems=(problem,))
     if described != booking:
         unit.keep_booking(described)
         facts = {"status": described.youtube_status, "url": described.youtube_url, "notes": described.youtube_notes}

@@ -7,7 +7,7 @@ from actors.bookings.answers import Answer, SlotKept
 from actors.bookings.messages import CreateSlot, EditSlot, RetireSlot
 from actors.bookings.records import Slot
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 
 _UNAUDITED = ("id", "created_ms", "demo")
 """Fields that never change, and so are not part of a difference."""
@@ -65,7 +65,9 @@ def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
 
 
 def too_expensive() -> Refused:
-    return Refused(Code.INVALID_REQUEST, f"All weeks of a booking together may cost at most {MOST_CENTS} cents.")
+    message = f"All weeks of a booking together may cost at most {MOST_CENTS} cents."
+    problem = Problem("weekPriceCents", "too_expensive", f"times the weeks may be at most {MOST_CENTS} cents")
+    return Refused(Code.INVALID_REQUEST, message, problems=(problem,))
 
 
 def _too_dear(slot: Slot) -> bool:

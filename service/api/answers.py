@@ -14,7 +14,7 @@ CORS = (
     ("access-control-allow-origin", "*"),
     (
         "access-control-expose-headers",
-        "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id",
+        "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id, X-Search-Relaxed",
     ),
 )
 """Headers that let pages of any site read the response."""

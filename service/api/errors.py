@@ -7,7 +7,7 @@ from http import HTTPStatus
 
 from actors.limits import Allowance
 from actors.values import Code, Refused
-from service.schemas.problems import text_of
+from service.schemas.problems import fields_of, text_of
 
 
 class Family(Enum):
@@ -99,11 +99,15 @@ def status_of(refused: Refused) -> int:
 
 def message_of(refused: Refused) -> str:
     """The message, followed by any problems with the input."""
-    return f"{refused.message}: {text_of(refused.problems)}" if refused.problems else refused.message
+    return f"{refused.message}: {text_of(refused.problems)}" if refused.introduces_problems else refused.message
 
 
 def body_of(refused: Refused, family: Family) -> dict[str, object]:
-    """The error body. `retryAfter` mirrors the Retry-After header; `interval` is the polling interval of a device."""
+    """The error body.
+
+    `fields` lists the fields that are wrong, `retryAfter` mirrors the Retry-After header, and `interval` is the polling
+    interval of a device.
+    """
     message = message_of(refused)
     body: dict[str, object] = {"error": str(refused.code), "message": message}
     hint = refused.hint or (None if family is Family.SPONSORSHIP else TABLE[refused.code].hint)
@@ -112,6 +116,8 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
         body["error_description"] = message
     if hint is not None:
         body["hint"] = hint
+    if fields := fields_of(refused.problems):
+        body["fields"] = fields
     if refused.interval_seconds is not None:
         body["interval"] = refused.interval_seconds
     if refused.retry_after_seconds is not None:

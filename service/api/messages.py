@@ -36,6 +36,7 @@ class Answer:
     """One HTTP response. `refused` is the refusal that the body describes, if there is one.
 
     With `pieces`, the body is made while it is sent, and `body` is empty. Hot operations and pages have none.
+    `public_tag` is the strong ETag of a body that is the same for all callers, which may be compressed on its way out.
     """
 
     status: int
@@ -44,6 +45,7 @@ class Answer:
     content_type: str = JSON
     refused: Refused | None = None
     pieces: AsyncIterator[bytes] | None = None
+    public_tag: str | None = None
 
     @classmethod
     def of(cls, model: BaseModel, *headers: tuple[str, str]) -> "Answer":
@@ -65,7 +67,9 @@ class RequestTrace:
     client: str = ""
     caller: str = ""
     refusal: str = ""
-    status: int = 0  # of a response that the server sent in place of the application
+    status: int = (
+        0  # in place of that of the response: of one that the server sent instead, or of an operation called as a tool
+    )
     span: RequestSpan | None = None  # if it is recorded
 
 

@@ -73,6 +73,7 @@ class Operation:
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
+    tool: str | None = None  # the name of the tool of the Model Context Protocol that calls this; for reads only
 
     @property
     def path_names(self) -> tuple[str, ...]:

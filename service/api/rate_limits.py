@@ -85,6 +85,10 @@ class Budgets:
         """Count one page view, however many operations the page calls."""
         return self._pages.hit(limited_as(address), self.config.pages.per_minute, self.clock.now_ms())
 
+    def not_a_page(self, address: str) -> None:
+        """Give back what `page` counted for a message that has a limit of its own."""
+        self._pages.give_back(limited_as(address), self.clock.now_ms())
+
     def spend(self, budget: Budget, address: str) -> Allowance:
         """Count one request of an operation with its own budget."""
         if budget is Budget.EVENTS:

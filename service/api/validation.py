@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 from typing import TypeVar
@@ -9,9 +10,9 @@ from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ValidationError
 
-from actors.values import Code, Problem, Refused
+from actors.values import Code, Problem, Refused, invalid_field
 from service.api.repeated_keys import repeated_key
-from service.schemas.problems import problems_of
+from service.schemas.problems import LONGEST_NAME, problems_of
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -33,7 +34,7 @@ def read_idempotency_key(headers: Mapping[str, str]) -> str | Refused | None:
     key = headers.get(IDEMPOTENCY_KEY)
     if key is None or _IDEMPOTENCY_KEY.fullmatch(key):
         return key
-    return Refused(Code.INVALID_REQUEST, "Idempotency-Key must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -.")
+    return invalid_field("Idempotency-Key", "pattern", "must be 1 to 100 characters of A-Z, a-z, 0-9, _ and -")
 
 
 def read_form(body: bytes) -> dict[str, str]:
@@ -44,8 +45,11 @@ def read_form(body: bytes) -> dict[str, str]:
 def form_as_json(body: bytes) -> bytes | Refused:
     """A form as a JSON object. A repeated field is refused (RFC 6749, 3.2)."""
     fields = _fields(body)
-    if len(dict(fields)) != len(fields):
-        return Refused(Code.INVALID_REQUEST, "The form is not valid: send each field only once.")
+    counts = Counter(name for name, _ in fields)
+    repeated = [name[:LONGEST_NAME] for name, count in counts.items() if count > 1]
+    if repeated:
+        problems = tuple(Problem(name, "repeated_key", "must be given only once") for name in repeated)
+        return Refused(Code.INVALID_REQUEST, "The form is not valid", problems=problems)
     return json.dumps(dict(fields)).encode()
 
 
@@ -98,7 +102,8 @@ def _read_query(model: type[M], query: str) -> M | Refused:
         return Refused(Code.INVALID_REQUEST, "The query string is not valid.")
     for name, value in pairs:
         if name in values:
-            return Refused(Code.INVALID_REQUEST, f"The query is not valid: send {name} only once.")
+            problem = Problem(name[:LONGEST_NAME], "repeated_key", "must be given only once")
+            return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
         if name in _parameters(model):
             values[name] = value
     try:

@@ -6,6 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 from service.catalogctl.failures import Misused
 
 DEFAULT_URL = "http://127.0.0.1:8080"
+URL_VARIABLE = "CATALOGCTL_URL"
 PORTS = {"http": 80, "https": 443}
 LONGEST = 2_000
 

@@ -3,9 +3,11 @@
 import argparse
 from collections.abc import Callable
 
-from service.catalogctl import administering, deciding
+from service.catalogctl import admin_lists, administering, deciding
+from service.catalogctl.files import add_csv
 
 STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
+CAMPAIGN_STATES = ("draft", "pending", "approved", "rejected", "paused")
 
 Adder = Callable[..., argparse.ArgumentParser]
 """Adds a command by its name, summary and function."""
@@ -42,11 +44,26 @@ def add_admin_commands(add: Adder, paged: Paged) -> None:
     revenue = add("revenue", "Show what was paid and refunded, by month.", administering.show_revenue)
     revenue.add_argument("--from", dest="first", metavar="MONTH", help="the first month, such as 2026-01")
     revenue.add_argument("--to", dest="last", metavar="MONTH", help="the last month; default: this one")
-    for one in (accounts, bookings, revenue):
-        one.add_argument("--csv", action="store_true", help="print the whole list as CSV")
+    for one in (accounts, bookings, revenue, *_add_lists(add, paged)):
+        add_csv(one)
     sites = add("sites", "Show what was counted by website.", administering.list_sites)
     sites.add_argument("--from", dest="first", metavar="DATE", help="first day (UTC); default: 27 days before the last")
     sites.add_argument("--to", dest="last", metavar="DATE", help="last day (UTC), such as 2026-11-18; default: today")
+
+
+def _add_lists(add: Adder, paged: Paged) -> tuple[argparse.ArgumentParser, ...]:
+    campaigns = paged(add("campaigns", "List the campaigns of all sponsors, newest first.", admin_lists.list_campaigns))
+    campaigns.add_argument("--status", choices=CAMPAIGN_STATES, help="only campaigns in this state")
+    campaigns.add_argument("--order", choices=("newest", "oldest"), help="default: newest")
+    sponsors = paged(
+        add("sponsors", "List the accounts with a sponsor profile, newest first.", admin_lists.list_sponsors)
+    )
+    slots = add("slots", "List all slots, retired ones too.", admin_lists.list_slots)
+    audit = paged(add("audit", "Show what was changed, and who did it, newest first.", admin_lists.list_audit))
+    audit.add_argument(
+        "target", nargs="?", metavar="ID", help="only changes of this account, campaign, booking, slot or key"
+    )
+    return campaigns, sponsors, slots, audit
 
 
 def _add_decisions(add: Adder) -> None:

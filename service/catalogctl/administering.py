@@ -2,7 +2,8 @@
 
 from urllib.parse import quote
 
-from service.catalogctl.paging import SPONSORSHIP, entries_of, part_of, print_file, walk
+from service.catalogctl.files import printed_file
+from service.catalogctl.paging import SPONSORSHIP, entries_of, part_of, walk
 from service.catalogctl.session import Session
 from service.catalogctl.sponsoring import BOOKINGS, Entry, booking_row, week_ms
 from service.catalogctl.tables import Column
@@ -46,12 +47,10 @@ def list_accounts(session: Session) -> None:
     session.needs_key()
     options = session.options
     query = {"query": options.query, "tier": options.tier, "suspended": "true" if options.suspended else None}
-    if options.csv:
-        print_file(session, f"{ROOT}/accounts", query)
+    if printed_file(session, f"{ROOT}/accounts", query):
         return
     rows = [_account(each) for each in walk(session, f"{ROOT}/accounts", SPONSORSHIP, query)]
-    if not session.as_json:
-        session.say(*session.table(ACCOUNTS, rows, "No account matches."))
+    session.say(*session.table(ACCOUNTS, rows, "No account matches."))
 
 
 def _account(account: Entry) -> list[str]:
@@ -133,22 +132,19 @@ def list_bookings(session: Session) -> None:
     }
     query["week"] = None if options.week is None else week_ms(options.week)
     query["trouble"] = "true" if options.trouble else None
-    if options.csv:
-        print_file(session, f"{AREA}/bookings", query)
+    if printed_file(session, f"{AREA}/bookings", query):
         return
     rows = [
         [*booking_row(each), shown(each.get("sponsorName")), shown(each.get("nextStep")).replace("_", " ")]
         for each in walk(session, f"{AREA}/bookings", SPONSORSHIP, query)
     ]
-    if not session.as_json:
-        session.say(*session.table(ALL_BOOKINGS, rows, "No booking matches."))
+    session.say(*session.table(ALL_BOOKINGS, rows, "No booking matches."))
 
 
 def list_reviews(session: Session) -> None:
     session.needs_key()
     rows = [_review(each) for each in walk(session, f"{AREA}/reviews", SPONSORSHIP, {})]
-    if not session.as_json:
-        session.say(*session.table(REVIEWS, rows, "Nothing waits for review."))
+    session.say(*session.table(REVIEWS, rows, "Nothing waits for review."))
 
 
 def _review(item: Entry) -> list[str]:
@@ -169,8 +165,7 @@ def show_revenue(session: Session) -> None:
     session.needs_key()
     options = session.options
     months = {"from": options.first, "to": options.last}
-    if options.csv:
-        print_file(session, f"{AREA}/revenue", months)
+    if printed_file(session, f"{AREA}/revenue", months):
         return
     reply = session.client.ask("GET", f"{AREA}/revenue", months)
     rows = [

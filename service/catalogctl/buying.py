@@ -105,8 +105,7 @@ def _reserve(session: Session, path: str, fields: dict[str, str]) -> None:
         raise Unreachable(f"{error}; the booking may have been made: {repeat}") from None
     booking = part_of(reply, "booking")
     session.show(reply, session.facts(booking_facts(reply, booking)))
-    if not session.as_json:
-        session.note(f"Pay before the hold runs out: catalogctl sponsor checkout {shown(booking.get('id'))}")
+    session.hint(f"Pay before the hold runs out: catalogctl sponsor checkout {shown(booking.get('id'))}")
 
 
 def _uuid(text: str) -> str:
@@ -150,8 +149,7 @@ def create_key(session: Session) -> None:
     scopes = [scope.strip() for scope in session.options.scopes.split(",") if scope.strip()]
     reply = session.client.ask("POST", f"{ROOT}/keys", body={"name": session.options.name, "scopes": scopes})
     session.show_fields(reply, reply.document, {"Id": "id", "Key": "apiKey", "Scopes": "scopes"})
-    if not session.as_json:
-        session.note("The key is shown only once.")
+    session.hint("The key is shown only once.")
 
 
 def revoke_key(session: Session) -> None:

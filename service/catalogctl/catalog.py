@@ -4,8 +4,8 @@ from typing import Any
 from urllib.parse import quote
 
 from service.catalogctl.failures import Misused
-from service.catalogctl.paging import CATALOG, walk
-from service.catalogctl.session import Session
+from service.catalogctl.paging import CATALOG, entries_of, walk
+from service.catalogctl.session import KEY_VARIABLE, Session
 from service.catalogctl.tables import Column
 from service.catalogctl.texts import day, moment, shown
 
@@ -41,15 +41,25 @@ def show_bots(session: Session) -> None:
 def _show(session: Session, path: str, columns: tuple[Column, ...], fields: tuple[str, ...], one: Any) -> None:
     options = session.options
     if options.slug is not None:
-        if options.query or options.all or options.limit or options.cursor:
-            raise Misused("--slug shows one entry; it cannot be combined with a query, --all, --limit or --cursor")
+        if options.query or options.category or options.all or options.limit or options.cursor:
+            raise Misused(
+                "--slug shows one entry; it cannot be combined with a query, --category, --all, --limit or --cursor"
+            )
         reply = session.client.ask("GET", f"{path}/{quote(options.slug, safe='')}")
         session.show(reply, session.facts(one(reply.document)))
         return
-    entries = walk(session, path, CATALOG, {"q": options.query})
-    if not session.as_json:
-        rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
-        session.say(*session.table(columns, rows, "Nothing found."))
+    entries = walk(session, path, CATALOG, {"q": options.query, "category": options.category})
+    rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
+    session.say(*session.table(columns, rows, "Nothing found."))
+
+
+def show_categories(session: Session) -> None:
+    """List the categories and how many entries each has."""
+    reply = session.client.ask("GET", "/api/v1/categories")
+    entries = entries_of(reply, CATALOG.items)
+    columns = (Column("CATEGORY", whole=True), Column("USE CASES", whole=True), Column("BOTS", whole=True))
+    rows = [[shown(entry.get(name)) for name in ("name", "useCases", "bots")] for entry in entries]
+    session.show(reply, session.table(columns, rows, "There are no categories."))
 
 
 def _usecase(entry: Entry) -> dict[str, str | list[str]]:
@@ -100,6 +110,16 @@ def _bot(entry: Entry) -> dict[str, str | list[str]]:
 def _text(value: object) -> str:
     """A text with its line breaks. The layout makes each line harmless."""
     return value if isinstance(value, str) else shown(value)
+
+
+def mint_key(session: Session) -> None:
+    """Create an anonymous key. It is not saved, because it cannot replace a login."""
+    reply = session.client.ask("POST", "/api/v1/auth/agent")
+    minted = reply.document
+    facts = {"Key": "apiKey", "Tenant": "tenantId", "Claim token": "claimToken", "Claim it at": "claimUrl"}
+    shows = {title: shown(minted.get(field)) for title, field in facts.items()}
+    session.show(reply, session.facts(shows | {"Expires": moment(minted.get("expiresAt"))}))
+    session.hint(f"The key and the claim token are shown only once. Set {KEY_VARIABLE} to use the key.")
 
 
 def show_usage(session: Session) -> None:

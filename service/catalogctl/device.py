@@ -59,10 +59,14 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The login failed. `words` is None if the service's own message should be shown."""
+    """The login failed. `words` is None if the service's own message should be shown. `error` is the error code."""
 
     words: str | None
     code: Exit = Exit.REFUSED
+    error: str = "login_failed"
+
+
+EXPIRED = Ended("the code expired before it was approved; run catalogctl login again", error="expired_token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +109,14 @@ class Polling:
                 self.interval_seconds = min(max(asked, self.interval_seconds), LONGEST_INTERVAL_SECONDS)
                 return Wait(self.interval_seconds)
             case "expired_token":
-                return Ended("the code expired before it was approved; run catalogctl login again")
+                return EXPIRED
             case "access_denied":
-                return Ended("the login was denied in the browser")
+                return Ended("the login was denied in the browser", error=reply.error)
             case "invalid_code":
                 return Ended(
                     "the service no longer knows this login; if it was approved, revoke its key in the dashboard, "
-                    "then run catalogctl login again"
+                    "then run catalogctl login again",
+                    error=reply.error,
                 )
         if reply.status in (429, 503):
             return Wait(max(self.interval_seconds, reply.wait_seconds or 0))
@@ -128,7 +133,7 @@ class Polling:
             return Ended(
                 "the service could not be reached before the code expired; run catalogctl login again", Exit.UNREACHABLE
             )
-        return Ended("the code expired before it was approved; run catalogctl login again")
+        return EXPIRED
 
 
 def granted_by(document: dict[str, Any]) -> Granted | Ended:

@@ -84,8 +84,7 @@ def rotate(session: Session) -> None:
     facts = {title: shown(fresh.get(field)) for title, field in KEY.items() if field != "keyPrefix"}
     ends = {"Expires": _end(fresh.get("expiresAt")), "The old key ends": moment(fresh.get("previousEndsAt"))}
     session.show(reply, session.facts(facts | {"Text": shown(fresh.get("apiKey"))} | ends))
-    if not session.as_json:
-        session.note("The key is shown only once.")
+    session.hint("The key is shown only once.")
 
 
 def show_usage(session: Session) -> None:

@@ -2,12 +2,13 @@
 
 from functools import partial
 
-from service.catalogctl.addresses import is_in_clear
+from service.catalogctl.addresses import URL_VARIABLE, is_in_clear
 from service.catalogctl.client import Reply
 from service.catalogctl.credentials import Credential, Saved
 from service.catalogctl.device import CLIENT_ID, GRANT_TYPE, START, TOKEN, Ended, Granted, Polling, Started, Wait
-from service.catalogctl.failures import Exit, Failure, Misused, Unreachable
-from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
+from service.catalogctl.failures import Exit, Misused, Refused, Unreachable
+from service.catalogctl.output import Format
+from service.catalogctl.session import KEY_VARIABLE, Session
 from service.catalogctl.texts import harmless
 
 
@@ -26,7 +27,12 @@ def log_in(session: Session) -> None:
     before = session.saved.credentials.get(session.base)
     credential = Credential(granted.api_key, granted.key_prefix, granted.tenant_id)
     session.keyring.change(lambda saved: saved.with_one(session.base, credential))
-    session.say(f"Logged in to {session.base} with the key {harmless(granted.key_prefix)}...")
+    prefix = granted.key_prefix
+    session.present(
+        {"service": session.base, "keyPrefix": prefix, "tenantId": granted.tenant_id},
+        [f"Logged in to {session.base} with the key {harmless(prefix)}..."],
+        [harmless(prefix)] if prefix else [],
+    )
     if before is not None:
         session.note(
             f"The key of the previous login, {harmless(before.key_prefix)}..., stays valid until you revoke it:",
@@ -37,11 +43,15 @@ def log_in(session: Session) -> None:
 
 
 def _invite(session: Session, started: Started) -> None:
-    session.note(
-        f"Open   {harmless(started.verification_uri)}",
-        f"Enter  {harmless(started.user_code)}",
-        "",
-    )
+    if session.format is Format.JSON:
+        session.printer.tell(
+            verificationUri=harmless(started.verification_uri),
+            verificationUriComplete=harmless(started.page),
+            userCode=harmless(started.user_code),
+            expiresInSeconds=round(started.expires_in_seconds),
+        )
+    else:
+        session.note(f"Open   {harmless(started.verification_uri)}", f"Enter  {harmless(started.user_code)}", "")
     if not session.options.no_browser and session.outside.browse(started.page):
         session.note("Your browser was opened; approve only if it shows this code.")
     minutes = max(1, round(started.expires_in_seconds / 60))
@@ -66,8 +76,10 @@ def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
         return step
     if step.words is None and reply is not None:
         session.client.accepted(reply)
-    failure = Unreachable if step.code is Exit.UNREACHABLE else Failure
-    raise failure(step.words)
+    words = step.words or "the login failed"
+    if step.code is Exit.UNREACHABLE:
+        raise Unreachable(words)
+    raise Refused(words, step.error)
 
 
 def log_out(session: Session) -> None:
@@ -78,10 +90,14 @@ def log_out(session: Session) -> None:
         gone = [base for base in session.saved.credentials if base == session.base]
     if not gone:
         raise Misused(f"you are not logged in to {'any service' if session.options.all else session.base}")
+    prefixes = {base: session.saved.credentials[base].key_prefix for base in gone}
     for base in gone:
-        prefix = session.saved.credentials[base].key_prefix
         session.keyring.change(partial(Saved.without, base=base))
-        session.say(f"Deleted the saved key {harmless(prefix)}... of {base}.")
-        session.note(f"The key stays valid until you revoke it at {base}/dashboard")
+    session.present(
+        {"deleted": [{"service": base, "keyPrefix": prefix} for base, prefix in prefixes.items()]},
+        [f"Deleted the saved key {harmless(prefix)}... of {base}." for base, prefix in prefixes.items()],
+        [],
+    )
+    session.hint(*(f"The key stays valid until you revoke it at {base}/dashboard" for base in gone))
     if session.outside.environment.get(KEY_VARIABLE):
         session.note(f"{KEY_VARIABLE} is still set and is sent to the service of {URL_VARIABLE} or --url.")

@@ -1,4 +1,4 @@
-"""The composition root of `catalogctl`: gives the real ports to one command, and prints its error on one line."""
+"""The composition root of `catalogctl`: gives the real ports to one command, and prints its error."""
 
 import os
 import shutil
@@ -8,12 +8,12 @@ import uuid
 from collections.abc import Sequence
 
 from service.catalogctl.addresses import is_page
-from service.catalogctl.client import send
 from service.catalogctl.credentials import Keyring, directory_of
-from service.catalogctl.failures import Exit, Failure, Misused
+from service.catalogctl.failures import Exit, Failure, Misused, Refused
+from service.catalogctl.output import Format, Outside, Printer, format_of
 from service.catalogctl.parser import made_parser
-from service.catalogctl.session import Outside, opened, warner
-from service.catalogctl.texts import harmless
+from service.catalogctl.session import opened
+from service.catalogctl.transport import download, send
 from service.terminal.browser import open_page
 
 
@@ -25,6 +25,7 @@ def main() -> int:
         err=sys.stderr,
         columns=shutil.get_terminal_size().columns if sys.stdout.isatty() else None,
         send=send,
+        download=download,
         now=time.monotonic,
         sleep=time.sleep,
         browse=lambda address: is_page(address) and open_page(address),
@@ -34,18 +35,20 @@ def main() -> int:
 
 
 def run(arguments: Sequence[str], outside: Outside) -> int:
-    """Run one command; returns its exit code. Errors are one line. The parser may raise `SystemExit`."""
+    """Run one command; returns its exit code. The parser may raise `SystemExit`, after `--help` for example."""
+    printer = Printer(outside.out, outside.err, Format.JSON if "--json" in arguments else Format.WORDS)
     try:
         if any(not _is_text(argument) for argument in arguments):
             raise Misused("an argument is not valid UTF-8")
         options = made_parser().parse_args(arguments)
-        keyring = Keyring(directory_of(outside.environment), warner(outside.err))
-        options.command(opened(options, outside, keyring, keyring.read()))
+        printer = Printer(outside.out, outside.err, format_of(options))
+        keyring = Keyring(directory_of(outside.environment), printer.warn)
+        options.command(opened(options, outside, printer, keyring, keyring.read()))
     except Failure as failure:
-        print(f"catalogctl: {harmless(str(failure))}", file=outside.err)
+        printer.fail(failure)
         return failure.code
     except KeyboardInterrupt:
-        print("catalogctl: interrupted", file=outside.err)
+        printer.fail(Refused("interrupted", "interrupted"))
         return Exit.INTERRUPTED
     return Exit.SUCCESS
 

@@ -20,4 +20,5 @@ def choose(session: Session) -> None:
     changes = {topic: CHOICES[choice] for topic, choice in given.items() if choice is not None}
     reply = session.client.ask("PATCH", PATH, body=changes) if changes else session.client.ask("GET", PATH)
     shown = {topic.capitalize(): "on" if reply.document.get(topic) else "off" for topic in TOPICS}
-    session.show(reply, session.facts(shown))
+    on = [topic for topic in TOPICS if reply.document.get(topic)]
+    session.show(reply, session.facts(shown), on)

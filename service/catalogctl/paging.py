@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.catalogctl.client import Reply, text_of
-from service.catalogctl.failures import Misused, Unreachable
+from service.catalogctl.failures import Unreachable
 from service.catalogctl.session import Session
-from service.catalogctl.texts import harmless_lines
 
 PAGES = 1_000
 """Maximum number of pages that are read."""
@@ -26,7 +25,8 @@ CATALOG, SPONSORSHIP = Listed("data", "nextCursor", 100), Listed("items", "curso
 
 
 def walk(session: Session, path: str, listed: Listed, query: Mapping[str, str | int | None]) -> list[dict[str, Any]]:
-    """The entries of a page, or with `--all` those of all pages. With `--json` each page is printed as it comes.
+    """The entries of a page, or with `--all` those of all pages. With `--json` each page is printed as it comes, and with
+    `--quiet` its ids. The caller prints the entries for people, by `session.say`.
 
     Raises `Refused` or `Unreachable`.
     """
@@ -36,6 +36,8 @@ def walk(session: Session, path: str, listed: Listed, query: Mapping[str, str | 
     for _ in range(PAGES if options.all else 1):
         reply = session.client.ask("GET", path, {**query, "limit": size, "cursor": cursor})
         session.show(reply, [])
+        if reply.headers.get("x-search-relaxed"):
+            session.hint("No entry has all of these words. Those shown have the most of them, or similar words.")
         entries += entries_of(reply, listed.items)
         cursor = text_of(reply.document, listed.cursor) or None
         if cursor is None:
@@ -43,19 +45,8 @@ def walk(session: Session, path: str, listed: Listed, query: Mapping[str, str | 
         if cursor in seen:
             raise Unreachable("the list led back to a page that was already read")
         seen.add(cursor)
-    if not session.as_json:
-        session.note(f"There are more: --all shows all of them, --cursor {shell_word(cursor)} the next page.")
+    session.hint(f"There are more: --all shows all of them, --cursor {shell_word(cursor)} the next page.")
     return entries
-
-
-def print_file(session: Session, path: str, query: Mapping[str, str | int | None]) -> None:
-    """Print a list as the service's CSV file, whole. Raises `Misused`, `Refused` or `Unreachable`."""
-    options = session.options
-    for name in ("json", "all", "limit", "cursor"):
-        if getattr(options, name, None):
-            raise Misused(f"--csv and --{name} cannot be combined")
-    reply = session.client.ask("GET", path, {**query, "format": "csv"})
-    session.outside.out.write(harmless_lines(reply.body))
 
 
 def entries_of(reply: Reply, name: str) -> list[dict[str, Any]]:

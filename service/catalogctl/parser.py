@@ -2,14 +2,16 @@
 
 import argparse
 from collections.abc import Callable
-from functools import partial
-from typing import NoReturn, TypeVar
+from functools import cache, partial
+from typing import Any, NoReturn, TypeVar
 
 from service.catalogctl import buying, catalog, invoices, logins, notifications, reporting, sponsoring, webhooks
+from service.catalogctl.addresses import URL_VARIABLE
 from service.catalogctl.admin_parser import add_admin_commands
-from service.catalogctl.failures import Exit, Misused
+from service.catalogctl.failures import MEANINGS, Misused
+from service.catalogctl.files import add_csv
 from service.catalogctl.key_parser import add_key_commands
-from service.catalogctl.session import KEY_VARIABLE, URL_VARIABLE, Session
+from service.catalogctl.session import KEY_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
 from service.version import VERSION
 
@@ -18,22 +20,28 @@ EPILOG = f"""\
 The service is taken from --url, {URL_VARIABLE}, the last login, or http://127.0.0.1:8080, in this order.
 The key is taken from --key, {KEY_VARIABLE}, or the login that was saved for this service, in this order.
 
-exit codes: 0 success, 1 refused by the service, 2 invalid command, 3 service not reachable, 130 interrupted
+exit codes:
 """
+EPILOG += "\n".join(f"  {code:>3}  {words}" for code, words in MEANINGS.items())
 T = TypeVar("T")
 Command = Callable[[Session], None]
 Subparsers = argparse._SubParsersAction  # the type has no public name
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that reports an error on one line."""
+    """An argument parser that raises `Misused`, and has no colours (Python 3.14 would add some to the help)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.color = False
 
     def error(self, message: str) -> NoReturn:
-        self.exit(Exit.USAGE, f"{self.prog}: {message} (try --help)\n")
+        raise Misused(f"{message} (try {self.prog} --help)")
 
 
+@cache
 def made_parser() -> Parser:
-    """The whole parser. Parsed options have `command`, the function to call with the session."""
+    """The whole parser, which is made once. Parsed options have `command`, the function to call with the session."""
     shared = _shared()
     parser = Parser(
         prog="catalogctl",
@@ -48,6 +56,7 @@ def made_parser() -> Parser:
     login.add_argument("--no-browser", action="store_true", help="show the address and the code only")
     logout = add("logout", "Delete the saved key; it stays valid until it is revoked in the dashboard.", logins.log_out)
     logout.add_argument("--all", action="store_true", help="delete the keys of all services")
+    add("mint", "Create an anonymous key, without signing up; it is shown only once.", catalog.mint_key)
     add("whoami", "Show the account of the key.", catalog.show_owner)
     add("usage", "Show how much of the key's limits is used and left.", catalog.show_usage)
     mails = add("notifications", "Show which mails the account gets, or choose them.", notifications.choose)
@@ -59,13 +68,15 @@ def made_parser() -> Parser:
     ):
         entries = _paged(add(name, words, command))
         entries.add_argument("query", nargs="?", metavar="QUERY", help="words to search for; best matches first")
+        entries.add_argument("--category", metavar="NAME", help="only entries of this category")
         entries.add_argument("--slug", help="show this entry in full")
+    add("categories", "List the categories and how many entries each has.", catalog.show_categories)
     report = add("report", "Report what your bookings delivered, by campaign and slot.", reporting.show_report)
     report.add_argument(
         "--from", dest="first", metavar="DATE", help="first day (UTC); default: 29 days before the last"
     )
     report.add_argument("--to", dest="last", metavar="DATE", help="last day (UTC), such as 2026-11-18; default: today")
-    report.add_argument("--csv", action="store_true", help="print every booking and day as CSV")
+    add_csv(report, "print every booking and day as CSV")
     completion = add("completion", "Print a script that completes commands and options in a shell.", None)
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=" or ".join(SHELLS))
     completion.set_defaults(command=partial(_show_completion, parser))
@@ -83,15 +94,19 @@ def made_parser() -> Parser:
 
 def _show_completion(parser: Parser, session: Session) -> None:
     try:
-        session.say(completion_script(parser, session.options.shell))
+        script = completion_script(parser, session.options.shell)
     except NoLibrary as error:
         raise Misused(str(error)) from None
+    session.present({"shell": session.options.shell, "script": script}, [script], [script])
 
 
 def _shared() -> Parser:
     """The options of every command, which may stand before or after its name."""
     shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    shared.add_argument("--json", action="store_true", help="print the service's JSON unchanged")
+    shared.add_argument("--json", action="store_true", help="print the service's JSON unchanged, also of errors")
+    shared.add_argument(
+        "-q", "--quiet", action="store_true", help="print ids alone, one a line; of a new secret, the secret"
+    )
     shared.add_argument("--url", metavar="URL", help="the service's address")
     shared.add_argument(
         "--key", metavar="KEY", help=f"a key for this call; {KEY_VARIABLE} keeps it out of the process list"
@@ -189,6 +204,7 @@ def _add_bookings(add: Callable[..., Parser]) -> None:
     _paged(add("invoices", "List your invoices and credit notes, newest first.", invoices.list_invoices))
     delivery = _paged(add("delivery", "Show impressions, clicks and their ratio.", sponsoring.show_delivery))
     delivery.add_argument("booking", metavar="BOOKING", nargs="?", help="its id; default: all bookings")
+    add_csv(delivery, "print the days of one booking as CSV")
 
 
 def _add_webhooks(add: Callable[..., Parser]) -> None:

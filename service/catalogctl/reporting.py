@@ -1,6 +1,7 @@
 """The rate card, and what the bookings of an account delivered: sums as tables, or every booking and day as CSV."""
 
-from service.catalogctl.paging import entries_of, print_file
+from service.catalogctl.files import printed_file
+from service.catalogctl.paging import entries_of
 from service.catalogctl.session import Session
 from service.catalogctl.sponsoring import ROOT, Entry
 from service.catalogctl.tables import Column
@@ -43,8 +44,7 @@ def show_report(session: Session) -> None:
     options = session.options
     session.needs_key()
     days = {"from": options.first, "to": options.last}
-    if options.csv:
-        print_file(session, f"{ROOT}/delivery", days)
+    if printed_file(session, f"{ROOT}/delivery", days):
         return
     reply = session.client.ask("GET", f"{ROOT}/delivery", days)
     report = reply.document

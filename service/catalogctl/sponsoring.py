@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from service.catalogctl.client import Reply
 from service.catalogctl.failures import Misused
+from service.catalogctl.files import printed_file
 from service.catalogctl.paging import SPONSORSHIP, entries_of, part_of, walk
 from service.catalogctl.session import Session
 from service.catalogctl.tables import Column
@@ -194,11 +195,15 @@ def show_delivery(session: Session) -> None:
     """Show the delivery of one booking, or of all bookings."""
     session.needs_key()
     if session.options.booking is None:
+        if session.options.csv:
+            raise Misused("--csv needs a booking; catalogctl report --csv has all of them")
         rows = [_delivery(each) for each in walk(session, f"{ROOT}/bookings", SPONSORSHIP, {})]
         tabulate(session, DELIVERY, rows, "No bookings yet.")
         return
     if session.options.all or session.options.limit or session.options.cursor:
         raise Misused("--all, --limit and --cursor cannot be combined with one booking")
+    if printed_file(session, at("bookings", session.options.booking, "delivery"), {}):
+        return
     reply = session.client.ask("GET", at("bookings", session.options.booking))
     session.show(reply, session.table(DELIVERY, [_delivery(part_of(reply, "booking"))], ""))
 
@@ -223,5 +228,4 @@ def list_keys(session: Session) -> None:
 
 def tabulate(session: Session, columns: Sequence[Column], rows: Sequence[Sequence[str]], nothing: str) -> None:
     """Print a list as a table. With `--json`, `walk` has already printed its pages."""
-    if not session.as_json:
-        session.say(*session.table(columns, rows, nothing))
+    session.say(*session.table(columns, rows, nothing))

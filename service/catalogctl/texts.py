@@ -31,9 +31,8 @@ def harmless_json(body: bytes) -> str:
     return "".join(_escaped(letter) if is_harmful(letter) and letter not in "\r\n\t" else letter for letter in text)
 
 
-def harmless_lines(body: bytes) -> str:
+def harmless_text(text: str) -> str:
     """The text with a mark for each harmful character; lines end as they did."""
-    text = body.decode("utf-8", "replace")
     return "".join(HARMLESS if is_harmful(letter) and letter not in "\r\n\t" else letter for letter in text)
 
 

@@ -51,7 +51,7 @@ def create_webhook(session: Session) -> None:
     webhook = part_of(reply, "webhook")
     lines = {title: shown(webhook.get(field)) for title, field in WEBHOOK.items()}
     session.show(reply, session.facts(lines | {"Secret": shown(reply.document.get("secret"))}))
-    session.note("Keep the secret: it is shown only once.")
+    session.hint("Keep the secret: it is shown only once.")
 
 
 def show_webhook(session: Session) -> None:
@@ -72,8 +72,7 @@ def list_deliveries(session: Session) -> None:
         ]
         for each in entries
     ]
-    if not session.as_json:
-        session.say(*session.table(DELIVERIES, rows, "Nothing was sent yet."))
+    session.say(*session.table(DELIVERIES, rows, "Nothing was sent yet."))
 
 
 def enable_webhook(session: Session) -> None:

@@ -23,6 +23,10 @@ def _as_url(contact: str) -> str:
     return f"mailto:{contact}" if contact and not contact.startswith(("mailto:", "https:")) else contact
 
 
+WEB_ORIGIN = r"\*|https?://[^/\s]+"
+A_WEB_ORIGIN = 'must be http:// or https:// and a host, without a path, or "*"'
+
+
 class Server(Section):
     bind: Bind
     ops_bind: OptionalBind
@@ -31,6 +35,7 @@ class Server(Section):
     workers: Annotated[int, Field(ge=1, le=64)]
     trusted_proxies: list[Network]
     user: str
+    mcp_origins: list[Annotated[str, format_of(WEB_ORIGIN, A_WEB_ORIGIN)]]
     allow_unsafe_public: bool
     hsts_seconds: Annotated[int, Field(ge=0, le=63_072_000)]
     secret: str

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from actors.values import Account as AccountRecord
-from service.schemas.fields import BillingMode, Milliseconds, Strict, optional
+from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, Strict, optional
 from service.schemas.lists import ListQuery, Page, absent_when_empty, or_empty
 from service.schemas.texts import Note
 
@@ -35,13 +35,13 @@ class AccountsQuery(ListQuery):
 class Account(BaseModel):
     """One account of a list. Its id is the `tenantId` of its keys."""
 
-    id: str
-    email: str
-    tier: Literal["anonymous", "claimed", "upgraded"]
-    isAdmin: bool
+    id: str = Field(description="Id of the account, the `tenantId` of its keys")
+    email: str = Field(description="Email address of the account, in lower case")
+    tier: Literal["anonymous", "claimed", "upgraded"] = Field(description="Tier, which decides on the quota")
+    isAdmin: bool = Field(description="Whether the account is an administrator's")
     createdAt: Milliseconds
     sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
-    suspendedAt: int | None = optional("Since when it is suspended, in epoch milliseconds")
+    suspendedAt: Milliseconds | None = optional("Since when it is suspended, in epoch milliseconds")
     suspensionReason: str | None = optional("Why it is suspended; the owner can read it")
 
     @classmethod
@@ -64,74 +64,78 @@ class AccountPage(Page):
     """Accounts, newest first. A search reads a bounded number of accounts for each page, so a page may be short, or even
     empty, and still not be the last one: follow `cursor` while `hasMore` is true."""
 
-    items: list[Account]
-    total: int | None = optional("How many there are, counted up to 10,000; absent for searches and tiers")
+    items: list[Account] = Field(description="Accounts of this page")
+    total: Count | None = optional("How many there are, counted up to 10,000; absent for searches and tiers")
 
 
 class AccountUsage(BaseModel):
     """Requests of the account in this calendar month and day (UTC), with the limits of its tier."""
 
-    requestsUsed: int
-    requestLimit: int
-    dailyRequestsUsed: int
-    dailyRequestLimit: int | None = optional()
+    requestsUsed: Count = Field(description="Requests of this calendar month")
+    requestLimit: Count = Field(description="Most requests of a calendar month")
+    dailyRequestsUsed: Count = Field(description="Requests of this day")
+    dailyRequestLimit: Count | None = optional("Most requests of a day; absent without a limit")
 
 
 class BookingNumbers(BaseModel):
     """Bookings by state."""
 
-    reserved: int = 0
-    checkout: int = 0
-    paid: int = 0
-    expired: int = 0
-    cancelled: int = 0
-    refunding: int = 0
-    refunded: int = 0
+    reserved: Count = Field(default=0, description="Weeks are held, not paid")
+    checkout: Count = Field(default=0, description="The payment page was opened")
+    paid: Count = Field(default=0, description="Paid, whether shown yet or not")
+    expired: Count = Field(default=0, description="Not paid in time")
+    cancelled: Count = Field(default=0, description="Cancelled before payment")
+    refunding: Count = Field(default=0, description="The refund is under way")
+    refunded: Count = Field(default=0, description="Paid back")
 
 
 class AccountDetails(Account):
     """One account with its use and the numbers of what it has."""
 
-    usage: AccountUsage
-    keys: int = Field(description="Live keys, full and scoped")
-    sessions: int = Field(description="Signed-in browsers")
-    campaigns: int
-    bookings: BookingNumbers
-    deletesAt: int | None = optional("When it is deleted, if its owner has confirmed that; epoch milliseconds")
+    usage: AccountUsage = Field(description="Requests of this month and day, with their limits")
+    keys: Count = Field(description="Live keys, full and scoped")
+    sessions: Count = Field(description="Signed-in browsers")
+    campaigns: Count = Field(description="Campaigns in any state")
+    bookings: BookingNumbers = Field(description="Bookings by state")
+    deletesAt: Milliseconds | None = optional("When it is deleted, if its owner has confirmed that; epoch milliseconds")
 
 
 class AccountDetailsAnswer(BaseModel):
-    account: AccountDetails
+    """One account, in detail."""
+
+    account: AccountDetails = Field(description="The account")
 
 
 class AccountAnswer(BaseModel):
-    account: Account
+    """One account."""
+
+    account: Account = Field(description="The account")
 
 
 class SuspendBody(Strict):
     """The reason, which the owner of the account can read."""
 
-    reason: Note
+    reason: Note = Field(description="Reason, which the owner of the account can read")
 
 
 class AccountRefundBody(Strict):
     """The reason, which is stored in the audit."""
 
-    reason: Note | None = None
+    reason: Note | None = Field(default=None, description="Reason, kept in the audit log")
 
 
 class RefundSum(BaseModel):
     """The refunds that one request ordered, in one currency and mode."""
 
     currency: str = Field(description="ISO 4217, in lower case")
-    mode: BillingMode
-    bookings: int
-    amountCents: int
+    mode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
+    bookings: Count = Field(description="Bookings to refund")
+    amountCents: Cents = Field(description="Amount to pay back, in cents")
 
 
 class AccountRefunds(BaseModel):
     """The refunds that this request ordered. Repeat it while `hasMore` is true."""
 
-    ordered: int
-    sums: list[RefundSum]
-    hasMore: bool
+    ordered: Count = Field(description="Bookings whose refund this request ordered")
+    sums: list[RefundSum] = Field(description="Sums of the refunds, by currency and mode")
+    hasMore: bool = Field(description="Whether paid bookings remain; then repeat the request")

@@ -13,16 +13,18 @@ from service.schemas.lists import Page
 class Audit(BaseModel):
     """One change: its actor, its target and the changed values."""
 
-    id: str
+    id: str = Field(description="Id of the record")
     createdAt: Milliseconds
-    actorType: Literal["key", "session", "cli", "system"]
-    actorId: str
-    actorEmail: str | None = optional()
+    actorType: Literal["key", "session", "cli", "system"] = Field(
+        description="Kind of actor: a key, a browser session, a command of the operator, or the service"
+    )
+    actorId: str = Field(description="Id of the key or session, or the name of the command or node")
+    actorEmail: str | None = optional("Email of the account that acted, if one did")
     action: str = Field(description="The kind of change, such as campaign.approved")
-    targetType: str
-    targetId: str
-    requestId: str
-    changes: dict[str, Any]
+    targetType: str = Field(description="Kind of the thing that was changed, such as campaign")
+    targetId: str = Field(description="Id of the thing that was changed")
+    requestId: str = Field(description="`X-Request-Id` of the request")
+    changes: dict[str, Any] = Field(description="The changed values by name, in the form of the action")
 
     @classmethod
     def of(cls, record: AuditRecord) -> "Audit":
@@ -45,4 +47,4 @@ class Audit(BaseModel):
 class AuditPage(Page):
     """Audit records, newest first."""
 
-    items: list[Audit]
+    items: list[Audit] = Field(description="Records of this page")

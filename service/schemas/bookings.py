@@ -11,8 +11,11 @@ from service.schemas.campaigns import Copy, Headline
 from service.schemas.fields import (
     NEWEST_MS,
     BillingMode,
+    Cents,
+    Count,
     Edit,
     Milliseconds,
+    Ratio,
     Reference,
     Strict,
     Uuid,
@@ -29,84 +32,102 @@ WeekStart = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Monday 00:00 U
 
 
 class BookingBody(Strict):
-    campaignId: Reference
-    slotId: Reference
+    """A campaign, a slot and a first week to reserve."""
+
+    campaignId: Reference = Field(description="Id of your campaign")
+    slotId: Reference = Field(description="Id of the slot")
     weekStart: WeekStart
-    idempotencyKey: Uuid
+    idempotencyKey: Uuid = Field(
+        description="A UUID of your choice. A repeated request with the same one returns the same booking"
+    )
 
 
 class BookingStart(Strict):
-    name: BrandName
-    website: SponsorUrl
-    headline: Headline
-    body: Copy
-    slotId: Reference
+    """A brand, its ad, a slot and a first week: saves the profile, creates a campaign and reserves, in one request."""
+
+    name: BrandName = Field(description="Name of the brand, shown with the ad")
+    website: SponsorUrl = Field(description="Website of the brand")
+    headline: Headline = Field(description="Headline of the ad")
+    body: Copy = Field(description="Text of the ad")
+    slotId: Reference = Field(description="Id of the slot")
     weekStart: WeekStart
-    idempotencyKey: Uuid
+    idempotencyKey: Uuid = Field(
+        description="A UUID of your choice. A repeated request with the same one returns the same booking"
+    )
 
 
 class RefundBody(Strict):
-    reason: Note | None = None
+    """An optional reason for the refund."""
+
+    reason: Note | None = Field(default=None, description="Reason, kept in the audit log")
 
 
 class RefundRequest(Strict):
-    """Why the sponsor wants the money back."""
+    """The sponsor's reason for a refund."""
 
-    reason: Note
+    reason: Note = Field(description="Reason for the refund")
 
 
 class RefundDecline(Strict):
-    """Why an administrator declines the request. The sponsor reads it."""
+    """An administrator's reason for declining a refund. The sponsor reads it."""
 
-    note: Note
+    note: Note = Field(description="Reason for declining the refund")
 
 
 class VideoEdit(Edit):
     """Changes to the video of a booking; null clears the address or the notes."""
 
-    youtubeStatus: Literal["planned", "published"] = absent()
-    youtubeUrl: SponsorUrl | None = absent()
-    youtubeNotes: Note | None = absent()
+    youtubeStatus: Literal["planned", "published"] = absent("State of the video")
+    youtubeUrl: SponsorUrl | None = absent("Address of the video; null for none")
+    youtubeNotes: Note | None = absent("Notes about the video; null for none")
 
 
 class Booking(BaseModel):
     """A package of weeks of a slot, with its delivery metrics."""
 
-    id: str
-    campaignId: str
-    campaignName: str
-    slotName: str
+    id: str = Field(description="Id of the booking")
+    campaignId: str = Field(description="Id of the campaign that is shown")
+    campaignName: str = Field(description="Name of the campaign")
+    slotName: str = Field(description="Name of the slot when it was booked")
     weekStart: Milliseconds
     weekEnd: Milliseconds
-    amountCents: int
+    amountCents: Cents = Field(description="Price of all weeks, in cents")
     currency: str = Field(description="ISO 4217, in lower case")
-    status: Literal["reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded"]
-    mode: BillingMode
+    status: Literal["reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded"] = Field(
+        description="State of the booking; `reserved` and `checkout` hold the weeks until `heldUntil`"
+    )
+    mode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
     createdAt: Milliseconds
-    impressions: int
-    clicks: int
-    packageKind: Literal["website", "youtube", "bundle"] | None = optional()
-    packageDescription: str | None = optional()
-    youtubeStatus: Literal["planned", "published"] | None = optional()
-    youtubeUrl: str | None = optional()
-    youtubeNotes: str | None = optional()
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
+    packageKind: Literal["website", "youtube", "bundle"] | None = optional(
+        "Contents of the package: a place on the website, a video, or both (`bundle`)"
+    )
+    packageDescription: str | None = optional("Description of the package, as it was sold")
+    youtubeStatus: Literal["planned", "published"] | None = optional("State of the video; only for packages with one")
+    youtubeUrl: str | None = optional("Address of the video, once it has one")
+    youtubeNotes: str | None = optional("Notes about the video")
     demo: bool | None = optional("True for bookings of the demo")
-    receiptUrl: str | None = optional("Once it is paid")
-    refundedCents: int | None = optional("Once it is refunded")
+    receiptUrl: str | None = optional("Address of the receipt, once it is paid")
+    refundedCents: Cents | None = optional("Amount paid back in cents, once it is refunded")
     paymentIssue: str | None = optional(
         "Problem with the payment: paid_after_expiry, paid_after_cancel, amount_mismatch, paid_twice, "
         "refund_declined, refund_failed, disputed (it is not shown until the dispute is closed) or dispute_lost; or "
         "why it was refunded: not_shown or partly_shown"
     )
-    campaignStatus: Literal["draft", "pending", "approved", "rejected", "paused"] | None = optional()
+    campaignStatus: Literal["draft", "pending", "approved", "rejected", "paused"] | None = optional(
+        "State of the campaign"
+    )
     nextStep: str | None = optional(
         f"What to do now: {', '.join(NextStep)}. For administrators, what an administrator does: {', '.join(AdminStep)}"
     )
-    refundRequestedAt: Milliseconds | None = optional("While a request for a refund waits for an administrator")
+    refundRequestedAt: Milliseconds | None = optional(
+        "Epoch milliseconds; while a request for a refund waits for an administrator"
+    )
     refundReason: str | None = optional("The sponsor's words of the last request for a refund")
     refundDeclinedNote: str | None = optional("Why an administrator declined the last request")
-    sponsorName: str | None = optional()
-    heldUntil: int | None = optional("End of the hold in epoch milliseconds, while reserved or in checkout")
+    sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
+    heldUntil: Milliseconds | None = optional("End of the hold in epoch milliseconds, while reserved or in checkout")
 
     @classmethod
     def of(cls, view: BookingView, now_ms: int, receipt_url: str | None, *, admin: bool = False) -> "Booking":
@@ -146,23 +167,25 @@ class Booking(BaseModel):
 
 
 class BookingAnswer(BaseModel):
-    booking: Booking
+    """One booking."""
+
+    booking: Booking = Field(description="The booking")
 
 
 class BookingPage(Page):
     """Bookings with delivery metrics, newest first."""
 
-    items: list[Booking]
+    items: list[Booking] = Field(description="Bookings of this page")
 
 
 class Receipt(BaseModel):
     """The amount paid and the amount refunded."""
 
-    url: str
-    amountCents: int
-    currency: str
+    url: str = Field(description="Address of the receipt")
+    amountCents: Cents = Field(description="Amount paid, in cents")
+    currency: str = Field(description="ISO 4217, in lower case")
     paidAt: Milliseconds
-    refundedCents: int
+    refundedCents: Cents = Field(description="Amount paid back, in cents; 0 if none")
 
     @classmethod
     def of(cls, booking: BookingRecord, url: str | None) -> "Receipt | None":
@@ -180,26 +203,28 @@ class Receipt(BaseModel):
 class BookingWithReceipt(BaseModel):
     """One booking. `receipt` is null until it is paid."""
 
-    booking: Booking
-    receipt: Receipt | None
+    booking: Booking = Field(description="The booking")
+    receipt: Receipt | None = Field(description="Receipt of the payment; null until it is paid")
 
 
 class DeliveryDay(BaseModel):
     """Delivery on one day."""
 
-    day: int = Field(description="00:00 UTC of the day, epoch milliseconds")
-    impressions: int
-    clicks: int
+    day: Milliseconds = Field(description="00:00 UTC of the day, epoch milliseconds")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
 
 
 class Delivery(BaseModel):
     """Delivery of a booking: each day of its run up to today, and the totals. `ctr` is clicks divided by impressions,
     and null while there are none."""
 
-    items: list[DeliveryDay]
-    impressions: int
-    clicks: int
-    ctr: float | None
+    items: list[DeliveryDay] = Field(description="Delivery by day, the first day first")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
+    ctr: Ratio | None = Field(
+        description="Clicks divided by impressions, to six decimal places; null without impressions"
+    )
     sites: list[SiteCounts] | None = optional(
         "The same by website, most impressions first, while the service counts by website"
     )
@@ -208,7 +233,7 @@ class Delivery(BaseModel):
 class CheckoutAnswer(BaseModel):
     """The payment page, and the end of the hold on the weeks."""
 
-    checkoutUrl: str
+    checkoutUrl: str = Field(description="Address of the payment page")
     expiresAt: Milliseconds
 
 

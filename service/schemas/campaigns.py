@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_validator
 
 from actors.bookings.records import CampaignView, Content
 from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
@@ -19,12 +19,14 @@ LogoText = Annotated[str, Field(min_length=1, max_length=3), NAME]
 
 
 class CampaignBody(Strict):
-    name: CampaignName
-    headline: Headline
-    body: Copy
-    cta: Cta
-    targetUrl: SponsorUrl
-    logoText: LogoText
+    """A new campaign."""
+
+    name: CampaignName = Field(description="Name of the campaign, for you and administrators; one line")
+    headline: Headline = Field(description="Headline of the ad; one line")
+    body: Copy = Field(description="Text of the ad; one line")
+    cta: Cta = Field(description="Text of the ad's button; one line")
+    targetUrl: SponsorUrl = Field(description="Web address to which the ad leads; a public host")
+    logoText: LogoText = Field(description="One to three characters that stand for a logo")
 
     def content(self) -> Content:
         return Content(self.headline, self.body, self.cta, self.targetUrl, self.logoText)
@@ -33,23 +35,23 @@ class CampaignBody(Strict):
 class CampaignEdit(Edit):
     """Changes to a campaign; absent fields stay."""
 
-    name: CampaignName = absent()
-    headline: Headline = absent()
-    body: Copy = absent()
-    cta: Cta = absent()
-    targetUrl: SponsorUrl = absent()
-    logoText: LogoText = absent()
+    name: CampaignName = absent("Name of the campaign; one line")
+    headline: Headline = absent("Headline of the ad; one line")
+    body: Copy = absent("Text of the ad; one line")
+    cta: Cta = absent("Text of the ad's button; one line")
+    targetUrl: SponsorUrl = absent("Web address to which the ad leads; a public host")
+    logoText: LogoText = absent("One to three characters that stand for a logo")
 
 
 class Seen(Strict):
     """The content of a campaign as the reviewer read it, optionally with the sponsor's name."""
 
-    headline: str
-    body: str
-    cta: str
-    targetUrl: str
-    logoText: str
-    sponsorName: str | None = None
+    headline: str = Field(description="Headline that you read")
+    body: str = Field(description="Text that you read")
+    cta: str = Field(description="Text of the button that you read")
+    targetUrl: str = Field(description="Web address that you read")
+    logoText: str = Field(description="Logo text that you read")
+    sponsorName: str | None = Field(default=None, description="Name of the sponsor that you read; null or absent: any")
 
 
 class Review(Strict):
@@ -59,25 +61,28 @@ class Review(Strict):
     returns 409.
     """
 
-    decision: Literal["approve", "reject", "pause", "resume"]
-    note: Note | None = None
-    seen: Seen | None = None
+    decision: Literal["approve", "reject", "pause", "resume"] = Field(description="Decision on the campaign")
+    note: Annotated[Note | None, Field(validate_default=True)] = Field(
+        default=None, description="Note for the sponsor; required to reject"
+    )
+    seen: Seen | None = Field(default=None, description="The content that you reviewed")
 
-    @model_validator(mode="after")
-    def _reason(self) -> "Review":
-        if self.decision == "reject" and self.note is None:
-            raise ValueError("a rejection needs a note with the reason")
-        return self
+    @field_validator("note")
+    @classmethod
+    def _reason(cls, note: str | None, info: ValidationInfo) -> str | None:
+        if note is None and info.data.get("decision") == "reject":
+            raise ValueError("is required for a rejection, with the reason")
+        return note
 
 
 class Revision(BaseModel):
     """Content of a campaign."""
 
-    headline: str
-    body: str
-    cta: str
-    targetUrl: str
-    logoText: str
+    headline: str = Field(description="Headline of the ad")
+    body: str = Field(description="Text of the ad")
+    cta: str = Field(description="Text of the ad's button")
+    targetUrl: str = Field(description="Web address to which the ad leads")
+    logoText: str = Field(description="One to three characters that stand for a logo")
 
     @classmethod
     def of(cls, content: Content) -> "Revision":
@@ -93,21 +98,25 @@ class Revision(BaseModel):
 class Campaign(BaseModel):
     """A sponsor's creative."""
 
-    id: str
-    name: str
-    headline: str
-    body: str
-    cta: str
-    targetUrl: str
-    logoText: str
-    status: Literal["draft", "pending", "approved", "rejected", "paused"]
+    id: str = Field(description="Id of the campaign")
+    name: str = Field(description="Name of the campaign, for you and administrators")
+    headline: str = Field(description="Headline of the ad")
+    body: str = Field(description="Text of the ad")
+    cta: str = Field(description="Text of the ad's button")
+    targetUrl: str = Field(description="Web address to which the ad leads")
+    logoText: str = Field(description="One to three characters that stand for a logo")
+    status: Literal["draft", "pending", "approved", "rejected", "paused"] = Field(
+        description="State; only `approved` campaigns are shown"
+    )
     createdAt: Milliseconds
     reviewNote: str | None = optional("The administrator's note of the last review")
     sponsorName: str | None = optional("Name of the sponsor's profile, once there is one")
     pendingRevision: Revision | None = optional(
         "An edit that waits for review. The approved content is shown until an administrator approves the edit"
     )
-    submittedAt: Milliseconds | None = optional("When the campaign or its edit began to wait for review")
+    submittedAt: Milliseconds | None = optional(
+        "When the campaign or its edit began to wait for review, in epoch milliseconds"
+    )
     mixedWords: list[str] | None = optional(
         "For administrators: words that mix Latin, Cyrillic, Greek or other letters that look alike"
     )
@@ -141,10 +150,12 @@ class Campaign(BaseModel):
 
 
 class CampaignAnswer(BaseModel):
-    campaign: Campaign
+    """One campaign."""
+
+    campaign: Campaign = Field(description="The campaign")
 
 
 class CampaignPage(Page):
     """Campaigns, newest first."""
 
-    items: list[Campaign]
+    items: list[Campaign] = Field(description="Campaigns of this page")

@@ -20,44 +20,46 @@ Prompt = Annotated[str, Field(min_length=1, max_length=20_000), READABLE]
 class Value(Strict):
     """An inspiration value in USD: reported by a creator or an illustrative assumption, never a promise of earnings."""
 
-    amount: Line
-    label: Line
-    basis: Sentence
-    kind: Literal["reported", "illustrative"]
+    amount: Line = Field(description="Amount in USD, as text")
+    label: Line = Field(description="Meaning of the amount, such as a month")
+    basis: Sentence = Field(description="Source of the amount")
+    kind: Literal["reported", "illustrative"] = Field(
+        description="Whether a creator reported it or it is an illustration"
+    )
 
 
 class Guide(Strict):
     """Instructions for repeating a use case."""
 
-    title: Line
-    category: Line
-    opportunity: Text
-    audience: Sentence
-    platforms: Annotated[list[Line], Field(max_length=30)]
-    botSlugs: Annotated[list[Slug], Field(max_length=50)]
-    steps: Annotated[list[Sentence], Field(max_length=50)]
-    prompt: Prompt
-    value: Value | None = None
+    title: Line = Field(description="Title of the guide")
+    category: Line = Field(description="Category, such as Finance")
+    opportunity: Text = Field(description="Possible gain")
+    audience: Sentence = Field(description="People for whom it is")
+    platforms: Annotated[list[Line], Field(max_length=30)] = Field(description="Programs and services that it uses")
+    botSlugs: Annotated[list[Slug], Field(max_length=50)] = Field(description="Slugs of bot templates that help")
+    steps: Annotated[list[Sentence], Field(max_length=50)] = Field(description="Steps to take, in order")
+    prompt: Prompt = Field(description="Prompt to start a bot with")
+    value: Value | None = Field(default=None, description="Possible value; absent if unknown")
 
 
 class UseCase(Strict):
     """A curated use case."""
 
     slug: Slug = Field(description="Stable identifier used in the path /api/v1/usecases/{slug}")
-    title: Line
+    title: Line = Field(description="Title of the use case")
     who: Line = Field(description="Who ran the use case")
     handle: Line = Field(description="Public handle of the operator")
     roi: Sentence = Field(description="Reported outcome or return")
     sourceUrl: Url = Field(description="Public source for the claim")
     addedAt: MillisecondsIn
-    guide: Guide | None = None
+    guide: Guide | None = Field(default=None, description="Instructions for repeating it; absent if there are none")
 
 
 class Bot(Strict):
     """A bot template."""
 
     slug: Slug = Field(description="Identifier used in /api/v1/bots/{slug}")
-    name: Line
+    name: Line = Field(description="Name of the bot")
     category: Line | None = Field(default=None, description="Directory category")
     who: Line = Field(description="Who runs the bot")
     handle: Line = Field(description="Public handle of the operator")
@@ -69,15 +71,29 @@ class Bot(Strict):
 class UseCasePage(BaseModel):
     """Use cases. `nextCursor` is null on the last page and for a search."""
 
-    data: list[UseCase]
-    nextCursor: str | None
+    data: list[UseCase] = Field(description="Use cases of this page")
+    nextCursor: str | None = Field(description="For the next page; null on the last one and for a search")
 
 
 class BotPage(BaseModel):
     """Bot templates. `nextCursor` is null on the last page and for a search."""
 
-    data: list[Bot]
-    nextCursor: str | None
+    data: list[Bot] = Field(description="Bot templates of this page")
+    nextCursor: str | None = Field(description="For the next page; null on the last one and for a search")
+
+
+class Category(BaseModel):
+    """A category with the number of its use cases and bot templates."""
+
+    name: str = Field(description="Name of the category, for `category` of both lists")
+    useCases: Annotated[int, Field(ge=0)] = Field(description="Number of its use cases")
+    bots: Annotated[int, Field(ge=0)] = Field(description="Number of its bot templates")
+
+
+class CategoryList(BaseModel):
+    """The categories by name; at most 1,000, those with most entries."""
+
+    data: list[Category] = Field(description="Categories by name")
 
 
 def document_of(entry: UseCase | Bot) -> bytes:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
-from service.schemas.fields import Milliseconds, Strict, absent
+from service.schemas.fields import Count, Milliseconds, Strict, absent
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -35,28 +35,30 @@ class DeviceStarted(BaseModel):
 
     device_code: str = Field(description="Secret, for polling; never displayed")
     user_code: str = Field(description="Typed by a person at `verification_uri`")
-    verification_uri: str
+    verification_uri: str = Field(description="Page at which a person types the code")
     verification_uri_complete: str = Field(description="The same with the code filled in, for a link or a QR code")
-    expires_in: int = Field(description="Seconds until the login expires")
-    interval: int = Field(description="Minimum seconds between polls")
+    expires_in: Count = Field(description="Seconds until the login expires")
+    interval: Count = Field(description="Minimum seconds between polls")
 
 
 class DeviceTokenRequest(BaseModel, strict=True):
     """A poll as in RFC 8628 (3.4); other properties are ignored."""
 
-    device_code: Annotated[str, Field(min_length=1, max_length=200)]
-    grant_type: Grant = absent()
-    client_id: str = absent()
+    device_code: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+        description="The `device_code` of the login"
+    )
+    grant_type: Grant = absent("As RFC 8628 requires; may be absent or empty")
+    client_id: str = absent("Accepted as RFC 8628 requires, and ignored")
 
 
 class DeviceToken(BaseModel):
     """The key of an approved device, shown once. `access_token` is the same key under its name in RFC 6749 (5.1)."""
 
-    apiKey: str
-    tenantId: str
+    apiKey: str = Field(description="The key, shown only in this response. Send it as `Authorization: Bearer`")
+    tenantId: str = Field(description="Id of the account of the key")
     keyPrefix: str = Field(description="First characters of the key, for display")
-    access_token: str
-    token_type: Literal["Bearer"]
+    access_token: str = Field(description="The same as `apiKey`")
+    token_type: Literal["Bearer"] = Field(description="Always `Bearer`")
 
 
 class ApprovalQuery(BaseModel):
@@ -69,7 +71,7 @@ class ApprovalDecision(Strict):
     """A person's decision on a device login."""
 
     userCode: UserCode
-    decision: Literal["approve", "deny"]
+    decision: Literal["approve", "deny"] = Field(description="Whether the device gets a key")
     admin: Annotated[bool, Field(description="The key carries administration; only for administrators")] = absent()
 
 
@@ -77,7 +79,9 @@ class DeviceApproval(BaseModel):
     """A device login as shown to the person who decides."""
 
     userCode: str = Field(description="Compare it with the code on the device")
-    status: Literal["pending", "approved", "denied", "expired", "redeemed"]
+    status: Literal["pending", "approved", "denied", "expired", "redeemed"] = Field(
+        description="State of the login; `redeemed` once the device has its key"
+    )
     agent: str = Field(description="The program's name for itself; not verified")
     address: str = Field(description="Network address of the program")
     createdAt: Milliseconds

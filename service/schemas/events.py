@@ -8,7 +8,7 @@ from pydantic.dataclasses import dataclass
 from service.schemas.fields import Reference, Strict, Uuid, optional
 
 BookingId = Annotated[Reference, Field(description="`bookingId` of the placement")]
-EventKind = Literal["impression", "click"]
+EventKind = Annotated[Literal["impression", "click"], Field(description="Kind of event")]
 VisitorId = Annotated[Uuid, Field(description="A random UUID that the website keeps for its visitor")]
 
 EVENTS_IN_A_REQUEST = 500
@@ -36,16 +36,20 @@ class BatchEvent:
 class EventResult(BaseModel):
     """`recorded` is true if this request counted the event, and false if it was dropped or counted before."""
 
-    recorded: bool
+    recorded: bool = Field(description="Whether this request counted the event")
 
 
 class EventBatchBody(Strict):
     """Events of many visitors, as collected by a relay. Validation stops at the first invalid event."""
 
-    events: Annotated[list[BatchEvent], Field(min_length=1, max_length=EVENTS_IN_A_REQUEST), FailFast()]
+    events: Annotated[list[BatchEvent], Field(min_length=1, max_length=EVENTS_IN_A_REQUEST), FailFast()] = Field(
+        description="The events, in any order"
+    )
 
 
 class BatchResult(EventResult):
+    """Whether one event of a batch was recorded."""
+
     dropped: Literal["duplicate", "inactive", "crawler", "prefetch", "capped"] | None = optional(
         "Why it was not recorded"
     )
@@ -54,10 +58,12 @@ class BatchResult(EventResult):
 class UnavailableResult(BaseModel):
     """The event could not be recorded now, while others of the batch were answered. Send it again."""
 
-    error: Literal["service_unavailable"]
+    error: Literal["service_unavailable"] = Field(description="Always `service_unavailable`")
 
 
 class EventBatchResult(BaseModel):
     """The result of each event, in order."""
 
-    results: list[BatchResult | UnavailableResult]
+    results: list[BatchResult | UnavailableResult] = Field(
+        description="The result of each event, in the order of the request"
+    )

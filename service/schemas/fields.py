@@ -1,6 +1,7 @@
 """Types that several wire models share: optional fields, times, identifiers and strict bodies."""
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -8,6 +9,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     GetPydanticSchema,
     WithJsonSchema,
     model_validator,
@@ -17,8 +19,28 @@ from pydantic_core import CoreSchema, core_schema
 NEWEST_MS = 2**53
 """Times are JSON numbers, and every language reads them exactly up to here."""
 
-Milliseconds = Annotated[int, Field(description="Epoch milliseconds")]
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The lower bound of a number in a response. It stands in the document only and is not checked."""
+
+    minimum: int
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(core), "minimum": self.minimum}
+
+
+Milliseconds = Annotated[int, AtLeast(0), Field(description="Epoch milliseconds")]
 """A time in a response."""
+
+Count = Annotated[int, AtLeast(0)]
+"""A number of things in a response."""
+
+Cents = Annotated[int, AtLeast(0)]
+"""An amount of money in a response."""
+
+Ratio = Annotated[float, AtLeast(0)]
+"""A number in a response that need not be whole."""
 
 MillisecondsIn = Annotated[int, Field(ge=0, le=NEWEST_MS, description="Epoch milliseconds")]
 """A time in a request."""
@@ -31,7 +53,12 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 def optional(description: str | None = None) -> Any:
     """A response field that is absent if it has no value; never null."""
-    return Field(default=None, description=description, exclude_if=lambda value: value is None)
+    return Field(default=None, exclude_if=lambda value: value is None, **_described(description))
+
+
+def _described(description: str | None) -> dict[str, Any]:
+    """Without words of its own, a field has those of its type."""
+    return {} if description is None else {"description": description}
 
 
 def _without_default(schema: dict[str, Any]) -> None:
@@ -39,9 +66,9 @@ def _without_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
-def absent() -> Any:
+def absent(description: str | None = None) -> Any:
     """A body field that may be absent, and then is None here. Whether null is allowed is up to its type."""
-    return Field(default=None, json_schema_extra=_without_default)
+    return Field(default=None, json_schema_extra=_without_default, **_described(description))
 
 
 def _uuid(_source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -6,43 +6,45 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
-from service.schemas.fields import NEWEST_MS, BillingMode, optional
+from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, optional
 from service.schemas.lists import whole_number
 
 
 class Slot(BaseModel):
     """A place on the pages that is sold by the week."""
 
-    id: str
-    name: str
-    side: Literal["left", "right"]
-    weekPriceCents: int = Field(description="Price per week in cents")
-    active: bool
+    id: str = Field(description="Id of the slot")
+    name: str = Field(description="Name of the slot")
+    side: Literal["left", "right"] = Field(description="Column of the page in which the slot is shown")
+    weekPriceCents: Cents = Field(description="Price per week in cents")
+    active: bool = Field(description="Whether it is for sale")
     available: bool | None = optional("Whether it can be booked from the inventory's week on")
-    priceCents: int | None = optional(
+    priceCents: Cents | None = optional(
         "Price in cents of a booking from the inventory's week on; a week that has begun costs its remaining days"
     )
-    heldUntil: int | None = optional("Epoch milliseconds; an unpaid booking holds it until then, or pays")
-    durationWeeks: int | None = optional("Consecutive weeks of one booking")
+    heldUntil: Milliseconds | None = optional("Epoch milliseconds; an unpaid booking holds it until then, or pays")
+    durationWeeks: Count | None = optional("Consecutive weeks of one booking")
     comingSoon: bool | None = optional("Shown, but not sold yet")
-    offerEndsAt: int | None = optional("Epoch milliseconds; sold until then")
-    packageKind: Literal["website", "youtube", "bundle"] | None = optional()
-    description: str | None = optional()
+    offerEndsAt: Milliseconds | None = optional("Epoch milliseconds; sold until then")
+    packageKind: Literal["website", "youtube", "bundle"] | None = optional(
+        "Contents of the package: a place on the website, a video, or both (`bundle`)"
+    )
+    description: str | None = optional("Description of the package")
 
 
 class Inventory(BaseModel):
     """The slots, and whether each can be booked for a given week."""
 
-    weekStart: int = Field(description="Monday 00:00 UTC, epoch milliseconds")
-    weekEnd: int = Field(description="The start of the next week, epoch milliseconds")
-    billingMode: BillingMode
-    slots: list[Slot]
+    weekStart: Milliseconds = Field(description="Monday 00:00 UTC, epoch milliseconds")
+    weekEnd: Milliseconds = Field(description="The start of the next week, epoch milliseconds")
+    billingMode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
+    slots: list[Slot] = Field(description="The slots, ordered by id")
 
 
 class Calendar(BaseModel):
     """The inventory of consecutive weeks; fewer than requested if the booking horizon ends before."""
 
-    weeks: list[Inventory]
+    weeks: list[Inventory] = Field(description="The inventory of each week, the first week first")
 
 
 class AdminSlot(Slot):
@@ -54,24 +56,26 @@ class AdminSlot(Slot):
 class SlotList(BaseModel):
     """All slots, ordered by id."""
 
-    items: list[AdminSlot]
+    items: list[AdminSlot] = Field(description="The slots")
 
 
 class SlotAnswer(BaseModel):
-    slot: AdminSlot
+    """One slot."""
+
+    slot: AdminSlot = Field(description="The slot")
 
 
 class Placement(BaseModel):
     """The creative that is shown for a booking."""
 
-    headline: str
-    body: str
-    cta: str
-    targetUrl: str
-    logoText: str
+    headline: str = Field(description="Headline of the ad")
+    body: str = Field(description="Text of the ad")
+    cta: str = Field(description="Text of the ad's button")
+    targetUrl: str = Field(description="Web address to which the ad leads")
+    logoText: str = Field(description="One to three characters that stand for a logo")
     bookingId: str = Field(description="Named by events of this placement")
-    sponsorName: str
-    side: Literal["left", "right"]
+    sponsorName: str = Field(description="Name of the sponsor, as it was approved")
+    side: Literal["left", "right"] = Field(description="Column of the page in which the slot is shown")
     demo: bool = Field(description="True for unpaid samples")
     slotId: str = Field(description="The slot that shows it. Extends the specification")
 
@@ -79,7 +83,7 @@ class Placement(BaseModel):
 class PlacementList(BaseModel):
     """The placements that are live now: left side first, then by week."""
 
-    placements: list[Placement]
+    placements: list[Placement] = Field(description="The placements")
 
 
 def _current_when_empty(value: Any) -> Any:

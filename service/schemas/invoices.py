@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from actors.bookings.invoices import Invoice as InvoiceRecord
 from actors.bookings.records import Mode
-from service.schemas.fields import BillingMode, Milliseconds, optional
+from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, optional
 from service.schemas.lists import Page
 
 NO_MONEY = "Test mode: no money moved."
@@ -15,35 +15,35 @@ NO_MONEY = "Test mode: no money moved."
 class Seller(BaseModel):
     """The seller when the document was issued. Empty texts: not configured."""
 
-    name: str
+    name: str = Field(description="Name of the seller")
     address: str = Field(description="Lines are separated by line feeds")
-    taxId: str
+    taxId: str = Field(description="Tax number of the seller")
 
 
 class Buyer(BaseModel):
     """The sponsor when the document was issued."""
 
-    name: str
-    website: str
-    email: str
+    name: str = Field(description="Name of the brand")
+    website: str = Field(description="Website of the brand")
+    email: str = Field(description="Email address of the account")
 
 
 class Invoice(BaseModel):
     """An invoice for a payment, or a credit note for a refund."""
 
-    number: str
-    kind: Literal["invoice", "credit_note"]
-    bookingId: str
-    paymentId: str
-    amountCents: int = Field(description="Above 0 for both kinds")
+    number: str = Field(description="Number of the document, without gaps for each kind and mode")
+    kind: Literal["invoice", "credit_note"] = Field(description="Kind of document")
+    bookingId: str = Field(description="Id of the booking")
+    paymentId: str = Field(description="Id of the payment at the payment processor")
+    amountCents: Cents = Field(description="Amount in cents, above 0 for both kinds")
     currency: str = Field(description="ISO 4217, in lower case")
-    mode: BillingMode
+    mode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
     issuedAt: Milliseconds
-    seller: Seller
-    buyer: Buyer
-    slotName: str
+    seller: Seller = Field(description="The seller")
+    buyer: Buyer = Field(description="The sponsor")
+    slotName: str = Field(description="Name of the slot")
     weekStart: Milliseconds
-    weeks: int
+    weeks: Count = Field(description="Consecutive weeks of the booking")
     belongsTo: str | None = optional(
         "Of a credit note: the number of its invoice. Of an invoice: the number of the credit note that it cancels, because "
         "the refund did not arrive"
@@ -74,13 +74,13 @@ class Invoice(BaseModel):
 class InvoicePage(Page):
     """Invoices and credit notes, newest first."""
 
-    items: list[Invoice]
+    items: list[Invoice] = Field(description="Documents of this page")
 
 
 class BookingInvoices(BaseModel):
     """The documents of one booking, oldest first; none before it is paid."""
 
-    invoices: list[Invoice]
+    invoices: list[Invoice] = Field(description="The documents")
     processorInvoiceUrl: str | None = optional(
         "The payment processor's own invoice, in live mode, if it can be found now"
     )

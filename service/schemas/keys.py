@@ -9,7 +9,7 @@ from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
-from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
+from service.schemas.fields import Count, Edit, Milliseconds, Strict, absent, optional
 from service.schemas.texts import NAME
 
 ENCODED_WORD = "=?"
@@ -58,47 +58,61 @@ class Anything(RootModel[dict[str, Any]]):
 class MintedKey(BaseModel):
     """A new anonymous key. `apiKey` and `claimToken` are shown once."""
 
-    apiKey: str
-    tenantId: str
-    claimToken: str
-    claimUrl: str
+    apiKey: str = Field(description="The key, shown only in this response. Send it as `Authorization: Bearer`")
+    tenantId: str = Field(description="Id of the account, or of the anonymous owner, of the key")
+    claimToken: str = Field(description="Token to claim the key by email with, shown only in this response")
+    claimUrl: str = Field(description="Page at which a person claims the key")
     expiresAt: Milliseconds
 
 
 class ClaimStart(BaseModel, strict=True):
-    claimToken: ClaimToken
-    email: Email
+    """A claim token and the email address that claims its key."""
+
+    claimToken: ClaimToken = Field(description="The `claimToken` that came with the key")
+    email: Email = Field(description="Email address to send the code to")
 
 
 class ClaimSent(BaseModel):
-    sent: bool
+    """The code is on its way."""
+
+    sent: bool = Field(description="Always true")
 
 
 class ClaimComplete(BaseModel, strict=True):
-    claimToken: ClaimToken
-    email: Email
-    code: Annotated[str, Field(min_length=4, max_length=64)]
+    """A claim token, the email address and the code that it received."""
+
+    claimToken: ClaimToken = Field(description="The `claimToken` that came with the key")
+    email: Email = Field(description="Email address that received the code")
+    code: Annotated[str, Field(min_length=4, max_length=64)] = Field(description="The code of the mail: 6 or 12 digits")
 
 
 class Usage(BaseModel):
     """Usage and limits of the calling key's tenant."""
 
-    tenantId: str
-    status: Literal["anonymous", "claimed", "upgraded"]
+    tenantId: str = Field(description="Id of the account, or of the anonymous owner, of the key")
+    status: Literal["anonymous", "claimed", "upgraded"] = Field(
+        description="Tier of the key: anonymous, or that of its account"
+    )
     keyPrefix: str = Field(description="First characters of the API key, for display")
-    requestsUsed: int = Field(description="Over the key's lifetime while anonymous, in this calendar month afterwards")
-    requestLimit: int = Field(description="Lifetime cap while anonymous, monthly cap of the tier afterwards")
-    dailyRequestsUsed: int
-    dailyRequestLimit: int | None = optional()
-    expiresAt: int | None = optional("Epoch milliseconds; only while anonymous")
-    email: str | None = optional()
+    requestsUsed: Count = Field(
+        description="Over the key's lifetime while anonymous, in this calendar month afterwards"
+    )
+    requestLimit: Count = Field(description="Lifetime cap while anonymous, monthly cap of the tier afterwards")
+    dailyRequestsUsed: Count = Field(description="Requests of this day (UTC)")
+    dailyRequestLimit: Count | None = optional("Most requests of a day (UTC); absent without a limit")
+    expiresAt: Milliseconds | None = optional("Epoch milliseconds; only while anonymous")
+    email: str | None = optional("Email address of the account; absent while anonymous")
 
 
 class ScopedKeyRequest(Strict):
     """Name and scopes of a new scoped key."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64), NAME]
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)]
+    name: Annotated[str, Field(min_length=1, max_length=64), NAME] = Field(
+        description="Name to tell the key by; one line"
+    )
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=7), AfterValidator(_once)] = Field(
+        description="Scopes of the key; repeated ones count once"
+    )
     expiresAt: ExpiresAt = absent()
 
 
@@ -136,20 +150,20 @@ class KeyRotated(BaseModel):
 class ScopedKeyIssued(BaseModel):
     """A new scoped key. `apiKey` is shown once."""
 
-    apiKey: str
-    id: str
-    scopes: list[Scope]
+    apiKey: str = Field(description="The key, shown only in this response. Send it as `Authorization: Bearer`")
+    id: str = Field(description="Id of the key, to revoke it by")
+    scopes: list[Scope] = Field(description="Scopes of the key")
 
 
 class ScopedKey(BaseModel):
     """A scoped key as its account sees it."""
 
-    id: str
+    id: str = Field(description="Id of the key")
     keyPrefix: str = Field(description="First characters of the key, for display")
-    scopes: list[Scope]
+    scopes: list[Scope] = Field(description="Scopes of the key")
     createdAt: Milliseconds
-    name: str | None = optional()
-    expiresAt: int | None = optional("Epoch milliseconds; absent if the key does not expire")
+    name: str | None = optional("Name chosen for the key")
+    expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")
     grantedBy: str | None = optional("The id of the key that granted this one and takes it along when it ends")
     replacedBy: str | None = optional("The id of the key that replaced this one in a rotation")
 
@@ -157,13 +171,13 @@ class ScopedKey(BaseModel):
 class ScopedKeys(BaseModel):
     """The live scoped keys of the account, newest first."""
 
-    items: list[ScopedKey]
+    items: list[ScopedKey] = Field(description="The keys")
 
 
 class KeyRevoked(BaseModel):
     """The key is revoked."""
 
-    revoked: Literal[True]
+    revoked: Literal[True] = Field(description="Always true")
     revokedKeys: list[str] = Field(
         description="Ids of the keys that this request revoked: the key itself and those that it granted"
     )
@@ -172,13 +186,13 @@ class KeyRevoked(BaseModel):
 class TierOrder(Strict):
     """The new tier of an account."""
 
-    email: Email
-    tier: Literal["claimed", "upgraded"]
+    email: Email = Field(description="Email address of the account")
+    tier: Literal["claimed", "upgraded"] = Field(description="The new tier")
 
 
 class AccountTier(BaseModel):
     """An account with its current tier."""
 
-    email: str
-    tier: Literal["claimed", "upgraded"]
-    tenantId: str
+    email: str = Field(description="Email address of the account, in lower case")
+    tier: Literal["claimed", "upgraded"] = Field(description="The tier that the account has now")
+    tenantId: str = Field(description="Id of the account, or of the anonymous owner, of the key")

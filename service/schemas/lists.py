@@ -56,7 +56,15 @@ class CatalogQuery(BaseModel):
     q: Annotated[
         Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
         BeforeValidator(absent_when_empty),
-        Field(description="Full-text search, ranked; no cursor is returned and `cursor` is ignored"),
+        Field(
+            description="Full-text search, ranked; no cursor is returned and `cursor` is ignored. If no entry has all words, "
+            "and none is excluded (`-word`) or in quotes, entries that have the most of them are returned"
+        ),
+    ] = None
+    category: Annotated[
+        Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
+        BeforeValidator(absent_when_empty),
+        Field(description="Only entries of this category of `listCategories`, in any case; none if it does not exist"),
     ] = None
     cursor: Cursor = None
     limit: Annotated[
@@ -81,7 +89,7 @@ class Page(BaseModel):
     """A page of a list of the sponsorship area."""
 
     cursor: str | None = Field(description="For the next page; null on the last one")
-    hasMore: bool
+    hasMore: bool = Field(description="Whether there is another page")
 
 
 class ListQuery(SponsorshipQuery):

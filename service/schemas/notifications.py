@@ -20,6 +20,6 @@ class Notifications(BaseModel):
 class NotificationsEdit(Edit):
     """Topics to turn on or off; absent topics stay."""
 
-    reviews: bool = absent()
-    bookings: bool = absent()
-    reports: bool = absent()
+    reviews: bool = absent("Mails about reviews")
+    bookings: bool = absent("Mails about held and beginning weeks")
+    reports: bool = absent("Mails with the figures of weeks that ended")

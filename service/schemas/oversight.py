@@ -2,14 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from actors.bookings.oversight import BookingFilter, ListCounts, MonthRevenue, Waiting
 from actors.bookings.records import BookingStatus
 from actors.weeks import week_of
 from service.schemas.accounts import BookingNumbers, SearchText
 from service.schemas.campaigns import Campaign
-from service.schemas.fields import NEWEST_MS, BillingMode, optional
+from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, optional
 from service.schemas.lists import FileFormat, ListQuery, Page, absent_when_empty, or_empty, whole_number
 
 MOST_MONTHS = 60
@@ -73,13 +73,13 @@ class BookingsQuery(ListQuery):
 class ReviewItem(BaseModel):
     """A campaign that waits for review, with what helps to decide what comes first."""
 
-    campaign: Campaign
-    accountId: str
+    campaign: Campaign = Field(description="The campaign")
+    accountId: str = Field(description="Id of the sponsor's account")
     email: str | None = optional("Of the sponsor's account, unless it was deleted")
     paid: bool = Field(description="Whether weeks of the campaign are paid that are not over")
-    beginsAt: int | None = optional("The first week that is paid, or else held, in epoch milliseconds")
-    approvedBefore: int = Field(description="Approvals of this sponsor's campaigns so far")
-    rejectedBefore: int
+    beginsAt: Milliseconds | None = optional("The first week that is paid, or else held, in epoch milliseconds")
+    approvedBefore: Count = Field(description="Approvals of this sponsor's campaigns so far")
+    rejectedBefore: Count = Field(description="Rejections of this sponsor's campaigns so far")
 
     @classmethod
     def of(cls, waiting: Waiting) -> "ReviewItem":
@@ -97,27 +97,27 @@ class ReviewItem(BaseModel):
 class ReviewPage(Page):
     """Campaigns that wait for review: paid ones by their first week, then held ones, then the others, oldest first."""
 
-    items: list[ReviewItem]
+    items: list[ReviewItem] = Field(description="Campaigns of this page")
 
 
 class CampaignNumbers(BaseModel):
     """Campaigns by state."""
 
-    draft: int = 0
-    pending: int = 0
-    approved: int = 0
-    rejected: int = 0
-    paused: int = 0
+    draft: Count = Field(default=0, description="Not submitted")
+    pending: Count = Field(default=0, description="Waiting for review")
+    approved: Count = Field(default=0, description="Approved")
+    rejected: Count = Field(default=0, description="Rejected")
+    paused: Count = Field(default=0, description="Paused")
 
 
 class Counts(BaseModel):
     """The rows of the administrators' lists, each counted up to 10,000. They may be some seconds old."""
 
-    bookings: BookingNumbers
-    campaigns: CampaignNumbers
-    bookingsInTrouble: int = Field(description="Bookings whose payment needs a person")
-    refundRequests: int = Field(description="Those of them whose sponsor asks for a refund")
-    sponsors: int
+    bookings: BookingNumbers = Field(description="Bookings by state")
+    campaigns: CampaignNumbers = Field(description="Campaigns by state")
+    bookingsInTrouble: Count = Field(description="Bookings whose payment needs a person")
+    refundRequests: Count = Field(description="Bookings among these whose sponsor asks for a refund")
+    sponsors: Count = Field(description="Sponsors with a profile")
 
     @classmethod
     def of(cls, counts: ListCounts) -> "Counts":
@@ -153,23 +153,17 @@ class RevenueQuery(BaseModel, populate_by_name=True):
 
     format: FileFormat = "json"
 
-    @model_validator(mode="after")
-    def _in_order(self) -> "RevenueQuery":
-        if self.first is not None and self.last is not None and self.first > self.last:
-            raise ValueError("`from` must not be after `to`")
-        return self
-
 
 class Revenue(BaseModel):
     """The payments that arrived in a month (UTC), in one currency and mode."""
 
     month: str = Field(description="Such as 2026-11")
     currency: str = Field(description="ISO 4217, in lower case")
-    mode: BillingMode
-    payments: int
-    paidCents: int
-    refundedCents: int = Field(description="What of these payments was refunded, whenever that was")
-    netCents: int
+    mode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
+    payments: Count = Field(description="Payments that arrived")
+    paidCents: Cents = Field(description="Sum of the payments, in cents")
+    refundedCents: Cents = Field(description="Refunds of these payments at any later time, in cents")
+    netCents: Cents = Field(description="Payments less their refunds, in cents")
 
     @classmethod
     def of(cls, each: MonthRevenue) -> "Revenue":
@@ -188,4 +182,4 @@ class RevenueTable(BaseModel):
     """Revenue by month, newest first, then by currency and mode. Months without payments are left out, and samples are never
     counted."""
 
-    items: list[Revenue]
+    items: list[Revenue] = Field(description="Revenue by month, currency and mode")

@@ -26,69 +26,83 @@ class _Credential(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
-    id: CredentialId
-    rawId: CredentialId
-    type: Literal["public-key"]
+    id: CredentialId = Field(description="Id of the credential, in base64url")
+    rawId: CredentialId = Field(description="The same as `id`")
+    type: Literal["public-key"] = Field(description="Always `public-key`")
 
 
 class AttestationData(BaseModel, strict=True):
-    clientDataJSON: Bytes
-    attestationObject: Bytes
+    """A new passkey, in base64url."""
+
+    clientDataJSON: Bytes = Field(description="Data of the browser: the challenge and the origin")
+    attestationObject: Bytes = Field(description="The public key and what the authenticator says about itself")
 
 
 class AssertionData(BaseModel, strict=True):
-    clientDataJSON: Bytes
-    authenticatorData: Bytes
-    signature: Bytes
+    """The signature of a passkey, in base64url."""
+
+    clientDataJSON: Bytes = Field(description="Data of the browser: the challenge and the origin")
+    authenticatorData: Bytes = Field(description="Data of the authenticator: its host, flags and counter")
+    signature: Bytes = Field(description="Signature over both")
 
 
 class RegisteredCredential(_Credential):
     """The browser's `RegistrationResponseJSON`."""
 
-    response: AttestationData
+    response: AttestationData = Field(description="The new passkey")
 
 
 class ShownCredential(_Credential):
     """The browser's `AuthenticationResponseJSON`."""
 
-    response: AssertionData
+    response: AssertionData = Field(description="The signature")
 
 
 class PasskeyAddition(Strict):
-    name: PasskeyName
-    credential: RegisteredCredential
+    """A name and a new passkey."""
+
+    name: PasskeyName = Field(description="Name to tell the passkey by; one line")
+    credential: RegisteredCredential = Field(description="The browser's response to the challenge")
 
 
 class PasskeyShown(Strict):
-    credential: ShownCredential
+    """A signature of a passkey."""
+
+    credential: ShownCredential = Field(description="The browser's response to the challenge")
 
 
 class PasskeyEdit(Strict):
-    name: PasskeyName
+    """A new name."""
+
+    name: PasskeyName = Field(description="Name to tell the passkey by; one line")
 
 
 class PasskeyView(BaseModel):
     """A passkey as seen by its account."""
 
-    id: str
-    name: str
+    id: str = Field(description="Id of the passkey")
+    name: str = Field(description="Name of the passkey")
     createdAt: Milliseconds
-    lastUsedAt: int | None = optional("Epoch milliseconds; absent if it was not used since it was added")
+    lastUsedAt: Milliseconds | None = optional("Epoch milliseconds; absent if it was not used since it was added")
 
 
 class PasskeyList(BaseModel):
     """The passkeys of the account, oldest first."""
 
-    items: list[PasskeyView]
+    items: list[PasskeyView] = Field(description="The passkeys")
     mayAdd: bool = Field(
         description="Whether this session may add one; otherwise it has to show one first, or sign in anew"
     )
-    confirmedUntil: int | None = optional("Epoch milliseconds; until then this session may remove passkeys")
+    confirmedUntil: Milliseconds | None = optional("Epoch milliseconds; until then this session may remove passkeys")
 
 
 class PasskeyConfirmed(BaseModel):
-    confirmedUntil: int = Field(description="Epoch milliseconds; until then this session may remove passkeys")
+    """The session is confirmed."""
+
+    confirmedUntil: Milliseconds = Field(description="Epoch milliseconds; until then this session may remove passkeys")
 
 
 class PasskeyRemoved(BaseModel):
-    removed: Literal[True]
+    """The passkey is removed."""
+
+    removed: Literal[True] = Field(description="Always true")

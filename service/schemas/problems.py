@@ -14,6 +14,12 @@ from actors.values import Problem
 MOST_LISTED = 5
 """Problems that `text_of` spells out; the others are counted."""
 
+MOST_FIELDS = 20
+"""Fields that an error body lists."""
+
+LONGEST_NAME = 100
+"""Characters of a field's name in an error body. Unknown fields have any name that the client chose."""
+
 MOST_PROBLEMS = 2_000
 """Beyond this, problems are only counted: pydantic builds all of them at once, at about 2 ms for each 1,000."""
 
@@ -88,6 +94,12 @@ def text_of(problems: Sequence[Problem]) -> str:
     if len(problems) > MOST_LISTED:
         words.append(f"and {len(problems) - MOST_LISTED} more")
     return "; ".join(words)
+
+
+def fields_of(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    """The first problems as an error body lists them. Problems of the whole input are left out."""
+    named = [each for each in problems if each.field][:MOST_FIELDS]
+    return [{"name": each.field[:LONGEST_NAME], "message": each.message} for each in named]
 
 
 def _message(kind: str, raised: str, context: Mapping[str, Any]) -> str:

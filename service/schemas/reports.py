@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from actors.times import day_of
+from service.schemas.fields import Count, Ratio
 from service.schemas.lists import FileFormat
 
 EPOCH = date(1970, 1, 1)
@@ -77,31 +78,33 @@ ReportQuery: type[BaseModel] = create_model(
 class Delivered(BaseModel):
     """Impressions, clicks, and clicks divided by impressions, which is null while there are none."""
 
-    impressions: int
-    clicks: int
-    ctr: float | None
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
+    ctr: Ratio | None = Field(
+        description="Clicks divided by impressions, to six decimal places; null without impressions"
+    )
 
 
 class ReportRow(Delivered):
     """Delivery of a booking on one day."""
 
-    bookingId: str
-    campaign: str
-    slot: str
+    bookingId: str = Field(description="Id of the booking")
+    campaign: str = Field(description="Name of the campaign")
+    slot: str = Field(description="Name of the slot")
     date: str = Field(description="UTC, such as 2026-11-18")
 
 
 class CampaignDelivered(Delivered):
     """Delivery of a campaign in all its bookings."""
 
-    campaignId: str
-    campaign: str
+    campaignId: str = Field(description="Id of the campaign")
+    campaign: str = Field(description="Name of the campaign")
 
 
 class SlotDelivered(Delivered):
     """Delivery in a slot."""
 
-    slot: str
+    slot: str = Field(description="Name of the slot")
 
 
 DateText = Annotated[str, WithJsonSchema({"type": "string", "format": "date"})]
@@ -112,11 +115,11 @@ DeliveryReport: type[BaseModel] = create_model(
     __base__=Delivered,
     __doc__="Delivery of all bookings of an account from a day to another, both included: by booking and day, and sums.",
     **{
-        "from": (DateText, ...),
-        "to": (DateText, ...),
-        "items": (list[ReportRow], ...),
-        "campaigns": (list[CampaignDelivered], ...),
-        "slots": (list[SlotDelivered], ...),
+        "from": (DateText, Field(description="First day (UTC), such as 2026-11-16")),
+        "to": (DateText, Field(description="Last day (UTC), included, such as 2026-11-17")),
+        "items": (list[ReportRow], Field(description="Delivery by booking and day")),
+        "campaigns": (list[CampaignDelivered], Field(description="Sums by campaign")),
+        "slots": (list[SlotDelivered], Field(description="Sums by slot")),
     },  # type: ignore[call-overload]
 )
 """`from` is no name in Python, so this model and the query are made of tables."""

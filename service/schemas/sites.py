@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, Field, create_model
 
 from actors.events.messages import SiteDelivered
+from service.schemas.fields import Count, Milliseconds
 from service.schemas.reports import DayIn, day_field
 
 MOST_DAYS, USUAL_DAYS = 366, 28
@@ -14,8 +15,8 @@ class SiteCounts(BaseModel):
     """Delivery by one website."""
 
     site: str = Field(description="Host of the website, or `other` for all that have no place of their own")
-    impressions: int
-    clicks: int
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
 
     @classmethod
     def of(cls, delivered: SiteDelivered) -> "SiteCounts":
@@ -34,10 +35,10 @@ PeriodQuery: type[BaseModel] = create_model("PeriodQuery", __doc__="A period of 
 
 
 _COUNTED: dict[str, Any] = {
-    "items": (list[SiteCounts], ...),
+    "items": (list[SiteCounts], Field(description="Delivery by website")),
     "counting": (bool, Field(description="Whether events are counted by website now")),
-    "from": (int, Field(description="00:00 UTC of the first day, epoch milliseconds")),
-    "to": (int, Field(description="00:00 UTC of the last day, epoch milliseconds")),
+    "from": (Milliseconds, Field(description="00:00 UTC of the first day, epoch milliseconds")),
+    "to": (Milliseconds, Field(description="00:00 UTC of the last day, epoch milliseconds")),
 }
 SiteList: type[BaseModel] = create_model(
     "SiteList", __doc__="Delivery by website in a period, most impressions first.", **_COUNTED

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from actors.bookings.records import PackageKind, Side
-from actors.values import Code, Refused
+from actors.values import Refused, invalid_field
 from service.schemas.fields import Edit, MillisecondsIn, Strict, absent
 from service.schemas.texts import NAME, READABLE
 
@@ -34,16 +34,21 @@ COLUMNS = {
 class SlotCreate(Strict):
     """A new slot. An `id` is generated if absent. `offerEndsAt` must be in the future."""
 
-    id: SlotId | None = None
-    name: SlotName
-    side: SideName
+    id: SlotId | None = Field(default=None, description="Id of the slot: lower-case letters, digits and hyphens")
+    name: SlotName = Field(description="Name of the slot; one line")
+    side: SideName = Field(description="Column of the page in which the slot is shown")
     weekPriceCents: WeekPrice
-    active: bool = True
+    active: bool = Field(default=True, description="Whether it is for sale")
     durationWeeks: Weeks = 1
-    comingSoon: bool = False
-    offerEndsAt: MillisecondsIn | None = None
-    packageKind: PackageName | None = None
-    description: Description | None = None
+    comingSoon: bool = Field(default=False, description="Whether it is shown but not sold yet")
+    offerEndsAt: MillisecondsIn | None = Field(
+        default=None, description="End of the offer, in epoch milliseconds; null for no end"
+    )
+    packageKind: PackageName | None = Field(
+        default=None,
+        description="Contents of the package: a place on the website, a video, or both (`bundle`); null if unspecified",
+    )
+    description: Description | None = Field(default=None, description="Description of the package; null for none")
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `BookingLedger.create_slot`, without the agent."""
@@ -53,15 +58,17 @@ class SlotCreate(Strict):
 class SlotEdit(Edit):
     """Changes to a slot. Absent fields stay; null clears an optional one."""
 
-    name: SlotName = absent()
-    side: SideName = absent()
+    name: SlotName = absent("Name of the slot; one line")
+    side: SideName = absent("Column of the page in which the slot is shown")
     weekPriceCents: WeekPrice = absent()
-    active: bool = absent()
+    active: bool = absent("Whether it is for sale")
     durationWeeks: Weeks = absent()
-    comingSoon: bool = absent()
-    offerEndsAt: MillisecondsIn | None = absent()
-    packageKind: PackageName | None = absent()
-    description: Description | None = absent()
+    comingSoon: bool = absent("Whether it is shown but not sold yet")
+    offerEndsAt: MillisecondsIn | None = absent("End of the offer, in epoch milliseconds; null for no end")
+    packageKind: PackageName | None = absent(
+        "Contents of the package: a place on the website, a video, or both (`bundle`); null if unspecified"
+    )
+    description: Description | None = absent("Description of the package; null for none")
 
     def arguments(self) -> dict[str, Any]:
         """The arguments of `BookingLedger.edit_slot`, without the slot and the agent."""
@@ -75,7 +82,7 @@ def offer_over(slot: SlotCreate | SlotEdit, now_ms: int) -> Refused | None:
     """A refusal if the offer would end in the past."""
     if slot.offerEndsAt is None or slot.offerEndsAt > now_ms:
         return None
-    return Refused(Code.INVALID_REQUEST, "offerEndsAt must be in the future.")
+    return invalid_field("offerEndsAt", "not_in_future", "must be in the future")
 
 
 def _typed(name: str, value: Any) -> Any:

@@ -15,36 +15,42 @@ BrandName = Annotated[str, Field(min_length=1, max_length=100), NAME]
 
 
 class ProfileBody(Strict):
-    name: BrandName
-    website: SponsorUrl
+    """The profile to save."""
+
+    name: BrandName = Field(description="Name of the brand, shown with its ads; one line")
+    website: SponsorUrl = Field(description="Website of the brand; a public host")
 
 
 class Profile(BaseModel):
-    name: str
-    website: str
+    """A sponsor as shown to visitors."""
+
+    name: str = Field(description="Name of the brand")
+    website: str = Field(description="Website of the brand")
 
 
 class ProfileSaved(BaseModel):
-    profile: Profile
+    """The saved profile."""
+
+    profile: Profile = Field(description="The profile")
 
 
 class Identity(BaseModel):
     """The account of the calling key. `profile` is null until one is saved; `scopes` are those currently in effect."""
 
-    profile: Profile | None
-    email: str
-    isAdmin: bool
-    isDemo: bool
-    scopes: list[Scope]
-    billingMode: BillingMode
+    profile: Profile | None = Field(description="The sponsor's profile; null until one is saved")
+    email: str = Field(description="Email address of the account, in lower case")
+    isAdmin: bool = Field(description="Whether the account is an administrator's")
+    isDemo: bool = Field(description="Whether the account belongs to the demo")
+    scopes: list[Scope] = Field(description="Scopes of the key that are in effect now")
+    billingMode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
 
 
 class Sponsor(BaseModel):
     """A sponsor as seen by administrators."""
 
-    name: str
-    website: str
-    id: str
+    name: str = Field(description="Name of the brand")
+    website: str = Field(description="Website of the brand")
+    id: str = Field(description="Id of the sponsor")
     createdAt: Milliseconds
 
     @classmethod
@@ -55,4 +61,4 @@ class Sponsor(BaseModel):
 class SponsorPage(Page):
     """Sponsors, newest first."""
 
-    items: list[Sponsor]
+    items: list[Sponsor] = Field(description="Sponsors of this page")

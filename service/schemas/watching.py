@@ -1,25 +1,29 @@
 """Wire models of a node's status, for operators. Numbers are for this node only."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from service.schemas.fields import Milliseconds, optional
+from service.schemas.fields import AtLeast, Count, Milliseconds, Ratio, optional
 
 
 class Alive(BaseModel):
-    status: Literal["ok"]
+    """The process is alive."""
+
+    status: Literal["ok"] = Field(description="Always `ok`")
 
 
 class EventServers(BaseModel):
     """The servers of a distributed database that hold events."""
 
-    total: int
-    unavailable: int = Field(description="Events of these get 503; all others are recorded")
+    total: Count = Field(description="Number of servers")
+    unavailable: Count = Field(description="Events of these get 503; all others are recorded")
 
 
 class Ready(BaseModel):
-    status: Literal["ok"]
+    """The node can serve."""
+
+    status: Literal["ok"] = Field(description="Always `ok`")
     node: str = Field(description="The process that answers; a new id at each start")
     liveNodes: int = Field(description="Number of processes that share the database, including this one", ge=1)
     eventServers: EventServers | None = optional("Only with a distributed database")
@@ -29,107 +33,111 @@ class NodeStatus(BaseModel):
     """The process that answered."""
 
     id: str = Field(description="A new id at each start")
-    version: str
+    version: str = Field(description="Version of its program")
     startedAt: Milliseconds
     now: Milliseconds
-    uptimeSeconds: int
+    uptimeSeconds: Count = Field(description="Seconds since its start")
 
 
 class LiveNode(BaseModel):
     """A process that shares the database, and the limits that nodes count locally."""
 
-    id: str
-    host: str
-    pid: int
+    id: str = Field(description="Id of the process, new at each start")
+    host: str = Field(description="Name of its host")
+    pid: Count = Field(description="Its process id")
     url: str = Field(description="Address that it listens on")
-    version: str
+    version: str = Field(description="Version of its program")
     startedAt: Milliseconds
-    beatAgeSeconds: float = Field(description="Seconds since its last heartbeat, by the clock of the database")
+    beatAgeSeconds: Ratio = Field(description="Seconds since its last heartbeat, by the clock of the database")
     thisOne: bool = Field(description="Whether it is the node that answered")
 
 
 class ActorStatus(BaseModel):
     """An actor. Counts are since the process started."""
 
-    name: str
-    state: Literal["new", "running", "failed", "stopped"]
-    accepting: bool
-    waiting: int = Field(description="Messages in its mailbox")
-    capacity: int = Field(description="Capacity of its mailbox; beyond that, messages are rejected")
-    peak: int = Field(description="Highest number of waiting messages so far")
-    batches: int
-    messages: int
-    lastBatch: int = Field(description="Messages in the last batch")
-    meanBatch: float = Field(description="Average number of messages in a batch")
-    meanCommitMs: float = Field(description="Average milliseconds of a commit")
-    refused: int = Field(description="Callers rejected because the mailbox was full or closed")
-    unavailable: int = Field(description="Callers rejected because the database did not answer")
-    settled: int = Field(description="Commits whose outcome was unknown and had to be resolved")
-    restarts: int
+    name: str = Field(description="Name of the actor")
+    state: Literal["new", "running", "failed", "stopped"] = Field(description="State of the actor")
+    accepting: bool = Field(description="Whether it takes new messages")
+    waiting: Count = Field(description="Messages in its mailbox")
+    capacity: Count = Field(description="Capacity of its mailbox; beyond that, messages are rejected")
+    peak: Count = Field(description="Highest number of waiting messages so far")
+    batches: Count = Field(description="Batches committed")
+    messages: Count = Field(description="Messages handled")
+    lastBatch: Count = Field(description="Messages in the last batch")
+    meanBatch: Ratio = Field(description="Average number of messages in a batch")
+    meanCommitMs: Ratio = Field(description="Average milliseconds of a commit")
+    refused: Count = Field(description="Callers rejected because the mailbox was full or closed")
+    unavailable: Count = Field(description="Callers rejected because the database did not answer")
+    settled: Count = Field(description="Commits whose outcome was unknown and had to be resolved")
+    restarts: Count = Field(description="Restarts after a failure")
 
 
 class PoolStatus(BaseModel):
     """Connections to the database. Counts are since the process started."""
 
-    open: int
-    busy: int
-    waiting: int
-    transactions: int
-    contended: int
-    unavailable: int
-    unknown: int
-    refused: int
-    loopErrors: int
+    open: Count = Field(description="Open connections")
+    busy: Count = Field(description="Connections in use")
+    waiting: Count = Field(description="Transactions that wait for a connection now")
+    transactions: Count = Field(description="Transactions that began")
+    contended: Count = Field(description="Transactions that failed in a conflict with another")
+    unavailable: Count = Field(description="Transactions that failed because the database did not answer")
+    unknown: Count = Field(description="Commits whose outcome was unknown")
+    refused: Count = Field(description="Transactions that got no connection in time, or because too many waited")
+    loopErrors: Count = Field(description="Errors of the event loop that runs the database driver")
 
 
 class EventServerStatus(BaseModel):
     """A server of a distributed database that holds events, as it answered in the last seconds."""
 
     name: str = Field(description="Its host and port")
-    available: bool
-    places: int = Field(description="How many of the 256 places of events it holds")
-    preparedSeconds: float = Field(description="Age of its oldest prepared transaction")
-    problems: list[str] = Field(description="What to mend")
+    available: bool = Field(description="Whether it answered")
+    places: Count = Field(description="How many of the 256 places of events it holds")
+    preparedSeconds: Ratio = Field(description="Seconds since its oldest prepared transaction began; 0 without one")
+    problems: list[str] = Field(description="Problems to fix; empty without any")
 
 
 class SnapshotStatus(BaseModel):
     """An in-memory snapshot that answers requests."""
 
-    name: Literal["catalog", "placements"]
-    revision: int = Field(description="Negative until loaded")
+    name: Literal["catalog", "placements"] = Field(description="Name of the snapshot")
+    revision: Annotated[int, AtLeast(-1)] = Field(description="Negative until loaded")
     away: bool = Field(description="Whether the database is unreachable, so that the snapshot may be outdated")
-    ageSeconds: float | None = optional("Seconds since it was last known to be current")
-    loads: int
+    ageSeconds: Ratio | None = optional("Seconds since it was last known to be current")
+    loads: Count = Field(description="Number of loads")
 
 
 class EventsStatus(BaseModel):
     """Placement events since the process started, by outcome."""
 
-    recorded: int
-    duplicate: int
-    inactive: int
-    crawler: int
-    prefetch: int
-    capped: int
-    unavailable: int
+    recorded: Count = Field(description="Counted")
+    duplicate: Count = Field(description="Counted before for the same visitor")
+    inactive: Count = Field(description="For a booking that is not shown now")
+    crawler: Count = Field(description="From a known crawler")
+    prefetch: Count = Field(description="From a browser that loads ahead")
+    capped: Count = Field(description="Beyond the limit of an address or network")
+    unavailable: Count = Field(description="Not recorded because the database did not answer")
 
 
 class RefusalCount(BaseModel):
-    operation: str
-    error: str
-    count: int
+    """The number of refusals of an operation with one code."""
+
+    operation: str = Field(description="Name of the operation")
+    error: str = Field(description="Code of the refusal")
+    count: Count = Field(description="Refusals in the last hour")
 
 
 class RefusalRecord(BaseModel):
     """One refused request. Its caller is not recorded."""
 
     at: Milliseconds
-    operation: str
-    error: str
-    status: int
+    operation: str = Field(description="Name of the operation")
+    error: str = Field(description="Code of the refusal")
+    status: Count = Field(description="HTTP status")
 
 
 class RefusalStatus(BaseModel):
+    """Requests that the node refused."""
+
     lastHour: list[RefusalCount] = Field(description="Most frequent first")
     recent: list[RefusalRecord] = Field(description="The last 100, newest first")
 
@@ -137,13 +145,13 @@ class RefusalStatus(BaseModel):
 class OperationsStatus(BaseModel):
     """Status of the node that answered. `problems` says why it is not ready."""
 
-    ready: bool
-    problems: list[str]
-    node: NodeStatus
+    ready: bool = Field(description="Whether the node can serve")
+    problems: list[str] = Field(description="Reasons why it cannot serve; empty while it can")
+    node: NodeStatus = Field(description="The node that answered")
     liveNodes: list[LiveNode] = Field(description="Oldest first; as of this node's last successful heartbeat")
-    actors: list[ActorStatus]
-    database: PoolStatus
+    actors: list[ActorStatus] = Field(description="Its actors")
+    database: PoolStatus = Field(description="Its connections to the database")
     eventServers: list[EventServerStatus] = Field(description="Empty unless the database is distributed")
-    snapshots: list[SnapshotStatus]
-    events: EventsStatus
-    refusals: RefusalStatus
+    snapshots: list[SnapshotStatus] = Field(description="Its snapshots in memory")
+    events: EventsStatus = Field(description="Its placement events")
+    refusals: RefusalStatus = Field(description="The requests that it refused")

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 from actors.webhooks.messages import Delivery as DeliveryRow
 from actors.webhooks.messages import DeliveryStatus, EventType, NewDelivery, WebhookStatus
 from actors.webhooks.messages import Webhook as WebhookRow
-from service.schemas.fields import Milliseconds, Strict, optional
+from service.schemas.fields import Count, Milliseconds, Strict, optional
 from service.schemas.lists import Page
 from service.schemas.urls import URL_CHARACTERS, web_address
 
@@ -35,8 +35,12 @@ def _once(values: list[EventName]) -> list[EventName]:
 class WebhookBody(Strict):
     """A new webhook. The URL uses https and a public host."""
 
-    url: Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS), AfterValidator(web_address), _URL]
-    events: Annotated[list[EventName], Field(min_length=1, max_length=8), AfterValidator(_once)]
+    url: Annotated[str, Field(min_length=1, max_length=URL_CHARACTERS), AfterValidator(web_address), _URL] = Field(
+        description="Address that receives events: https and a public host, unless the operator allows others"
+    )
+    events: Annotated[list[EventName], Field(min_length=1, max_length=8), AfterValidator(_once)] = Field(
+        description="Events to receive, each once"
+    )
 
     def types(self) -> list[EventType]:
         return [EventType(name) for name in self.events]
@@ -45,13 +49,13 @@ class WebhookBody(Strict):
 class Webhook(BaseModel):
     """An endpoint that is told what happens to the account's bookings and campaigns."""
 
-    id: str
-    url: str
-    events: list[str]
-    status: Literal["enabled", "disabled"]
+    id: str = Field(description="Id of the webhook")
+    url: str = Field(description="Address that receives events")
+    events: list[str] = Field(description="Events that it receives")
+    status: Literal["enabled", "disabled"] = Field(description="Whether events are sent")
     createdAt: Milliseconds
-    failingSince: int | None = optional("Epoch milliseconds of the first of the failures since the last success")
-    disabledAt: int | None = optional("Epoch milliseconds; only while the webhook is off")
+    failingSince: Count | None = optional("Epoch milliseconds of the first of the failures since the last success")
+    disabledAt: Milliseconds | None = optional("Epoch milliseconds; only while the webhook is off")
     disabledReason: str | None = optional("Why the service turned the webhook off")
 
     @classmethod
@@ -71,36 +75,40 @@ class Webhook(BaseModel):
 class WebhookCreated(BaseModel):
     """A new webhook. `secret` verifies its deliveries and is shown once."""
 
-    webhook: Webhook
+    webhook: Webhook = Field(description="The webhook")
     secret: str = Field(description="Signing secret of Standard Webhooks: whsec_ and 32 bytes in base64")
 
 
 class WebhookAnswer(BaseModel):
-    webhook: Webhook
+    """One webhook."""
+
+    webhook: Webhook = Field(description="The webhook")
 
 
 class Webhooks(BaseModel):
     """The webhooks of the account, oldest first."""
 
-    items: list[Webhook]
+    items: list[Webhook] = Field(description="The webhooks")
 
 
 class WebhookDeleted(BaseModel):
-    deleted: Literal[True]
+    """The webhook is deleted."""
+
+    deleted: Literal[True] = Field(description="Always true")
 
 
 class WebhookDelivery(BaseModel):
     """An event and its delivery to a webhook."""
 
-    id: str
+    id: str = Field(description="Id of the delivery")
     eventId: str = Field(description="Value of the header webhook-id, the same for every attempt and when sent again")
-    type: str
-    status: Literal["waiting", "delivered", "failed"]
+    type: str = Field(description="Kind of the event, such as booking.paid")
+    status: Literal["waiting", "delivered", "failed"] = Field(description="`waiting` until it is delivered or given up")
     createdAt: Milliseconds
-    attempts: int
-    nextAttemptAt: int | None = optional("Epoch milliseconds; only while an attempt is due later")
-    endedAt: int | None = optional("Epoch milliseconds of the delivery, or when it was given up")
-    responseStatus: int | None = optional("HTTP status of the last attempt")
+    attempts: Count = Field(description="Attempts so far")
+    nextAttemptAt: Milliseconds | None = optional("Epoch milliseconds; only while an attempt is due later")
+    endedAt: Milliseconds | None = optional("Epoch milliseconds of the delivery, or when it was given up")
+    responseStatus: Count | None = optional("HTTP status of the last attempt")
     error: str | None = optional("Why the last attempt failed")
 
     @classmethod
@@ -123,10 +131,12 @@ class WebhookDelivery(BaseModel):
 
 
 class DeliveryAnswer(BaseModel):
-    delivery: WebhookDelivery
+    """One delivery of a webhook."""
+
+    delivery: WebhookDelivery = Field(description="The delivery")
 
 
 class WebhookDeliveries(Page):
     """Deliveries, newest first."""
 
-    items: list[WebhookDelivery]
+    items: list[WebhookDelivery] = Field(description="Deliveries of this page")

@@ -9,7 +9,7 @@ from math import inf
 
 import trio
 
-from actors.catalog.store import CatalogStore, Kind
+from actors.catalog.store import CatalogStore, Found, Kind, Search
 from actors.mailbox import answer_due
 from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
@@ -33,7 +33,7 @@ class CatalogLimits:
     waiters_per_caller: int = 2
     remembered_searches: int = 256
     search_seconds: float = 4.0
-    remembered_pages: int = 16
+    remembered_pages: int = 64
     remembered_page_bytes: int = 256 * 1024
 
 
@@ -63,49 +63,61 @@ class Catalog(SnapshotFollower):
         self._store = store
         limits = self._limits
         self._turns = FairLimiter(limits.searches, limits.search_waiters, limits.waiters_per_caller)
-        # (kind, q, limit) -> slugs, least recently used first. Each snapshot has a new dict, so that a search started
-        # before it cannot store an old result.
-        self._remembered: dict[tuple[Kind, str, int], tuple[str, ...]] = {}
+        # Search -> its result, least recently used first. Each snapshot has a new dict, so that a search started before it
+        # cannot store an old result.
+        self._remembered: dict[Search, Found] = {}
         self._searches = 0
-        # (kind, limit) -> rendered first page, a new dict for each snapshot too.
-        self._first_pages: dict[tuple[Kind, int], Item] = {}
+        # (kind, category, limit) -> rendered first page, a new dict for each snapshot too.
+        self._first_pages: dict[tuple[Kind, str | None, int], Item] = {}
 
     # Reads.
 
-    def first_page(self, kind: Kind, limit: int, cursor_to: Callable[[Position], str]) -> Item:
-        """The rendered first page of a list, cached. `cursor_to` must be deterministic."""
-        known = self._first_pages.get((kind, limit))
+    def category(self, kind: Kind, name: str) -> str | None:
+        """The category of a kind with this name as its entries spell it, or None."""
+        return self.snapshot.shelves[kind].categories.named(name)
+
+    def first_page(
+        self, kind: Kind, limit: int, cursor_to: Callable[[Position], str], category: str | None = None
+    ) -> Item:
+        """The rendered first page of a list, cached; of one `category` if it is given. `cursor_to` must be deterministic."""
+        key = (kind, category, limit)
+        known = self._first_pages.get(key)
         if known is not None:
             return known
-        page = self.snapshot.page(kind, None, limit)
+        page = self.snapshot.page(kind, None, limit, category)
         cursor = None if page.last is None else cursor_to(page.last)
         item = Item(page.body(cursor), page.etag(cursor), cursor)
         if len(item.body) <= self._limits.remembered_page_bytes:
-            self._first_pages[kind, limit] = item
+            self._first_pages[key] = item
             if len(self._first_pages) > self._limits.remembered_pages:
                 del self._first_pages[next(iter(self._first_pages))]
         return item
 
-    async def search(self, kind: Kind, q: str, limit: int, searcher: Searcher, *, seconds: float = inf) -> Page:
-        """At most `limit` entries that match `q`, best first, or a remembered result. Raises `CallerBusy`, `Overloaded`,
-        `StorageUnavailable`, or `trio.TooSlowError` if the search runs longer than `seconds`, after `search_seconds` or at
-        the request's deadline. The `searcher` names who shares one turn to search, and its network."""
+    async def search(
+        self, kind: Kind, q: str, limit: int, searcher: Searcher, *, category: str | None = None, seconds: float = inf
+    ) -> tuple[Page, bool]:
+        """At most `limit` entries that match `q`, best first, or a remembered result; of one `category` if it is given, as
+        `category` returns it. True if no entry has all words, and these have the most of them. Raises `CallerBusy`,
+        `Overloaded`, `StorageUnavailable`, or `trio.TooSlowError` if the search runs longer than `seconds`, after
+        `search_seconds` or at the request's deadline. The `searcher` names who shares one turn to search, and its network."""
         assert len(q) <= SEARCH_CHARACTERS, "the handler must refuse a longer q"
-        remembered, key = self._remembered, (kind, q, limit)
-        slugs = remembered.pop(key, None)
-        if slugs is None:
+        remembered = self._remembered
+        search = Search(kind, q, limit, category, self.snapshot.shelves[kind].words)
+        found = remembered.pop(search, None)
+        if found is None:
             with trio.fail_at(min(trio.current_time() + self._limits.search_seconds, answer_due.get())):
-                slugs = await self._search(kind, q, limit, searcher, seconds)
+                found = await self._search(search, searcher, seconds)
         else:
             await trio.lowlevel.checkpoint()
-        remembered[key] = slugs
+        if not found.cut:
+            remembered[search] = found
         while len(remembered) > self._limits.remembered_searches:
             del remembered[next(iter(remembered))]
-        return self.snapshot.pick(kind, slugs)
+        return self.snapshot.pick(kind, found.slugs), found.relaxed
 
-    async def _search(self, kind: Kind, q: str, limit: int, searcher: Searcher, seconds: float) -> tuple[str, ...]:
+    async def _search(self, search: Search, searcher: Searcher, seconds: float) -> Found:
         seconds = min(seconds, self._limits.search_seconds)
-        found = tuple(await self._store.search(kind, q, limit, room=self._turns.turn(searcher), seconds=seconds))
+        found = await self._store.search(search, room=self._turns.turn(searcher), seconds=seconds)
         self._searches += 1
         return found
 
@@ -136,7 +148,7 @@ class Catalog(SnapshotFollower):
     async def _take(self) -> None:
         started = trio.current_time()
         building = Building(self.snapshot)
-        revision = await self._store.load(building.take)
+        revision = await self._store.load(building.take, building.take_words)
         self.snapshot = building.finished(revision)
         self._remembered = {}
         self._first_pages = {}

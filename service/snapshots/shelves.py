@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
+from actors.catalog.queries import category_of
 from actors.catalog.store import Entry, Kind
+from actors.catalog.words import Vocabulary
+from service.snapshots.categories import Categories, categories_body
 from service.snapshots.etags import DIGEST_BYTES, digest_of, etag_of
 
 _NEWEST_FIRST = 2**63 - 1
@@ -47,21 +50,29 @@ class Page:
 
 
 class Shelf:
-    """The entries of one kind in the order of their list.
+    """The entries of one kind in the order of their list, their categories and their words.
 
     Holds bytes in tuples, which the cyclic collector does not track, so 100,000 entries cost it nothing.
     """
 
-    __slots__ = ("_digests", "_documents", "_keys", "_places")
+    __slots__ = ("_digests", "_documents", "_keys", "_places", "categories", "words")
 
     def __init__(
-        self, keys: Sequence[bytes], documents: Sequence[bytes], digests: bytes, places: Mapping[str, int]
+        self,
+        keys: Sequence[bytes],
+        documents: Sequence[bytes],
+        digests: bytes,
+        places: Mapping[str, int],
+        categories: Categories,
+        words: Vocabulary,
     ) -> None:
         assert len(keys) == len(documents) == len(digests) // DIGEST_BYTES == len(places)
         self._keys = tuple(keys)
         self._documents = tuple(documents)
         self._digests = digests
         self._places = places
+        self.categories = categories
+        self.words = words
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -70,18 +81,21 @@ class Shelf:
         place = self._places.get(slug)
         return None if place is None else Item(self._documents[place], etag_of(self.digest(place)))
 
-    def page(self, position: Position | None, limit: int) -> Page:
-        """At most `limit` entries strictly after `position`, or from the start."""
+    def page(self, position: Position | None, limit: int, category: str | None = None) -> Page:
+        """At most `limit` entries strictly after `position`, or from the start; of one category if it is given."""
         assert limit > 0
-        start = 0 if position is None else bisect_right(self._keys, _key(*position))
-        end = min(start + limit, len(self._keys))
-        last = _position_of(self._keys[end - 1]) if end < len(self._keys) else None
-        return Page(self._documents[start:end], self._digests[start * DIGEST_BYTES : end * DIGEST_BYTES], last)
+        places = range(len(self._keys)) if category is None else self.categories.places(category)
+        start = 0 if position is None else bisect_right(places, _key(*position), key=self._keys.__getitem__)
+        page = places[start : start + limit]
+        last = _position_of(self._keys[page[-1]]) if start + limit < len(places) else None
+        return self._page(page, last)
 
     def pick(self, slugs: Iterable[str]) -> Page:
         """The entries with these slugs, in this order. Unknown slugs are skipped."""
-        places = [place for slug in slugs if (place := self._places.get(slug)) is not None]
-        return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)))
+        return self._page([place for slug in slugs if (place := self._places.get(slug)) is not None])
+
+    def _page(self, places: Sequence[int], last: Position | None = None) -> Page:
+        return Page([self._documents[place] for place in places], b"".join(map(self.digest, places)), last)
 
     def positions(self, start: int, end: int) -> Iterator[Position]:
         """The positions of the entries from place `start` to before `end`, in the order of the list."""
@@ -94,13 +108,13 @@ class Shelf:
     def digest(self, place: int) -> bytes:
         return self._digests[place * DIGEST_BYTES : (place + 1) * DIGEST_BYTES]
 
-    def find(self, slug: str) -> tuple[bytes, bytes] | None:
-        """The document and digest of an entry."""
+    def find(self, slug: str) -> tuple[bytes, bytes, str | None] | None:
+        """The document, digest and category of an entry."""
         place = self._places.get(slug)
-        return None if place is None else (self._documents[place], self.digest(place))
+        return None if place is None else (self._documents[place], self.digest(place), self.categories.of(place))
 
 
-EMPTY = Shelf((), (), b"", {})
+EMPTY = Shelf((), (), b"", {}, Categories(), Vocabulary())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +123,16 @@ class CatalogSnapshot:
 
     revision: int = -1
     shelves: Mapping[Kind, Shelf] = field(default_factory=lambda: MappingProxyType(dict.fromkeys(Kind, EMPTY)))
+    categories: Item = field(default_factory=lambda: _categories_of(dict.fromkeys(Kind, EMPTY)))
+    """The categories of both kinds with their numbers of entries, as JSON."""
 
     def item(self, kind: Kind, slug: str) -> Item | None:
         """One entry, or None."""
         return self.shelves[kind].item(slug)
 
-    def page(self, kind: Kind, position: Position | None, limit: int) -> Page:
+    def page(self, kind: Kind, position: Position | None, limit: int, category: str | None = None) -> Page:
         """The entries after `position`. Paging returns each entry once, even while others are added."""
-        return self.shelves[kind].page(position, limit)
+        return self.shelves[kind].page(position, limit, category)
 
     def pick(self, kind: Kind, slugs: Iterable[str]) -> Page:
         """The entries with these slugs, in this order. Unknown slugs are skipped."""
@@ -138,9 +154,13 @@ class Building:
         for entry in entries:
             self._shelves[kind].add(entry)
 
+    def take_words(self, kind: Kind, words: Sequence[tuple[str, int]]) -> None:
+        """Add the next words of a kind, in their order, with their numbers of entries."""
+        self._shelves[kind].words.add(words)
+
     def finished(self, revision: int) -> CatalogSnapshot:
         shelves = {kind: building.finished() for kind, building in self._shelves.items()}
-        return CatalogSnapshot(revision, MappingProxyType(shelves))
+        return CatalogSnapshot(revision, MappingProxyType(shelves), _categories_of(shelves))
 
 
 class _ShelfBuilding:
@@ -152,22 +172,31 @@ class _ShelfBuilding:
         self._documents: list[bytes] = []
         self._digests = bytearray()
         self._places: dict[str, int] = {}
+        self._categories = Categories()
+        self.words = Vocabulary()
 
     def add(self, entry: Entry) -> None:
         key = _key(entry.added_ms, entry.slug)
         assert not self._keys or self._keys[-1] < key, f"the store gave {entry.slug} out of order"
         known = self._previous.find(entry.slug)
         if known is not None and known[0] == entry.document:
-            document, digest = known
+            document, digest, category = known
         else:
-            document, digest = entry.document, digest_of(entry.document)
+            document, digest, category = entry.document, digest_of(entry.document), category_of(entry.document)
         self._places[entry.slug] = len(self._keys)
         self._keys.append(key)
         self._documents.append(document)
         self._digests += digest
+        self._categories.add(category)
 
     def finished(self) -> Shelf:
-        return Shelf(self._keys, self._documents, bytes(self._digests), self._places)
+        self.words.entries = len(self._keys)
+        return Shelf(self._keys, self._documents, bytes(self._digests), self._places, self._categories, self.words)
+
+
+def _categories_of(shelves: Mapping[Kind, Shelf]) -> Item:
+    body = categories_body(shelves[Kind.USECASES].categories, shelves[Kind.BOTS].categories)
+    return Item(body, etag_of(digest_of(body)))
 
 
 def _key(added_ms: int, slug: str) -> bytes:

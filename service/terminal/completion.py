@@ -5,6 +5,9 @@ from collections.abc import Iterator
 
 SHELLS = ("bash", "zsh", "fish")
 
+NOTHING = {"zsh": "()"}
+"""Completes to nothing. Without it zsh shows what an argument is, and then completes no option in its place."""
+
 
 class NoLibrary(Exception):
     """The library that writes the scripts is missing. The text is one line for the user."""
@@ -22,6 +25,8 @@ def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
         for action in each._actions:
             if action.metavar in ("DIR", "FILE"):
                 action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]
+            elif not action.option_strings and action.choices is None:
+                action.complete = NOTHING  # type: ignore[attr-defined]
     return shtab.complete(parser, shell)
 
 

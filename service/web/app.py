@@ -16,20 +16,24 @@ from service.api.answers import failure, refusal, refusal_of
 from service.api.context import Services
 from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
+from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.messages import Answer, note
 from service.api.openapi import Described
 from service.api.operation import Operation
 from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
+from service.web.compression import Compressor
 from service.web.documents import document_views
 from service.web.fast_path import FastPath
+from service.web.mcp import mcp_refusal, mcp_views
 from service.web.middleware import Hsts, RequestMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
 from service.web.pages.page import Page
 from service.web.pages.table import PAGES
 from service.web.requests import headers_of, request_of
-from service.web.routing import Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
+from service.web.routing import STATIC, Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
+from service.web.static_files import StaticFiles, static_files
 from service.web.streams import StreamedResponse, send_stream
 from service.web.traced_middleware import TracedMiddleware
 
@@ -64,27 +68,30 @@ def build_app(
     tracer: Tracer | None = None,
 ) -> App:
     """The ASGI application of a node. Without `routing`, it is built from `operations` and `pages`."""
-    app = QuartTrio("service.web", template_folder="templates", static_folder="static", static_url_path="/static")
+    # Quart serves no files: `static_files` has them in memory.
+    app = QuartTrio("service.web", template_folder="templates", static_folder=None)
+    compressor = Compressor()
     app.asgi_http_class = ShieldedConnection
     app.request_class = _bounded({each.path: each.body_bytes for each in operations if each.body_bytes is not None})
     app.config["MAX_CONTENT_LENGTH"] = services.config.http.body_bytes
     app.config["BODY_TIMEOUT"] = services.config.http.request_seconds
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_SECONDS
-    # Static files have an ETag. With a max-age, a new page could get an old script after an upgrade.
-    app.config["SEND_FILE_MAX_AGE_DEFAULT"] = 0
     prepare_templates(app)
     routing = routing or Routing.of(operations, pages)
     app.url_map = routing.url_map
     app.view_functions |= {
-        **{operation.name: _operation_view(services, operation) for operation in operations},
+        **{operation.name: _operation_view(services, operation, compressor) for operation in operations},
         **{preflight_endpoint(path): _preflight_view(path, operations) for path in called_from_elsewhere(operations)},
-        **document_views(services, described, metrics),
-        **{page_endpoint(page): page_view(services, page) for page in pages},
+        **document_views(services, described, metrics, compressor),
+        **{page_endpoint(page): page_view(services, page, compressor) for page in pages},
+        STATIC: _static_view(static_files()),
     }
+    app.view_functions |= mcp_views(services, operations, PREFLIGHT_SECONDS)
     assert app.view_functions.keys() == routing.endpoints, "each rule has a view, and each view a rule"
     _refuse_doubled_slash(app)
     _add_errors(app, services, {operation.name: operation for operation in operations})
-    return request_middleware(FastPath(cast(App, app), services, operations), services, metrics, operations, tracer)
+    fast_path = FastPath(cast(App, app), services, operations, compressor)
+    return request_middleware(fast_path, services, metrics, operations, tracer)
 
 
 def request_middleware(
@@ -115,14 +122,22 @@ def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
     return BoundedRequest
 
 
-def _operation_view(services: Services, operation: Operation) -> View:
+def _operation_view(services: Services, operation: Operation, compressor: Compressor) -> View:
     async def view(**path_values: str) -> Response:
         note(operation=operation.name)
         reads = operation.body is not None or operation.raw_body
         body = cast(bytes, await request.get_data(cache=False)) if reads else b""
         scope = cast(Scope, request.scope)
         call = request_of(scope, headers_of(scope), path_values, body, services.proxies)
-        return response_of(await dispatch(services, operation, call))
+        return response_of(await compressor.encode(await dispatch(services, operation, call), call.headers))
+
+    return view
+
+
+def _static_view(files: StaticFiles) -> View:
+    async def view(filename: str) -> Response:
+        answer = await files.answer(filename, headers_of(cast(Scope, request.scope)))
+        return abort(404) if answer is None else response_of(answer)
 
     return view
 
@@ -164,6 +179,8 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
             return response_of(refusal_of(operation, refused))
         if request.path.startswith("/api/"):
             return response_of(refusal(refused, family_of(request.path)))
+        if request.path == MCP_PATH:
+            return mcp_refusal(services, refused)
         return await refusal_response(services, refused, headers_of(cast(Scope, request.scope)))
 
     @app.errorhandler(HTTPException)
@@ -172,12 +189,6 @@ def _add_errors(app: QuartTrio, services: Services, operations: Mapping[str, Ope
         if isinstance(error, MethodNotAllowed) and error.valid_methods:
             response.headers["allow"] = ", ".join(sorted(error.valid_methods))
         return response
-
-    @app.errorhandler(OSError)
-    async def on_unusable_name(error: OSError) -> Response:
-        if request.path.startswith("/static/"):
-            return await respond(Refused(Code.NOT_FOUND, "There is nothing at this address."))
-        return await on_bug(error)
 
     @app.errorhandler(Exception)
     async def on_bug(error: Exception) -> Response:

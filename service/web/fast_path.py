@@ -20,6 +20,7 @@ from service.api.messages import Answer, note
 from service.api.operation import Operation
 from service.http.asgi import BOUNDED, App, Receive, Scope, Send
 from service.http.exchange import BODILESS
+from service.web.compression import Compressor
 from service.web.requests import headers_of, request_of
 
 _PLAIN = re.compile(r"[0-9A-Za-z_-]+")
@@ -38,8 +39,9 @@ class _Route:
 class FastPath:
     """An ASGI application in front of another, which gets all requests that are not hot."""
 
-    def __init__(self, app: App, services: Services, operations: Sequence[Operation]) -> None:
+    def __init__(self, app: App, services: Services, operations: Sequence[Operation], compressor: Compressor) -> None:
         self._app = app
+        self._compressor = compressor
         self._services = services
         self._paths = {operation.path for operation in operations}
         # By method and path; operations whose last part is a parameter by method and the path above, with its name.
@@ -110,7 +112,9 @@ class FastPath:
                 return refusal_of(operation, read)
             body = read
         request = request_of(scope, headers, path_values, body, self._services.proxies)
-        return await dispatch(self._services, operation, request)
+        answer = await dispatch(self._services, operation, request)
+        # Most programs accept no coding.
+        return await self._compressor.encode(answer, headers) if "accept-encoding" in headers else answer
 
     async def _read_in_time(self, receive: Receive, most_bytes: int) -> bytes | Refused | None:
         """`_read`, or a refusal if it takes too long."""

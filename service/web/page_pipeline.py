@@ -194,7 +194,7 @@ def _form_id(visit: PageRequest) -> str:
 
 def _explained(refused: Refused) -> str:
     """The reason of a refusal, with each problem under its field's name."""
-    return f"Please correct this: {text_of(refused.problems)}" if refused.problems else refused.message
+    return f"Please correct this: {text_of(refused.problems)}" if refused.introduces_problems else refused.message
 
 
 def _common(base_url: str, config: Config) -> dict[str, object]:

@@ -10,21 +10,26 @@ from quart_trio import QuartTrio
 from actors.values import Refused
 from service.api.answers import refusal
 from service.api.context import Services
+from service.api.cookies import SAFE
+from service.api.encodings import IDENTITY, VARY
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.http.asgi import Scope
 from service.terminal.durations import duration
+from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
-from service.web.pages.page import Page, SeeOther, Template
+from service.web.pages.page import Audience, Page, SeeOther, Template
 from service.web.pages.structured import json_ld
 from service.web.requests import headers_of, request_of
+from service.web.static_files import static_url
 from service.web.streams import StreamedResponse
 
 
 def prepare_templates(app: QuartTrio) -> None:
     """Set the options and filters that the templates use."""
+    app.jinja_env.globals["static_url"] = static_url
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(
         duration=duration,
@@ -38,8 +43,12 @@ def prepare_templates(app: QuartTrio) -> None:
     )
 
 
-def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Response]]:
-    """The view of a page."""
+def page_view(services: Services, page: Page, compressor: Compressor) -> Callable[..., Awaitable[Response]]:
+    """The view of a page.
+
+    A request without a cookie gets what anybody gets, so that page holds no secret and may be compressed. A page of somebody
+    is never compressed, because it can hold text of others beside what only its reader may know.
+    """
 
     async def view(**path_values: str) -> Response:
         body = cast(bytes, await request.get_data(cache=False)) if request.method == "POST" else b""
@@ -48,9 +57,26 @@ def page_view(services: Services, page: Page) -> Callable[..., Awaitable[Respons
         outcome = await handle_page(services, page, page_request)
         if isinstance(outcome, Refused):
             return await refusal_response(services, outcome, page_request.headers)
-        return await _rendered(outcome)
+        response = await _rendered(outcome)
+        if page.who is Audience.ANYBODY and not page.capability and request.method in SAFE:
+            response.headers["vary"] = f"{VARY[1]}, Cookie"
+            if "cookie" not in page_request.headers and _for_anybody(response):
+                await _compress(response, page_request.headers, compressor)
+        return response
 
     return view
+
+
+def _for_anybody(response: Response) -> bool:
+    return response.status_code == HTTPStatus.OK and response.headers["cache-control"] == PAGE_HEADERS["cache-control"]
+
+
+async def _compress(response: Response, headers: Mapping[str, str], compressor: Compressor) -> None:
+    """Compress the page in `response`, if the client accepts it."""
+    body, coding = await compressor.encode_once(await response.get_data(as_text=False), headers)
+    if coding != IDENTITY:
+        response.set_data(body)
+        response.headers["content-encoding"] = coding
 
 
 async def refusal_response(services: Services, refused: Refused, headers: Mapping[str, str]) -> Response:

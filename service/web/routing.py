@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from quart.routing import QuartMap, QuartRule
 from werkzeug.routing import BaseConverter, Map
 
+from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.operation import Operation
 from service.web.documents import DOCUMENTS
 from service.web.pages.page import Page
+from service.web.static_files import PREFIX
 
 STATIC = "static"
-"""The endpoint of static files, as Quart names it."""
+"""The endpoint of static files."""
 
 
 class Unnamed(BaseConverter):
@@ -35,13 +37,15 @@ class Routing:
     @classmethod
     def of(cls, operations: Sequence[Operation], pages: Sequence[Page]) -> "Routing":
         url_map = QuartMap(merge_slashes=False, converters={"unnamed": Unnamed})
-        url_map.add(QuartRule("/static/<path:filename>", endpoint=STATIC, methods=["GET"]))
+        url_map.add(QuartRule(f"{PREFIX}<path:filename>", endpoint=STATIC, methods=["GET"]))
         paths = tuple(dict.fromkeys(operation.path for operation in operations))
         for operation in operations:
             rule = _rule(operation.path, paths)
             url_map.add(QuartRule(rule, endpoint=operation.name, methods=[operation.method]))
         for path in called_from_elsewhere(operations):
             url_map.add(QuartRule(_rule(path, ()), endpoint=preflight_endpoint(path), methods=["OPTIONS"]))
+        url_map.add(QuartRule(MCP_PATH, endpoint=MCP_PATH, methods=["POST"]))
+        url_map.add(QuartRule(MCP_PATH, endpoint=preflight_endpoint(MCP_PATH), methods=["OPTIONS"]))
         for path in DOCUMENTS:
             url_map.add(QuartRule(path, endpoint=path, methods=["GET"]))
         for page in pages:

@@ -6,15 +6,17 @@ matches if all its words occur. Ranking counts the best field of each word, not 
 
 import json
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
 import trio
 
-from actors.catalog.queries import searchable
-from actors.catalog.store import TOPIC, Counts, Entry, Import, ImportCounts, Kind, Take
+from actors.catalog.queries import category_of, is_plain, searchable
+from actors.catalog.store import TOPIC, Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
+from actors.catalog.words import IN_TITLE, MOST_WORDS, Term, is_kept, near_the_best, steps_of, terms_of
 from storage.memory.tables import Memory
 
 LOAD_ROWS = 500
@@ -40,7 +42,7 @@ class MemoryCatalog:
         await self._memory.before()
         return self._tables.revision
 
-    async def load(self, take: Take) -> int:
+    async def load(self, take: Take, take_words: TakeWords | None = None) -> int:
         await self._memory.before()
         revision = self._tables.revision
         lists = {kind: sorted(entries.values(), key=_place) for kind, entries in self._tables.entries.items()}
@@ -48,22 +50,32 @@ class MemoryCatalog:
             for start in range(0, len(entries), LOAD_ROWS):
                 take(kind, entries[start : start + LOAD_ROWS])
                 await trio.lowlevel.checkpoint()
+            if take_words is not None:
+                take_words(kind, _counted(entries))
         await self._memory.after()
         return revision
 
-    async def search(
-        self, kind: Kind, q: str, limit: int, *, room: AbstractAsyncContextManager[object], seconds: float
-    ) -> Sequence[str]:
+    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
         async with room:
             with trio.fail_after(seconds):
                 await self._memory.before()
-        alternatives = list(_alternatives(searchable(q).lower()))
-        ranked = []
-        for entry in self._tables.entries[kind].values():
-            rank = max((_rank(entry, *terms) for terms in alternatives), default=0.0)
-            if rank > 0:
-                ranked.append((-rank, *_place(entry)))
-        return [slug for _, _, slug in sorted(ranked)[:limit]]
+        text = searchable(search.q).lower()
+        entries = list(self._tables.entries[search.kind].values())
+        if search.category is not None:
+            entries = [entry for entry in entries if category_of(entry.document) == search.category]
+        alternatives = list(_alternatives(text))
+        ranks = {entry: max((_rank(entry, *terms) for terms in alternatives), default=0.0) for entry in entries}
+        ranked = _best(ranks, search.limit)
+        if ranked or not search.words or not is_plain(text):
+            return Found(tuple(slug for slug, _ in ranked))
+        terms = terms_of(_WORD.findall(text), search.words)
+        best = Found(())
+        for step in steps_of(terms, search.words):
+            ranked = _best({entry: _score(entry, terms, step) for entry in entries}, search.limit)
+            best = Found(near_the_best(ranked), relaxed=bool(ranked))
+            if len(ranked) >= search.limit:
+                break
+        return best
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
         await self._memory.before()
@@ -96,6 +108,27 @@ class MemoryCatalog:
 
 def _place(entry: Entry) -> tuple[int, str]:
     return -entry.added_ms, entry.slug
+
+
+def _counted(entries: Sequence[Entry]) -> Sequence[tuple[str, int]]:
+    """The words of these entries in order, each with the number of entries that have it."""
+    counts = Counter(word for entry in entries for word in _weights(json.loads(entry.document)) if is_kept(word))
+    return sorted(counts.most_common(MOST_WORDS))
+
+
+def _best(ranks: Mapping[Entry, float], limit: int) -> Sequence[tuple[str, float]]:
+    """The slugs and ranks of the best entries: those with a rank, best first, then newest, then by slug."""
+    ranked = sorted((-rank, *_place(entry)) for entry, rank in ranks.items() if rank > 0)
+    return [(slug, -rank) for rank, _, slug in ranked[:limit]]
+
+
+def _score(entry: Entry, terms: Sequence[Term], step: Sequence[Sequence[Term]]) -> float:
+    """The sum of the weights of the terms that an entry has, or 0 if it has not all of one choice of the step."""
+    weights = _weights(json.loads(entry.document))
+    has = {term: max((weights[word] for word in term.words if word in weights), default=0.0) for term in terms}
+    if not any(all(has[term] for term in choice) for choice in step):
+        return 0.0
+    return sum(term.weight * (1 + IN_TITLE * place) for term, place in has.items() if place)
 
 
 def _alternatives(q: str) -> Iterator[tuple[set[str], set[str]]]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from functools import partial
 
 import trio
 
-from actors.catalog.queries import searchable
-from actors.catalog.store import Counts, Entry, Import, ImportCounts, Kind, Take
-from storage.error_translation import OutOfTime
+from actors.catalog.store import Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
+from actors.catalog.words import LONGEST_WORD, MOST_WORDS
 from storage.pool import Connection, Database
+from storage.postgres.catalog_search import search_catalog
 from storage.statements import statements
 
 SQL = statements("catalog")
@@ -18,8 +18,6 @@ LOAD_ROWS = 500
 IMPORT_ROWS = 1_000
 LOAD_SECONDS = 120.0
 IMPORT_SECONDS = 1_800.0
-CANDIDATES = 2_000
-"""The maximum number of matches of one search that are ranked by their whole text."""
 
 
 class PostgresCatalog:
@@ -31,7 +29,7 @@ class PostgresCatalog:
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
 
-    async def load(self, take: Take) -> int:
+    async def load(self, take: Take, take_words: TakeWords | None = None) -> int:
         async def work(connection: Connection) -> int:
             await connection.execute(SQL.one_snapshot)
             revision = int(await connection.fetchval(SQL.revision))
@@ -39,29 +37,20 @@ class PostgresCatalog:
                 cursor = await connection.cursor(SQL.load, kind.value)
                 while rows := await cursor.fetch(LOAD_ROWS):
                     take(kind, [Entry(*row) for row in rows])
+                if take_words is not None:
+                    cursor = await connection.cursor(SQL.load_words, kind.value)
+                    while rows := await cursor.fetch(LOAD_ROWS):
+                        take_words(kind, rows)
             return revision
 
         return await self._database.transact(work, seconds=LOAD_SECONDS)
 
-    async def search(
-        self, kind: Kind, q: str, limit: int, *, room: AbstractAsyncContextManager[object], seconds: float
-    ) -> Sequence[str]:
-        words = searchable(q)
-        most_ms = max(1, int(1_000 * min(seconds, self._database.limits.statement_seconds)))
-
-        async def work(connection: Connection) -> Any:
-            await connection.execute(f"begin; set local statement_timeout = {most_ms}")
-            try:
-                rows = await connection.fetch(SQL.search, kind.value, words, limit, CANDIDATES)
-            except OutOfTime:
-                rows = None
-            await connection.execute("rollback")
-            return rows
-
-        rows = await self._database.read(work, room=room)
-        if rows is None:
-            raise trio.TooSlowError(f"a search took longer than {most_ms} ms")
-        return [row["slug"] for row in rows]
+    async def search(self, search: Search, *, room: AbstractAsyncContextManager[object], seconds: float) -> Found:
+        seconds = min(seconds, self._database.limits.statement_seconds)
+        found = await self._database.read(partial(search_catalog, search, seconds), room=room)
+        if found is None:
+            raise trio.TooSlowError(f"a search took longer than {seconds:g} s")
+        return found
 
     async def present(self, kind: Kind, slugs: Sequence[str]) -> Set[str]:
         return {row["slug"] for row in await self._database.fetch(SQL.present, kind.value, list(slugs))}
@@ -76,6 +65,7 @@ class PostgresCatalog:
             result = ImportCounts(revision, counts)
             if batch.dry_run or not result.writes:
                 return result
+            await connection.execute(SQL.recount_words, MOST_WORDS, LONGEST_WORD)
             return ImportCounts(await connection.fetchval(SQL.advance), counts)
 
         return await self._database.transact(work, seconds=IMPORT_SECONDS)

@@ -26,6 +26,9 @@ def _chunked(line: bytes, *chunks: bytes, trailer: bytes = b"") -> bytes:
 _JSON = b"content-type: application/json"
 _EVENT = json.dumps(EVENT).encode()
 _EVENTS = json.dumps({"events": [EVENT | {"kind": kind} for kind in ("impression", "click") * 3]}).encode()
+_CALL = json.dumps(
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search_bots", "arguments": {"limit": 2}}}
+).encode()
 _PLACEMENTS = b"GET /api/v1/sponsors/placements"
 _AGENT = b"POST /api/v1/auth/agent"
 _EVENT_PATH = b"POST /api/v1/sponsors/events"
@@ -35,6 +38,8 @@ SEEDS: tuple[bytes, ...] = (
     _request(_PLACEMENTS, b"accept: application/json", b"user-agent: reader/1.0"),
     _request(b"GET /api/v1/bots?limit=3&q=invoice%20draft", b'if-none-match: "0123456789abcdef"'),
     _request(b"GET /api/v1/usecases?cursor=abc", b"authorization: Bearer cs_anon_" + b"a" * 32 + b"_000000"),
+    _request(b"GET /api/v1/usecases?limit=100", b"accept-encoding: gzip;q=0.5, br;q=1.0, identity;q=0, *;q=0"),
+    _request(b"GET /openapi.json", b"accept-encoding: " + b"x;q=0.1, " * 200 + b"br", b"cache-control: no-transform"),
     _request(b"GET http://node.example.com/api/v1/sponsors/inventory?weekStart=1700000000000"),
     _request(b"HEAD /api/v1/bots"),
     _request(
@@ -48,6 +53,7 @@ SEEDS: tuple[bytes, ...] = (
     _with_length(_EVENT_PATH, _EVENT, _JSON),
     _with_length(_EVENT_PATH, _EVENT, b"content-type: text/plain;charset=UTF-8", b"sec-purpose: prefetch"),
     _with_length(b"POST /api/v1/sponsors/events/batch", _EVENTS, _JSON),
+    _with_length(b"POST /mcp", _CALL, _JSON, b"mcp-protocol-version: 2025-06-18"),
     _chunked(_AGENT, b"{", b"}"),
     _chunked(_EVENT_PATH, _EVENT[:10], _EVENT[10:], trailer=b"x-trailer: yes\r\n"),
     _with_length(_AGENT, b"{}", b"expect: 100-continue"),

@@ -17,9 +17,11 @@ import pytest
 
 from actors.clock import DAY_MS
 from actors.credentials import ENTROPY_BYTES, digest, new_session_token
+from release.wheel import build_wheel
 from tests.acceptance.postgres import ask
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import Service, environment, serving, until
+from tests.slow import SLOW
 
 TEXT = (REPOSITORY / "docs/catalogctl.md").read_text(encoding="utf-8")
 OWN = (sys.executable, "-m", "service.catalogctl")
@@ -81,9 +83,30 @@ def test_the_examples_do_what_is_said_of_them(service: Service, tmp_path: Path) 
     assert [line.partition(": ")[0] for line in notes] == [
         "Idempotency key",
         "Pay before the hold runs out",
-        "Keep the secret",
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not SLOW, reason="installs anew: make thorough")
+def test_a_first_time_user_gets_an_answer_by_three_commands(service: Service, tmp_path: Path) -> None:
+    """The first example, in a new environment. Its `pip` downloads nothing."""
+    wheel = build_wheel(REPOSITORY, tmp_path, 1_763_000_000)
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    commands = re.findall(r"^\$ (.*)$", TEXT.partition("```console\n")[2].partition("```")[0], re.MULTILINE)
+    assert [line.split()[0] for line in commands] == ["pip", "export", "catalogctl"]
+    script = "\n".join(commands).replace("https://catalog.example.com", service.url)
+    done = subprocess.run(
+        ["bash", "-c", f"set -eu\n{script}"],
+        cwd=wheel.parent,
+        env={"HOME": str(tmp_path), "PATH": f"{tmp_path / 'venv/bin'}:/usr/bin:/bin", "PIP_NO_INDEX": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].split()[0] != "SLUG"
+    assert "\nchasing-late-invoices " in done.stdout
 
 
 def test_whoever_stops_reading_gets_no_complaint(service: Service, tmp_path: Path) -> None:
@@ -247,5 +270,5 @@ def test_a_login_that_a_person_approves_or_denies(service: Service, person: Pers
     assert f"Account     {EMAIL}\n" in catalogctl(home, "usage").stdout
     assert credential["api_key"] not in service.log()
     assert catalogctl(home, "logout").returncode == 0
-    assert catalogctl(home, "usage", "--url", service.url).returncode == 2
+    assert catalogctl(home, "usage", "--url", service.url).returncode == 5
     assert service.usage(credential["api_key"])["email"] == EMAIL

@@ -199,6 +199,18 @@ def test_large_documents_arrive_whole(visitor: httpx.Client, nodes: list[Service
     assert ask(visitor, "GET", "/openapi.json").content == nodes[0].get("/openapi.json").content
 
 
+@pytest.mark.parametrize("coding", ["br", "gzip", "identity"])
+def test_responses_arrive_in_the_coding_of_the_service(
+    coding: str, visitor: httpx.Client, nodes: list[Service]
+) -> None:
+    headers = {"Accept-Encoding": coding}
+    passed = ask(visitor, "GET", "/openapi.json", headers=headers)
+    direct = nodes[0].http.get("/openapi.json", headers=headers)
+    assert passed.headers.get("content-encoding", "identity") == coding
+    for name in ("content-encoding", "content-length", "etag", "vary"):
+        assert passed.headers.get(name) == direct.headers.get(name)
+
+
 def test_the_other_node_answers_when_one_is_killed(
     kind: str, playground: Path, start_nodes: Callable[[ExitStack, int], list[Service]]
 ) -> None:

@@ -70,6 +70,10 @@ SETTINGS: dict[str, Refusal] = {
         {"server.base_url": "https://example.com/catalog"},
         "server.base_url: must be http:// or https:// and a host, without a path",
     ),
+    "no origin for agents": (
+        {"server.mcp_origins": '["https://agent.example.com/"]'},
+        "server.mcp_origins.0: must be http:// or https:// and a host, without a path",
+    ),
     "a drain of no time": ({"server.drain_seconds": -1}, "server.drain_seconds: "),
     "no port for operators": ({"server.ops_bind": "127.0.0.1:99999"}, "server.ops_bind: there is no port above 65535"),
     "half of TLS": ({"tls.bind": "127.0.0.1:0"}, "tls: bind, certificate and key belong together: all three or none"),

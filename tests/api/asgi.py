@@ -1,11 +1,13 @@
 """An ASGI client that drives an application directly and checks the ASGI contract."""
 
+import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+import brotli
 import trio
 
 from service.http.asgi import App, Message
@@ -34,8 +36,21 @@ class Response:
         return values[0] if values else None
 
     @property
+    def plain(self) -> bytes:
+        """The body without its content coding."""
+        match self.header("content-encoding"):
+            case None:
+                return self.body
+            case "br":
+                return bytes(brotli.decompress(self.body))
+            case "gzip":
+                return gzip.decompress(self.body)
+            case other:
+                raise AssertionError(f"a coding that nobody asked for: {other}")
+
+    @property
     def json(self) -> Any:
-        return json.loads(self.body)
+        return json.loads(self.plain)
 
     @property
     def words(self) -> str:
@@ -58,7 +73,16 @@ class Client:
     def __init__(self, app: App, observe: Callable[[Exchange], None], host: str = "catalog.test") -> None:
         self.app = app
         self._host = host
-        self._observe = observe
+        self.observe = observe
+
+    def watched_by(self, observe: Callable[[Exchange], None]) -> "Client":
+        """The same client, which passes each exchange to another observer, too."""
+
+        def both(exchange: Exchange) -> None:
+            self.observe(exchange)
+            observe(exchange)
+
+        return Client(self.app, both, self._host)
 
     async def get(self, target: str, key: str | None = None, **rest: Any) -> Response:
         return await self.request("GET", target, key, **rest)
@@ -106,7 +130,7 @@ class Client:
         wire = _Wire(parts)
         await self.app(scope, wire.receive, wire.send)
         response = wire.response()
-        self._observe(Exchange(method, scope["path"], response))
+        self.observe(Exchange(method, scope["path"], response))
         return response
 
 

@@ -17,12 +17,16 @@ BASE_URL = "https://catalog.test"
 DOCUMENT = document(OPERATIONS, BASE_URL)
 
 CORS_PATHS = re.compile(
-    r"/embed\.js|/\.well-known/(oauth-authorization-server|api-catalog)|/api/v1/((usecases|bots)(/[^/]+)?|sponsors/(inventory|placements|events(/batch)?))"
+    r"/embed\.js|/\.well-known/(oauth-authorization-server|api-catalog)|/api/v1/((usecases|bots)(/[^/]+)?|categories"
+    r"|sponsors/(inventory|placements|events(/batch)?))"
 )
-"""The embed script, metadata for clients in browsers, and operations 6 to 12: the only ones with CORS."""
+"""The embed script, metadata for clients in browsers, operations 6 to 12, and categories: the only ones with CORS."""
 
 POLLING = ("POST", "/api/v1/auth/device/token")
 """The one operation whose errors follow RFC 8628."""
+
+MCP = "/mcp"
+"""Its errors are those of JSON-RPC. Pages of other sites may call it if they are in `server.mcp_origins`."""
 
 COOKIE = re.compile(
     r"__Host-(session=sst_[0-9A-Za-z]{43}; Path=/; Max-Age=2592000|session=; Path=/; Max-Age=0|"
@@ -46,7 +50,7 @@ def check(exchange: Exchange) -> None:
     _check_head(response)
     _check_body(method, response)
     _check_refusal(method, path, response)
-    if response.all("access-control-allow-origin"):
+    if response.all("access-control-allow-origin") and path != MCP:
         assert not response.all("set-cookie")
         assert CORS_PATHS.fullmatch(path), f"{path} may not be called from other sites"
     operation = documented(method, path)
@@ -70,8 +74,11 @@ def _check_head(response: Response) -> None:
     for name, value in SECURITY.items():
         assert response.header(name) == value, f"{name}: {response.header(name)}"
     # With no-referrer, browsers would send `Origin: null` for forms of this service.
-    policy = "same-origin" if response.header("content-type") == PAGE else "no-referrer"
-    assert response.header("referrer-policy") == policy
+    # A 304 has no type, and repeats what its page has.
+    policies = {"same-origin", "no-referrer"} if response.status == 304 else {"no-referrer"}
+    if response.header("content-type") == PAGE:
+        policies = {"same-origin"}
+    assert response.header("referrer-policy") in policies
     assert response.header("content-security-policy"), "no content security policy"
     assert response.header("server") is None, "the server's name is nobody's business"
     assert response.header("access-control-allow-credentials") is None
@@ -102,6 +109,9 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
         assert (response.header("retry-after") is not None) == (response.status in (429, 503))
         return
     assert response.header("content-type") == "application/json"
+    if path == MCP:
+        _check_rpc_error(method, response)
+        return
     assert response.header("www-authenticate") == ("Bearer" if response.status == 401 else None)
     wait = response.header("retry-after")
     if method == "HEAD" or response.json["error"] != "hold_limit":
@@ -113,11 +123,24 @@ def _check_refusal(method: str, path: str, response: Response) -> None:
     body = response.json
     assert body.get("retryAfter") == (None if wait is None else int(wait))
     family = "SponsorshipError" if path.startswith(("/api/v1/sponsors", "/api/v1/admin")) else "CatalogError"
-    fields = {"error", "message", "hint", "retryAfter"}
+    fields = {"error", "message", "hint", "fields", "retryAfter"}
     if (method, path) == POLLING:
         family, fields = "DeviceError", fields | {"error_description", "interval"}
     validate(f"/components/schemas/{family}", body)
     assert body.keys() <= fields, body
+
+
+def _check_rpc_error(method: str, response: Response) -> None:
+    assert (response.header("retry-after") is not None) == (response.status in (429, 503))
+    if method == "HEAD":
+        return
+    body = response.json
+    assert body.keys() == {"jsonrpc", "id", "error"}
+    assert body["error"].keys() - {"data"} == {"code", "message"}
+    if body["error"]["code"] > 0:
+        assert body["error"]["code"] == response.status
+        assert body["error"]["data"].get("retryAfter") == (int(response.header("retry-after") or 0) or None)
+        validate("/components/schemas/CatalogError", body["error"]["data"])
 
 
 def _check_documented(path: str, method: str, asked: str, response: Response) -> None:
@@ -138,6 +161,9 @@ def _check_documented(path: str, method: str, asked: str, response: Response) ->
         return
     if asked != "HEAD":
         validate(f"{place}/{response.status}/content/application~1json/schema", response.json)
+    if asked != "HEAD" and response.status >= 400:
+        error = response.json["error"]
+        assert error in described["x-error-codes"], f"{method} {path} answered {error}, which is not documented"
     if asked != "HEAD" and response.status == 200:
         result = described["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
         fields = DOCUMENT["components"]["schemas"][result]["properties"].keys()

@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 import requests
 import schemathesis
 from schemathesis.config import SchemathesisConfig
+from schemathesis.core.transport import Response
 from schemathesis.specs.openapi import checks
 
 from actors.weeks import WEEK_MS, week_of
@@ -186,6 +187,7 @@ class Target:
         self.put_real_names(case)
         name = name_of(case)
         response = case.call_and_validate(excluded_checks=self.excluded(name), **self.arguments(caller))
+        check_code(case, response)
         self.note(name, response.status_code, caller)
 
     def arguments(self, caller: str) -> dict[str, Any]:
@@ -229,6 +231,13 @@ class Target:
         self.answers[name][status] += 1
         if status == 200 and caller != "keyless":
             self._guarded.add(name)
+
+
+def check_code(case: schemathesis.Case[Any], response: Response) -> None:
+    """Fail unless the document lists the code of a refusal for its status, which schemas do not tell."""
+    described = case.operation.definition.raw["responses"].get(str(response.status_code), {})
+    if "x-error-codes" in described:
+        assert response.json()["error"] in described["x-error-codes"], f"{name_of(case)}: {response.text}"
 
 
 def name_of(case: schemathesis.Case[Any]) -> str:

@@ -153,6 +153,7 @@ PLACES = {
     "getUseCase": Place("GET", "/api/v1/usecases/case-04", USECASES),
     "listBots": Place("GET", "/api/v1/bots", BOTS),
     "getBot": Place("GET", "/api/v1/bots/bot-00", BOTS),
+    "listCategories": Place("GET", "/api/v1/categories", BOTS),
     "getInventory": Place("GET", "/api/v1/sponsors/inventory", OPTIONAL),
     "getCalendar": Place("GET", "/api/v1/sponsors/calendar", OPTIONAL),
     "listPlacements": Place("GET", "/api/v1/sponsors/placements", OPTIONAL),
@@ -404,7 +405,7 @@ HOLDS = {
     "an administrator's key for admin:write": "admin:write",
     "an administrator's key for library:read": "library:read",
 }
-CATALOG = {"listUseCases", "getUseCase", "listBots", "getBot"}
+CATALOG = {"listUseCases", "getUseCase", "listBots", "getBot", "listCategories"}
 
 
 def expected(caller: str, place: Place) -> str:

@@ -23,10 +23,11 @@ from service.api.operations import OPERATIONS
 from service.api.operations.events import BATCH_BYTES, EVENT_BYTES
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.web.app import build_app
+from service.web.compression import Compressor
 from service.web.fast_path import FastPath
 from tests.api.asgi import READER, Client, Response
 from tests.api.conformity import check
-from tests.api.world import DESCRIBED, ROUTING, World, away, broken, open_world
+from tests.api.world import DESCRIBED, GUIDE, ROUTING, World, away, broken, open_world
 from tests.snapshots.rows import booking, slot
 
 COLD = [replace(operation, hot=False) for operation in OPERATIONS]
@@ -43,6 +44,7 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "getUseCase": ("GET", "/api/v1/usecases/case-04", None),
     "listBots": ("GET", "/api/v1/bots", None),
     "getBot": ("GET", "/api/v1/bots/bot-00", None),
+    "listCategories": ("GET", "/api/v1/categories", None),
     "getInventory": ("GET", "/api/v1/sponsors/inventory", None),
     "listPlacements": ("GET", "/api/v1/sponsors/placements", None),
     "recordEvent": ("POST", "/api/v1/sponsors/events", event()),
@@ -439,6 +441,36 @@ async def test_any_headers_are_read_alike(both: Both, name: str) -> None:
         await both.good(name, headers=headers)
 
 
+ACCEPTED = (
+    "br",
+    "gzip",
+    "gzip, deflate, br",
+    "br;q=0.5, *;q=0.7",
+    "identity;q=0",
+    "*;q=0",
+    "br, identity;q=0",
+    "x" * 9_000,
+)
+
+
+@pytest.mark.parametrize("name", READS)
+async def test_codings_are_chosen_alike(name: str) -> None:
+    """Each twice, because the second response comes from the cache."""
+    query = "?limit=100" if name in ("listUseCases", "listBots") else ""
+    async with open_both(KEYLESS__PER_MINUTE=1_000) as both:
+        for world in both.worlds:  # a body that does not shrink is sent plain even to those who refuse that
+            await world.add("long", guide=GUIDE | {"category": "A long name " * 10 + "of a category"})
+        key = both.key(tier=Tier.UPGRADED)
+        for accepted in ACCEPTED * 2:
+            headers = [("Accept-Encoding", accepted)]
+            response = await both.good(name, query=query, headers=headers)
+            assert (await both.good(name, key, query=query, headers=headers)).plain == response.plain
+            known = [*headers, ("If-None-Match", response.header("etag") or "")]
+            assert (await both.good(name, query=query, headers=known)).status == 304
+            if accepted == "br, identity;q=0":
+                assert response.header("content-encoding") == "br"
+
+
 # Bodies.
 
 
@@ -638,7 +670,7 @@ async def _through(world: World, name: str, **change: Any) -> tuple[list[Message
         sent.append(message)
 
     body: Message = {"type": "http.request", "body": json.dumps(GOOD[name][2]).encode(), "more_body": False}
-    await FastPath(app, world.services, OPERATIONS)(scope_of(name, **change), reading(body)(), send)
+    await FastPath(app, world.services, OPERATIONS, Compressor())(scope_of(name, **change), reading(body)(), send)
     return sent, reached
 
 
@@ -675,7 +707,7 @@ async def test_a_get_with_a_body_goes_on_to_who_reads_it(world: World) -> None:
 
 async def test_an_operation_that_is_not_hot_goes_on(world: World) -> None:
     app, reached = refusing()
-    lane = FastPath(app, world.services, COLD)
+    lane = FastPath(app, world.services, COLD, Compressor())
     for name in GOOD:
         await lane(scope_of(name), reading()(), _unused)
     assert len(reached) == len(GOOD)

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 import pytest
-import trio
 
 from tests.api.asgi import Client
 from tests.api.conformity import check
@@ -53,9 +52,7 @@ async def test_the_icon_is_where_browsers_look_for_it(world: World) -> None:
     assert (response.status, response.header("location")) == (301, "/static/icon.svg")
 
 
-@pytest.mark.trio(run=trio.run)
 async def test_static_files_are_served_and_nothing_beside_them(world: World) -> None:
-    """Uses the real clock: files are read in threads, and virtual time does not wait for them."""
     style = await world.client.get("/static/style.css")
     assert style.status == 200
     assert style.header("content-type") == "text/css; charset=utf-8"

@@ -113,7 +113,7 @@ async def test_days_are_dates_or_times_of_a_day_in_utc(world: World, person: Per
         ("to=99999999999999999999", "to: must be a date"),
         ("to=1306006207373725", "to: must be a date"),
         ("from=9999-12-31", "from: must be a date"),
-        ("to=2026-11-18&to=2026-11-19", "send to only once"),
+        ("to=2026-11-18&to=2026-11-19", "to: must be given only once"),
         ("format=xlsx", "format: must be"),
         ("format=", "format: must be"),
         ("format=CSV", "format: must be"),

@@ -23,7 +23,7 @@ from schemathesis.pytest.lazy import get_all_tests
 
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
-from tests.api.fuzzing import PUBLIC, SECONDS, Target, name_of, running_target, schema
+from tests.api.fuzzing import PUBLIC, SECONDS, Target, check_code, name_of, running_target, schema
 from tests.slow import SLOW
 
 EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "20" if SLOW else "6"))
@@ -187,6 +187,7 @@ def walking(walks: Walks) -> type[APIStateMachine]:
 
         def after_call(self, response: Response, case: schemathesis.Case[Any]) -> None:
             super().after_call(response, case)
+            check_code(case, response)
             walks.note(name_of(case), response)
 
         def validate_response(self, response: Response, case: schemathesis.Case[Any], **arguments: Any) -> None:

@@ -78,7 +78,7 @@ class Links(HTMLParser):
 
 def kind_of(address: str) -> str:
     """The common part of addresses that show the same page with other content."""
-    parts = urlsplit(address)
+    parts = urlsplit(re.sub(r"^/docs/\w+", "/docs/#", address))
     path = next((path for path, pattern in PATTERNS.items() if path == parts.path), "") or next(
         (path for path, pattern in PATTERNS.items() if pattern.fullmatch(parts.path)),
         re.sub(r"[^/]*\d[^/]*", "#", parts.path),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.catalogctl.client import send
+from service.catalogctl.transport import download, send
 from tests.catalogctl.stage import Stage
 
 
@@ -12,4 +12,4 @@ from tests.catalogctl.stage import Stage
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     for variable in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(variable, raising=False)
-    return Stage(tmp_path / "config", send=send)
+    return Stage(tmp_path / "config", send=send, download=download)

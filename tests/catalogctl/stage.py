@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
-from service.catalogctl.client import Asked, Reply
+from service.catalogctl.client import Asked, Download, Reply
 from service.catalogctl.main import run
-from service.catalogctl.session import Outside
+from service.catalogctl.output import Outside
 
 IDS = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 
@@ -31,6 +31,7 @@ class Stage:
     environment: dict[str, str] = field(default_factory=dict)
     columns: int | None = 100
     send: Callable[[Asked], Reply] = no_network
+    download: Download | None = None
     has_browser: bool = True
     at: float = 1_000.0
     slept: list[float] = field(default_factory=list)
@@ -47,15 +48,23 @@ class Stage:
         """Run one command and return its exit code. Its output is in `out` and `err`."""
         out, err = io.StringIO(), io.StringIO()
         environment = {"XDG_CONFIG_HOME": str(self.home), **self.environment}
-        outside = Outside(
-            environment, out, err, self.columns, self.send, lambda: self.at, self._sleep, self._browse, lambda: IDS
-        )
+        download = self.download or self._downloaded
+        ports = self.send, download, lambda: self.at, self._sleep, self._browse, lambda: IDS
+        outside = Outside(environment, out, err, self.columns, *ports)
         try:
             return run(arguments, outside)
         except SystemExit as ended:
             return int(ended.code or 0)
         finally:
             self.out, self.err = out.getvalue(), err.getvalue()
+
+    def _downloaded(self, asked: Asked, write: Callable[[bytes], None]) -> Reply:
+        """Download by `send`."""
+        reply = self.send(asked)
+        if not reply.is_spreadsheet:
+            return reply
+        write(reply.body)
+        return Reply(reply.status, reply.headers, b"")
 
     def _sleep(self, seconds: float) -> None:
         assert seconds >= 0

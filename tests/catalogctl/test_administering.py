@@ -123,4 +123,4 @@ async def test_websites_are_read_by_days(desk: Desk) -> None:
 
 async def test_a_key_without_administration_is_refused_in_one_line(desk: Desk) -> None:
     del desk.world.memory.administrators[BOSS]
-    assert "Only administrators can do this." in await desk.refused("admin", "accounts")
+    assert "Only administrators can do this." in await desk.refused("admin", "accounts", code=5)

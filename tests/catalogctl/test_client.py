@@ -8,8 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from service.catalogctl.addresses import base_of, is_in_clear, is_page
-from service.catalogctl.client import Asked, send
+from service.catalogctl.client import Asked
 from service.catalogctl.failures import Misused, Unreachable
+from service.catalogctl.transport import send
 from tests.catalogctl.stage import HANGS_UP, Line, Stage, logged_in, refuses, says, scripted
 
 EMPTY = says(200, {"data": [], "nextCursor": None})
@@ -93,18 +94,18 @@ def test_no_redirect_is_followed(stage: Stage, status: int) -> None:
     [
         (
             refuses(404, "not_found", "There is no bot template with this slug."),
-            1,
+            4,
             "There is no bot template with this slug.",
         ),
         (
             refuses(401, "invalid_api_key", hint="/api/v1/auth/agent"),
-            1,
+            5,
             "(invalid_api_key; run catalogctl login to get a key)",
         ),
-        (refuses(403, "claim_required", hint="/api/v1/auth/claim"), 1, "/api/v1/auth/claim)"),
-        (says(429, {"error": "rate_limited", "message": "Too fast."}, Retry_After="7"), 1, "try again in 7 s"),
-        (refuses(503, "service_unavailable", "Later."), 1, "Later. (service_unavailable)"),
-        (refuses(500, "bad\x1b[31m", "\x1b]0;title\x07 No.\r\nfake line"), 1, "No. fake line"),
+        (refuses(403, "claim_required", hint="/api/v1/auth/claim"), 5, "/api/v1/auth/claim)"),
+        (says(429, {"error": "rate_limited", "message": "Too fast."}, Retry_After="7"), 6, "try again in 7 s"),
+        (refuses(503, "service_unavailable", "Later."), 7, "Later. (service_unavailable)"),
+        (refuses(500, "bad\x1b[31m", "\x1b]0;title\x07 No.\r\nfake line"), 7, "No. fake line"),
         (Line(502, b"<html>"), 3, "a response that is not the service's: status 502"),
         (Line(200, b"<html>"), 3, "a response that is not the service's: status 200"),
         (Line(200, b"[" * 100_000), 3, "not the service's"),

@@ -66,11 +66,12 @@ class Desk:
         return json.loads(await self.out(*arguments, "--json"))
 
     async def refused(self, *arguments: str, code: int = 1) -> str:
-        """The error line of a command that must fail."""
+        """The error of a command that must fail: its line, and one for each field that is wrong."""
         assert await self.run(*arguments) == code, self.stage.out
-        line = self.stage.err.splitlines()[-1]
-        assert line.startswith("catalogctl: ")
-        return line
+        _, prefix, error = self.stage.err.rpartition("catalogctl: ")
+        assert prefix, self.stage.err
+        assert all(line.startswith("  ") for line in error.splitlines()[1:])
+        return error
 
 
 @pytest.fixture
@@ -98,12 +99,27 @@ async def test_the_catalog_is_listed_searched_and_read(desk: Desk) -> None:
     assert column(out) == [entry["slug"] for entry in listed["data"]]
     assert column(await desk.out("usecases", "zebra")) == ["case-04", "case-30"]
     assert await desk.out("usecases", "nothing like it") == "Nothing found.\n"
+    assert column(await desk.out("usecases", "zebra submarine")) == ["case-04", "case-30"]
+    assert desk.stage.err == "No entry has all of these words. Those shown have the most of them, or similar words.\n"
     shown = await desk.out("usecases", "--slug", "case-04")
     assert "Title        Zebra counting\n" in shown
     assert "Steps        1. Begin\n             2. Go on\n" in shown
     assert (await desk.json("usecases", "--slug", "case-04"))["guide"]["botSlugs"] == ["bot-00"]
     assert column(await desk.out("bots", "--limit", "2"), 1) == ["Bot bot-00", "Bot bot-01"]
     assert "Job       Sorts receipts\n" in await desk.out("bots", "--slug", "bot-07")
+
+
+async def test_entries_are_filtered_by_category_and_categories_are_counted(desk: Desk) -> None:
+    assert [cells(line) for line in (await desk.out("categories")).splitlines()] == [
+        ["CATEGORY", "USE CASES", "BOTS"],
+        ["Finance", "1", "23"],
+    ]
+    assert (await desk.json("categories"))["data"] == [{"name": "Finance", "useCases": 1, "bots": 23}]
+    assert await desk.out("categories", "--quiet") == "Finance\n"
+    assert column(await desk.out("usecases", "--category", "finance")) == ["case-04"]
+    assert column(await desk.out("usecases", "zebra", "--category", "Finance")) == ["case-04"]
+    assert await desk.out("usecases", "--category", "Unknown") == "Nothing found.\n"
+    assert len(column(await desk.out("bots", "--category", "Finance", "--limit", "20", "--all"))) == 23
 
 
 async def test_all_pages_are_followed_and_one_page_says_that_there_are_more(desk: Desk) -> None:
@@ -140,7 +156,7 @@ async def test_an_anonymous_key_sees_its_lifetime_limit_and_is_refused_sponsorin
     assert "none: the key is not claimed" in out
     assert "Lifetime" in out
     assert "Expires   2026-11-18 13:00 UTC\n" in out
-    assert "(claim_required)" in await desk.refused("sponsor", "me")
+    assert "(claim_required)" in await desk.refused("sponsor", "me", code=5)
 
 
 async def test_without_a_key_public_data_is_shown_and_nothing_else_is_requested(desk: Desk) -> None:
@@ -158,7 +174,7 @@ async def test_without_a_key_public_data_is_shown_and_nothing_else_is_requested(
         "sponsor bookings",
         "sponsor keys",
     ):
-        assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=2)
+        assert "you are not logged in to https://catalog.test" in await desk.refused(*words.split(), code=5)
     assert len(desk.asked) == asked
 
 
@@ -178,7 +194,7 @@ REFUSED = {
 
 async def test_a_refusal_is_printed_in_the_words_of_the_service(desk: Desk) -> None:
     for words, line in REFUSED.items():
-        assert line in await desk.refused(*words.split())
+        assert line in await desk.refused(*words.split(), code=4 if "(not_found)" in line else 1)
 
 
 # The sponsorship area.
@@ -325,7 +341,7 @@ async def test_scoped_keys_are_created_listed_and_revoked(desk: Desk) -> None:
     assert made["scopes"] == ["sponsor:read", "library:read"]
     assert column(await desk.out("sponsor", "keys"), 1) == ["Reporting"]
     desk.stage.environment["CATALOGCTL_KEY"] = made["apiKey"]
-    assert "(insufficient_scope)" in await desk.refused("sponsor", "keys")
+    assert "(insufficient_scope)" in await desk.refused("sponsor", "keys", code=5)
     desk.stage.environment["CATALOGCTL_KEY"] = desk.key
     assert await desk.out("sponsor", "revoke-key", made["id"]) == f"{made['id']} is revoked.\n"
     assert "Key     cs_scoped_" in await desk.out("sponsor", "create-key", "--name", "A", "--scopes", "sponsor:read")
@@ -347,7 +363,7 @@ async def test_a_report_is_sums_or_a_file(desk: Desk) -> None:
     assert file.splitlines()[-1] == "a,Shown,Slot left-1,2026-11-18,1000,21,0.021"
     assert "at most 366 days" in await desk.refused("report", "--from", "2020-01-01")
     assert await desk.run("report", "--csv", "--json") == 2
-    assert desk.stage.err == "catalogctl: --csv and --json cannot be combined\n"
+    assert json.loads(desk.stage.err)["message"] == "--csv and --json cannot be combined"
 
 
 async def test_rates_are_read_without_a_key(desk: Desk) -> None:

@@ -116,7 +116,7 @@ def test_a_key_is_sent_only_to_the_service_that_issued_it(stage: Stage) -> None:
     with scripted(USAGE) as ours, scripted(says(200, {"data": [], "nextCursor": None})) as other:
         logged_in(stage, ours.url)
         assert stage.run("usage") == 0
-        assert stage.run("usage", "--url", other.url) == 2
+        assert stage.run("usage", "--url", other.url) == 5
         assert f"you are not logged in to {other.url}" in stage.err
         assert stage.run("bots", "--url", other.url) == 0
     assert ours.heard[0].headers["authorization"] == "Bearer cs_user_of_this_test"
@@ -137,7 +137,7 @@ def test_spellings_of_one_address_are_the_same_service(stage: Stage) -> None:
 )
 def test_another_scheme_or_port_is_another_service(stage: Stage, address: str) -> None:
     logged_in(stage, "http://one.example.com")
-    assert stage.run("usage", "--url", address) == 2
+    assert stage.run("usage", "--url", address) == 5
     assert "you are not logged in" in stage.err
 
 

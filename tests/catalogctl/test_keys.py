@@ -41,7 +41,7 @@ async def test_a_rotated_key_is_shown_once_and_rotates_itself(desk: Desk) -> Non
     assert "Text              cs_scoped_" in out
     assert "The old key ends  2026-11-18 12:00 UTC" in out
     assert "shown only once" in desk.stage.err
-    assert "(not_found)" in await desk.refused("keys", "rotate", first["id"])
+    assert "(not_found)" in await desk.refused("keys", "rotate", first["id"], code=4)
     assert "(invalid_state)" in await desk.refused("keys", "rotate", key_id)
 
 
@@ -59,7 +59,7 @@ async def test_usage_is_shown_by_key_and_day(desk: Desk) -> None:
         (("rotate", "key_1", "--grace", "soon"), 2, "--grace must be a time"),
         (("rotate", "key_1", "--grace", "8d"), 1, "(invalid_request)"),
         (("expire", "key_1", "2020-01-01"), 1, "must lie in the future"),
-        (("rename", "key_1", "Other"), 1, "(not_found)"),
+        (("rename", "key_1", "Other"), 4, "(not_found)"),
         (("usage", "--days", "91"), 1, "days"),
     ],
 )

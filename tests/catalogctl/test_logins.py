@@ -114,7 +114,7 @@ def test_ctrl_c_ends_a_login_with_one_line(stage: Stage) -> None:
     [
         (
             says(429, {"error": "rate_limited", "message": "Too many.", "retryAfter": 90}, Retry_After="90"),
-            1,
+            6,
             "again in 90 s",
         ),
         (says(200, {"device_code": "x"}), 3, "does not follow RFC 8628"),

@@ -14,6 +14,7 @@ from tests.catalogctl.stage import Stage, no_network
         ("bots --limit 0", "is not a number from 1"),
         ("bots --limit ten", "is not a number from 1"),
         ("bots query --slug bot-01", "--slug shows one entry"),
+        ("bots --category Finance --slug bot-01", "--slug shows one entry"),
         ("notifications --reports maybe", "invalid choice: 'maybe'"),
         ("notifications --reports", "expected one argument"),
         ("sponsor", "the following arguments are required: COMMAND"),
@@ -37,11 +38,15 @@ def test_an_invalid_command_is_refused_before_anything_is_sent(
     assert len(told.splitlines()) == 1
 
 
-def test_each_command_has_help(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_command_has_help_without_colours(
+    stage: Stage, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
     for words in ("", "login", "usecases", "sponsor", "sponsor book", "sponsor create-key"):
         assert stage.run(*words.split(), "--help") == 0
         told = capsys.readouterr().out
         assert told.startswith(" ".join(f"usage: catalogctl {words}".split()))
         assert "--json" in told
+        assert "\x1b" not in told
     assert stage.run("--version") == 0
     assert capsys.readouterr().out == f"catalogctl {VERSION}\n"

@@ -56,7 +56,7 @@ async def test_a_webhook_that_is_off_is_turned_on_and_deleted(desk: Desk) -> Non
     assert "is off" in await desk.refused("webhooks", "test", webhook_id)
     assert "enabled" in await desk.out("webhooks", "enable", webhook_id)
     assert f"{webhook_id} is deleted." in await desk.out("webhooks", "delete", webhook_id)
-    assert "no such webhook" in await desk.refused("webhooks", "show", webhook_id)
+    assert "no such webhook" in await desk.refused("webhooks", "show", webhook_id, code=4)
 
 
 async def test_a_webhook_that_cannot_be_is_refused_in_one_line(desk: Desk) -> None:

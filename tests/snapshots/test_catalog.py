@@ -2,12 +2,13 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.catalog.store import Entry, Kind
-from service.snapshots.shelves import Building, CatalogSnapshot, Position
-from tests.snapshots.entries import bot
+from service.snapshots.categories import Categories, categories_body
+from service.snapshots.shelves import Building, CatalogSnapshot, Page, Position
+from tests.snapshots.entries import bot, guide_fields, usecase
 
 SLUGS = st.from_regex(r"[a-z0-9]{1,3}(-[a-z0-9]{1,2})?", fullmatch=True)
 TIMES = st.dictionaries(SLUGS, st.integers(0, 5), max_size=30)
@@ -20,13 +21,16 @@ def snapshot_of(*entries: Entry, revision: int = 1, previous: CatalogSnapshot | 
 
 
 def from_times(times: dict[str, int]) -> CatalogSnapshot:
-    return snapshot_of(*(Entry(slug, added_ms, slug.encode()) for slug, added_ms in times.items()))
+    return snapshot_of(*(Entry(slug, added_ms, f'{{"slug":"{slug}"}}'.encode()) for slug, added_ms in times.items()))
+
+
+def slugs_of(page: Page) -> list[str]:
+    return [json.loads(document)["slug"] for document in page.documents]
 
 
 def walked(snapshot: CatalogSnapshot, limit: int, position: Position | None = None) -> list[str]:
     page = snapshot.page(Kind.BOTS, position, limit)
-    slugs = [document.decode() for document in page.documents]
-    return slugs + (walked(snapshot, limit, page.last) if page.last is not None else [])
+    return slugs_of(page) + (walked(snapshot, limit, page.last) if page.last is not None else [])
 
 
 @given(TIMES, st.integers(1, 7))
@@ -40,7 +44,7 @@ def test_a_walk_that_an_import_overtakes_gives_every_lasting_entry_once(
 ) -> None:
     first = from_times(before).page(Kind.BOTS, None, limit)
     after = {slug: added_ms for slug, added_ms in (added | before).items() if slug not in removed}
-    seen = [document.decode() for document in first.documents]
+    seen = slugs_of(first)
     if first.last is not None:
         seen += walked(from_times(after), limit, first.last)
     assert len(seen) == len(set(seen))
@@ -51,7 +55,7 @@ def test_the_last_page_has_no_position_even_when_it_is_full() -> None:
     snapshot = from_times({"a": 1, "b": 2})
     assert snapshot.page(Kind.BOTS, None, 2).last is None
     assert snapshot.page(Kind.BOTS, None, 1).last == Position(2, "b")
-    assert snapshot.page(Kind.BOTS, Position(0, ""), 1).documents == ()
+    assert not snapshot.page(Kind.BOTS, Position(0, ""), 1).documents
 
 
 def test_kinds_are_apart() -> None:
@@ -97,3 +101,75 @@ def test_a_snapshot_shares_what_did_not_change_with_the_one_before() -> None:
     old, new = (snapshot.page(Kind.BOTS, None, 2).documents for snapshot in (before, after))
     assert old[0] is new[0]
     assert old[1] != new[1]
+
+
+# Categories.
+
+NAMES = st.sampled_from(("Finance", "finance", "Arts", None))
+CATEGORIZED = st.dictionaries(SLUGS, st.tuples(st.integers(0, 5), NAMES), max_size=12)
+
+
+def categorized(entries: dict[str, tuple[int, str | None]], previous: CatalogSnapshot | None = None) -> CatalogSnapshot:
+    made = [bot(slug, addedAt=added, category=category) for slug, (added, category) in entries.items()]
+    return snapshot_of(*made, previous=previous)
+
+
+def walked_in(snapshot: CatalogSnapshot, category: str, limit: int, position: Position | None = None) -> list[str]:
+    page = snapshot.page(Kind.BOTS, position, limit, category)
+    rest = walked_in(snapshot, category, limit, page.last) if page.last is not None else []
+    return slugs_of(page) + rest
+
+
+@settings(max_examples=40)
+@given(CATEGORIZED, CATEGORIZED, st.integers(1, 7))
+def test_the_pages_of_a_category_are_its_part_of_the_list(
+    before: dict[str, tuple[int, str | None]], entries: dict[str, tuple[int, str | None]], limit: int
+) -> None:
+    snapshot = categorized(entries, previous=categorized(before))
+    for category in ("Finance", "Arts", "unknown"):
+        own = {slug: added for slug, (added, name) in entries.items() if name == category}
+        assert walked_in(snapshot, category, limit) == sorted(own, key=lambda slug: (-own[slug], slug))
+    counts = snapshot.shelves[Kind.BOTS].categories.counts()
+    assert sum(counts.values()) == sum(name is not None for _, name in entries.values())
+
+
+def test_a_position_of_another_category_continues_from_the_same_place_of_the_list() -> None:
+    snapshot = categorized({"a": (4, "Arts"), "b": (3, "Finance"), "c": (2, "Arts"), "d": (1, "Finance")})
+    last = snapshot.page(Kind.BOTS, None, 1, "Arts").last
+    assert slugs_of(snapshot.page(Kind.BOTS, last, 5, "Finance")) == ["b", "d"]
+
+
+def test_a_category_is_found_by_its_name_or_in_another_case() -> None:
+    categories = (
+        categorized({"a": (1, "Arts"), "b": (1, "arts"), "c": (1, "arts"), "d": (1, "Öffentlich")})
+        .shelves[Kind.BOTS]
+        .categories
+    )
+    assert [categories.named(name) for name in ("Arts", "arts", " ARTS ", "öffentlich", "x", "")] == [
+        "Arts",
+        "arts",
+        "arts",
+        "Öffentlich",
+        None,
+        None,
+    ]
+
+
+def test_categories_are_listed_by_name_with_the_numbers_of_both_kinds() -> None:
+    building = Building(CatalogSnapshot())
+    building.take(Kind.BOTS, [bot("a", category="b"), bot("b", category="A"), bot("c")])
+    building.take(Kind.USECASES, [usecase("u", guide=guide_fields(category="b")), usecase("v")])
+    snapshot = building.finished(1)
+    expected = [{"name": "A", "useCases": 0, "bots": 1}, {"name": "b", "useCases": 1, "bots": 1}]
+    assert json.loads(snapshot.categories.body) == {"data": expected}
+    assert json.loads(CatalogSnapshot().categories.body) == {"data": []}
+
+
+def test_of_many_categories_those_with_most_entries_are_listed() -> None:
+    one, other = Categories(), Categories()
+    for number in range(1_200):
+        for _ in range(1 + number % 2):
+            one.add(f"category {number}")
+    listed = json.loads(categories_body(one, other))["data"]
+    assert len(listed) == 1_000
+    assert sum(each["useCases"] == 2 for each in listed) == 600

@@ -3,12 +3,13 @@
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.catalog.store import Kind
+from actors.catalog.store import Found, Kind
 from actors.supervision import running
 from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits
@@ -196,12 +197,27 @@ async def test_a_search_is_remembered_until_the_catalog_changes(autojump_clock: 
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:
         for _ in range(3):
-            assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN)).documents) == 1
+            assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN))[0].documents) == 1
         assert catalog.statistics().searches == 1
         await world.store.replace(of_bots(bot("b", name="Fence")))
         catalog.refresh_soon()
         await trio.sleep(0.1)
-        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN)).documents) == 2
+        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN))[0].documents) == 2
+
+
+class Hurried(MemoryCatalog):
+    """A store whose time ends during each search."""
+
+    async def search(self, *arguments: Any, **options: Any) -> Found:
+        return (await super().search(*arguments, **options))._replace(cut=True)
+
+
+async def test_a_search_that_was_cut_short_is_not_remembered(autojump_clock: MockClock) -> None:
+    world = World()
+    world.catalog = Catalog(Hurried(world.memory))
+    async with world.running() as catalog:
+        await catalog.search(Kind.BOTS, "fence", 20, ANN)
+        assert catalog.statistics().remembered == 0
 
 
 async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered(autojump_clock: MockClock) -> None:
@@ -243,6 +259,6 @@ async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_
     async with world.running() as catalog:
         await catalog.search(Kind.BOTS, "fence", 20, ANN)
         world.memory.before = Script([AWAY] * 1_000)
-        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN)).documents) == 1
+        assert len((await catalog.search(Kind.BOTS, "fence", 20, ANN))[0].documents) == 1
         with pytest.raises(StorageUnavailable):
             await catalog.search(Kind.BOTS, "another", 20, ANN)

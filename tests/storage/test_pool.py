@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from actors.catalog.store import Kind
+from actors.catalog.store import Kind, Search
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.asyncio_border import STATEMENTS
 from storage.journal import record_batch
@@ -421,7 +421,7 @@ async def test_abandoned_searches_stay_in_their_room_until_they_end(database_tar
             await locked.wait()
             for _ in range(5):
                 with trio.move_on_after(0.1) as scope:
-                    await catalog.search(Kind.BOTS, "words", 20, room=room, seconds=BOUND_SECONDS)
+                    await catalog.search(Search(Kind.BOTS, "words", 20), room=room, seconds=BOUND_SECONDS)
                 assert scope.cancelled_caught
             busy = database.statistics().busy
             done.set()

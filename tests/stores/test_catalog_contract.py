@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind
+from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind, Search
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
 from storage.pool import Database, open_database
@@ -220,7 +220,10 @@ LIBRARY = (
 
 
 async def searched(store: CatalogStore, q: str, limit: int = 20, kind: Kind = Kind.BOTS) -> list[str]:
-    return list(await store.search(kind, q, limit, room=nullcontext(), seconds=BOUND_SECONDS))
+    """The slugs that match all words, without relaxing."""
+    found = await store.search(Search(kind, q, limit), room=nullcontext(), seconds=BOUND_SECONDS)
+    assert not found.relaxed
+    return list(found.slugs)
 
 
 async def test_the_name_outweighs_category_and_job_and_they_the_rest(store: CatalogStore) -> None:
@@ -323,7 +326,7 @@ async def test_postgres_ends_a_search_at_its_time_and_keeps_the_connection(datab
     assert await searched(store, "helper")
     opened = database.statistics().open
     with pytest.raises(trio.TooSlowError):
-        await store.search(Kind.BOTS, "helper", 20, room=nullcontext(), seconds=0.001)
+        await store.search(Search(Kind.BOTS, "helper", 20), room=nullcontext(), seconds=0.001)
     assert len(await searched(store, "helper")) == 20
     assert await database.read(lambda connection: connection.fetchval("show statement_timeout")) == "4s"
     assert database.statistics().open == opened

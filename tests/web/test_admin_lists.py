@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from service.web.pages.notices import NOTICES
+from service.web.static_files import static_url
 from tests.api.sponsors import NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
 from tests.api.world import World
 from tests.web.visitors import Seen, Visitor
@@ -166,7 +167,7 @@ async def test_the_queue_is_also_at_its_own_address_and_says_what_is_paid_and_wh
     assert "0 approved, 0 rejected before" in seen.text
     assert page_of(world) in seen.links()
     assert [each["class"] for each in seen.all("div") if each.get("class") == "embedded"] == ["embedded"] * 2
-    assert seen.all("link")[-1]["href"] == "/static/admin.css"
+    assert seen.all("link")[-1]["href"] == static_url("admin.css")
 
 
 async def test_the_words_that_differ_since_the_approval_are_marked(world: World) -> None:

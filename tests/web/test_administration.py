@@ -12,6 +12,7 @@ from service.version import VERSION
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
+from service.web.static_files import static_url
 from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor, tables
 from tests.api.world import NOON_MS, World, away
 from tests.web.visitors import Seen, Visitor
@@ -518,7 +519,7 @@ async def test_operations_show_how_the_node_is(world: World) -> None:
         "catalog",
     ):
         assert words in page.text
-    assert [each["src"] for each in page.all("script")] == ["/static/ops.js"]
+    assert [each["src"] for each in page.all("script")] == [static_url("ops.js")]
 
 
 async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: World) -> None:

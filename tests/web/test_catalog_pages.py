@@ -78,7 +78,41 @@ async def test_a_search_without_matches_says_so_and_shows_the_words_as_text(worl
     page = await look(world, f"/usecases?q={quote(q)}")
     assert page.all("input")[0].attributes["value"] == q
     assert " ".join(q.split()) in page.all("h2")[0].text
-    assert "No entry matches" in page.text
+    assert "No entry has these words" in page.text
+    assert page.all("script", "img")[1:] == []
+
+
+async def test_a_search_that_was_relaxed_says_so(world: World) -> None:
+    page = await look(world, "/usecases?q=zebra+submarine")
+    assert sorted(_hrefs(page, "/usecases/")) == ["/usecases/case-04", "/usecases/case-30"]
+    assert "No entry has all of these words. These have the most of them, or similar words." in page.text
+    assert "No entry has all" not in (await look(world, "/usecases?q=zebra")).text
+
+
+async def test_a_list_is_filtered_by_category_and_walked_within_it(world: World) -> None:
+    page = await look(world, "/usecases?category=finance&q=")
+    assert _hrefs(page, "/usecases/") == ["/usecases/case-04"]
+    [chosen] = [each for each in page.all("option") if "selected" in each.attributes]
+    assert (chosen.attributes["value"], chosen.text) == ("Finance", "Finance (1)")
+    page = await look(world, "/bots?category=Finance")
+    [following] = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "next"]
+    last = await look(world, following)
+    assert len({*_hrefs(page, "/bots/"), *_hrefs(last, "/bots/")}) == 23
+    assert "/bots?category=Finance" in _hrefs(last)
+
+
+async def test_a_search_within_a_category_keeps_both(world: World) -> None:
+    page = await look(world, "/usecases?q=zebra&category=Finance")
+    assert _hrefs(page, "/usecases/") == ["/usecases/case-04"]
+    assert page.all("h2")[0].text == "Results for zebra in Finance"
+
+
+@pytest.mark.parametrize("category", ["nothing-like-it", *HOSTILE])
+async def test_an_unknown_category_is_said_to_be_empty_and_shown_as_text(world: World, category: str) -> None:
+    page = await look(world, f"/usecases?category={quote(category)}")
+    assert "There are no use cases in this category." in page.text
+    [chosen] = [each for each in page.all("option") if "selected" in each.attributes]
+    assert chosen.attributes["value"] == category
     assert page.all("script", "img")[1:] == []
 
 
@@ -89,7 +123,7 @@ async def test_an_empty_search_is_the_list(world: World, q: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["cursor=no-cursor", "cursor=%00", f"cursor={'x' * 2_001}", f"q={'x' * 201}", "q=a%00b"],
+    ["cursor=no-cursor", "cursor=%00", f"cursor={'x' * 2_001}", f"q={'x' * 201}", "q=a%00b", f"category={'x' * 201}"],
 )
 @pytest.mark.parametrize("path", ["/usecases", "/bots"])
 async def test_what_a_list_does_not_take_is_said_above_the_search(world: World, path: str, query: str) -> None:

@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from service.web.static_files import static_url
 from tests.api.asgi import Response
 from tests.api.world import World, away
 from tests.web.markup import faults_of, parsed
@@ -49,7 +50,7 @@ async def test_the_script_finds_what_it_asks_for_and_what_leads_on_after_success
     response = await Visitor(world).get("/claim")
     page = parsed(response.body.decode())
     assert set(USED_BY_SCRIPT.split()) <= set(page.ids)
-    assert [script.attributes["src"] for script in page.all("script")] == ["/static/claim.js"]
+    assert [script.attributes["src"] for script in page.all("script")] == [static_url("claim.js")]
     [done] = [each for each in page.all("section") if each.attributes.get("id") == "done"]
     assert "sign in" in done.text
     assert "dashboard" in done.text

@@ -80,7 +80,7 @@ def answered(snapshot: CatalogSnapshot, name: str) -> tuple[bytes, str]:
     """The body and ETag of a part."""
     part = MAPS.part(snapshot, name)
     assert part is not None
-    answer = part.answer(None)
+    answer = part.answer({})
     return answer.body, dict(answer.headers)["etag"]
 
 
@@ -157,7 +157,7 @@ def test_parts_hold_all_entries_and_a_new_entry_changes_the_last_one_alone(total
 
 def _parts(snapshot: CatalogSnapshot) -> list[tuple[str, str]]:
     """The parts of use cases in the index, each with the day of its newest entry, which is that of its rows."""
-    body = MAPS.index(snapshot).answer(None).body
+    body = MAPS.index(snapshot).answer({}).body
     found = []
     for address, day in rows_of(body, "sitemap"):
         name = address.removeprefix(f"{BASE_URL}/sitemap-").removesuffix(".xml")
@@ -177,7 +177,7 @@ def test_a_day_beyond_the_calendar_is_left_out() -> None:
 
 
 def test_an_address_of_the_service_is_text_in_xml() -> None:
-    body = Sitemaps("https://a&b<c", ["/"]).index(CatalogSnapshot()).answer(None).body
+    body = Sitemaps("https://a&b<c", ["/"]).index(CatalogSnapshot()).answer({}).body
     assert [loc.text for loc in ElementTree.fromstring(body).iter(f"{{{NAMESPACE}}}loc")] == [
         "https://a&b<c/sitemap-pages.xml"
     ]

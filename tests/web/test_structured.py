@@ -10,6 +10,7 @@ import pytest
 from service.schemas.fields import NEWEST_MS
 from service.web.pages import structured
 from service.web.pages.words import SUMMARY_CHARACTERS, summary
+from service.web.static_files import static_url
 from tests.api.conformity import BASE_URL
 from tests.api.world import GUIDE, World
 from tests.web.markup import card_of, data_of
@@ -104,7 +105,7 @@ async def test_a_page_has_one_address_whatever_the_query_says(world: World, path
     for query in ("", "?notice=signed_out", "?utm_source=mail&x=%22%3E"):
         card = card_of(await _html(world, path + query))
         assert card["canonical"] == card["og:url"] == f"{BASE_URL}{path}"
-        assert card["og:image"] == f"{BASE_URL}/static/card.png"
+        assert card["og:image"] == f"{BASE_URL}{static_url('card.png')}"
 
 
 @pytest.mark.parametrize("kind", ["usecases", "bots"])

@@ -138,7 +138,7 @@ ROWS = (
     _reading(
         name="listUsageDays",
         path="/api/v1/account/usage/days",
-        summary="List daily usage",
+        summary="List the days of usage",
         description="Returns the account's counted requests for each of the last days, ending with today.",
         handler=usage_days,
         result=UsageDays,
@@ -169,7 +169,7 @@ ROWS = (
         name="createAccountKey",
         method="POST",
         path="/api/v1/account/keys",
-        summary="Create a full key",
+        summary="Create a full key of the account",
         description="Creates a key with all the rights of the account, except administration unless `admin` asks for it. The "
         "key is returned only once. The body is optional. "
         "A repeated Idempotency-Key is refused and creates no second key.",

@@ -192,7 +192,7 @@ ROWS = (
     _reading(
         name="getAccount",
         path="/api/v1/admin/accounts/{id}",
-        summary="Read one account",
+        summary="Get one account",
         description="Returns an account with its use, and the numbers of its keys, sessions, campaigns and bookings.",
         handler=get_account,
         result=AccountDetailsAnswer,
@@ -214,7 +214,7 @@ ROWS = (
     _writing(
         name="unsuspendAccount",
         path="/api/v1/admin/accounts/{id}/unsuspend",
-        summary="Restore an account",
+        summary="Unsuspend an account",
         description="Ends the suspension of an account. Its keys work again, and its placements are shown in what is left of "
         "their weeks. Repeating the request has no effect.",
         handler=restore,

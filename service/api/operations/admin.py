@@ -261,7 +261,7 @@ ROWS = (
         name="describeVideo",
         method="PATCH",
         path="/api/v1/admin/sponsorships/bookings/{id}",
-        summary="Update a booking's video",
+        summary="Describe the video of a booking",
         description="Sets the status of the video in a package. A published video needs its address.",
         handler=describe_video,
         result=BookingAnswer,
@@ -286,7 +286,7 @@ ROWS = (
     _reading(
         name="listAudit",
         path="/api/v1/admin/sponsorships/audit",
-        summary="Read the audit log",
+        summary="List the audit log",
         description="Returns every change and who made it, newest first. For the history of one resource, use `targetId`.",
         handler=list_audit,
         result=AuditPage,

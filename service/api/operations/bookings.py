@@ -156,7 +156,7 @@ ROWS = (
     _reserving(
         name="createBooking",
         path="/api/v1/sponsors/bookings",
-        summary="Reserve a sponsorship week",
+        summary="Create a booking",
         description="Holds the slot's weeks until `heldUntil`. Pay before then. A repeated `idempotencyKey` returns "
         "the same booking in its current state if the body is the same, and an error otherwise.",
         handler=reserve,
@@ -174,7 +174,7 @@ ROWS = (
     _reserving(
         name="startBooking",
         path="/api/v1/sponsors/bookings/start",
-        summary="Save brand details and reserve a package",
+        summary="Start a booking with a new brand and ad",
         description="Saves the profile, a campaign and a booking, or none of them. The campaign has the brand's name, "
         "links to the website and waits for review.",
         handler=start,
@@ -196,7 +196,7 @@ ROWS = (
         name="getBooking",
         method="GET",
         path="/api/v1/sponsors/bookings/{id}",
-        summary="Read one booking and its receipt",
+        summary="Get one booking and its receipt",
         description="Returns one of your bookings. The receipt is null until the booking is paid.",
         handler=read_booking,
         result=BookingWithReceipt,
@@ -208,7 +208,7 @@ ROWS = (
         pays=True,
         method="POST",
         path="/api/v1/sponsors/bookings/{id}/checkout",
-        summary="Go to checkout",
+        summary="Open the checkout of a booking",
         description="Returns the address where a person can pay for a booking. The first call restarts the hold. In "
         "test mode no money moves.",
         handler=open_checkout,

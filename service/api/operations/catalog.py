@@ -1,6 +1,7 @@
 """Operations on the catalog (specification, 6 to 9), served from the snapshot in memory."""
 
 from functools import partial
+from math import inf
 
 import trio
 
@@ -13,13 +14,15 @@ from service.api.operation import Call, Operation
 from service.api.operations.responses import cached, invalid_cursor, linked
 from service.api.policy import Access
 from service.http.addresses import limited_as, network_of
-from service.schemas.catalog import Bot, BotPage, UseCase, UseCasePage
+from service.schemas.catalog import Bot, BotPage, CategoryList, UseCase, UseCasePage
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
-from service.snapshots.shelves import Position
+from service.snapshots.shelves import Page, Position
 from service.snapshots.turns import CallerBusy, Searcher
 from service.tokens.cursors import BadCursor
 
 MAX_AGE_SECONDS = 60
+NO_ENTRIES = Page((), b"")
+RELAXED = ("x-search-relaxed", "true")
 
 
 async def list_usecases(services: Services, call: Call) -> Answer | Refused:
@@ -38,25 +41,38 @@ async def read_bot(services: Services, call: Call) -> Answer | Refused:
     return _read(services, call, Kind.BOTS, "bot template")
 
 
+async def list_categories(services: Services, call: Call) -> Answer | Refused:
+    categories = services.catalog.snapshot.categories
+    return cached(call, categories.body, categories.etag, MAX_AGE_SECONDS)
+
+
 async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
+    """A page of the list, or a search. A cursor is a position in the whole list, so it is good for each of its categories."""
     query: CatalogQuery = call.query
     limit = query.limit or DEFAULT_LIMIT
-    if query.q is not None:
-        return await _search(services, call, kind, query.q, limit)
+    category = None if query.category is None else services.catalog.category(kind, query.category)
     cursor_to = partial(services.cursors.encode, kind)
-    if query.cursor is None:
-        first = services.catalog.first_page(kind, limit, cursor_to)
+    position = None
+    if query.cursor is not None and query.q is None:
+        try:
+            position = Position(*services.cursors.decode(kind, query.cursor))
+        except BadCursor:
+            return invalid_cursor()
+    if query.category is not None and category is None:
+        return cached(call, NO_ENTRIES.body(), NO_ENTRIES.etag(), MAX_AGE_SECONDS)
+    if query.q is not None:
+        return await _search(services, call, kind, query.q, limit, category)
+    if position is None:
+        first = services.catalog.first_page(kind, limit, cursor_to, category)
         return linked(services, call, cached(call, first.body, first.etag, MAX_AGE_SECONDS), first.cursor)
-    try:
-        position = Position(*services.cursors.decode(kind, query.cursor))
-    except BadCursor:
-        return invalid_cursor()
-    page = services.catalog.snapshot.page(kind, position, limit)
+    page = services.catalog.snapshot.page(kind, position, limit, category)
     cursor = None if page.last is None else cursor_to(page.last)
     return linked(services, call, cached(call, page.body(cursor), page.etag(cursor), MAX_AGE_SECONDS), cursor)
 
 
-async def _search(services: Services, call: Call, kind: Kind, q: str, limit: int) -> Answer | Refused:
+async def _search(
+    services: Services, call: Call, kind: Kind, q: str, limit: int, category: str | None
+) -> Answer | Refused:
     """Search in the turn of the caller's account. Callers without one share the turn of their address, because anyone can
     mint any number of anonymous keys, and their searches end sooner. Both also count for their network, where one
     client may have many accounts or addresses."""
@@ -64,17 +80,20 @@ async def _search(services: Services, call: Call, kind: Kind, q: str, limit: int
     network = network_of(caller.address)
     try:
         if caller.has_account:
-            page = await services.catalog.search(kind, q, limit, Searcher(caller.tenant_id, network))
+            searcher, seconds = Searcher(caller.tenant_id, network), inf
         else:
-            seconds = services.config.catalog.keyless_search_seconds
             searcher = Searcher(limited_as(caller.address), network)
-            page = await services.catalog.search(kind, q, limit, searcher, seconds=seconds)
+            seconds = services.config.catalog.keyless_search_seconds
+        page, relaxed = await services.catalog.search(kind, q, limit, searcher, category=category, seconds=seconds)
     except CallerBusy:
         words = "Other searches of yours, or of your network, are still running. Wait for them before you send the next one."
         return Refused(Code.RATE_LIMITED, words, RETRY_SECONDS)
     except trio.TooSlowError:
         return unavailable("The search took too long. Leave out common or excluded words, or try again in a moment.")
-    return cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
+    answer = cached(call, page.body(), page.etag(), MAX_AGE_SECONDS)
+    if relaxed:
+        answer.headers.append(RELAXED)
+    return answer
 
 
 def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Refused:
@@ -84,7 +103,10 @@ def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Ref
     return cached(call, item.body, item.etag, MAX_AGE_SECONDS)
 
 
-SEARCHING = "Returns entries newest first. With `q`, returns the best matches, best first, without a cursor."
+SEARCHING = (
+    "Returns entries newest first. With `q`, returns the best matches, best first, without a cursor. If no entry has all "
+    "words, returns those that have the most of them, with the header `X-Search-Relaxed`."
+)
 
 _reading = partial(
     Operation,
@@ -101,18 +123,21 @@ _reading = partial(
 ROWS = (
     _reading(
         name="listUseCases",
+        tool="search_use_cases",
         path="/api/v1/usecases",
         summary="List or search use cases",
         description=SEARCHING,
         handler=list_usecases,
         result=UseCasePage,
         query=CatalogQuery,
+        headers=("X-Search-Relaxed",),
         usecase=True,
     ),
     _reading(
         name="getUseCase",
+        tool="get_use_case",
         path="/api/v1/usecases/{slug}",
-        summary="Read one use case",
+        summary="Get one use case",
         description="Returns a use case, with its guide if it has one.",
         handler=read_usecase,
         result=UseCase,
@@ -121,20 +146,31 @@ ROWS = (
     ),
     _reading(
         name="listBots",
+        tool="search_bots",
         path="/api/v1/bots",
         summary="List or search bot templates",
         description=SEARCHING,
         handler=list_bots,
         result=BotPage,
         query=CatalogQuery,
+        headers=("X-Search-Relaxed",),
     ),
     _reading(
         name="getBot",
+        tool="get_bot",
         path="/api/v1/bots/{slug}",
-        summary="Read one bot template",
+        summary="Get one bot template",
         description="Returns a bot template.",
         handler=read_bot,
         result=Bot,
         codes=(Code.NOT_FOUND,),
+    ),
+    _reading(
+        name="listCategories",
+        path="/api/v1/categories",
+        summary="List the categories",
+        description="Returns the categories by name, with the number of use cases and bot templates that each has.",
+        handler=list_categories,
+        result=CategoryList,
     ),
 )

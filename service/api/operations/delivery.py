@@ -54,7 +54,7 @@ ROWS = (
         name="getDelivery",
         method="GET",
         path="/api/v1/sponsors/bookings/{id}/delivery",
-        summary="Read the daily delivery of a booking",
+        summary="Get the daily delivery of a booking",
         description="Returns the impressions and clicks of each day of a paid booking up to today, in order, including "
         "days without any.",
         tag="Bookings",

@@ -122,8 +122,8 @@ ROWS = (
         method="POST",
         path="/api/v1/auth/device/token",
         summary="Poll a device login",
-        description="Takes JSON or a form. Wait `interval` seconds between polls, or longer if `slow_down` says so. "
-        "After approval, the next poll returns a full key of the person's account, once.",
+        description="Takes JSON, or a form with the same fields. Wait `interval` seconds between polls, or longer if "
+        "`slow_down` says so. After approval, the next poll returns a full key of the person's account, once.",
         tag="Device login",
         handler=poll,
         result=DeviceToken,
@@ -139,7 +139,7 @@ ROWS = (
         name="getDeviceApproval",
         method="GET",
         path="/api/v1/auth/device/approval",
-        summary="Read a device login",
+        summary="Get a device login for approval",
         description="Returns the login request with this user code. Too many wrong codes block this for the session.",
         tag="Device approval",
         handler=look,
@@ -154,7 +154,7 @@ ROWS = (
         name="decideDevice",
         method="POST",
         path="/api/v1/auth/device/approval",
-        summary="Approve or deny a device login",
+        summary="Decide on a device login",
         description="Approving gives the device a full key of the signed-in person's account, without administration "
         "unless `admin` asks for it. Repeating the same decision has no effect.",
         tag="Device approval",

@@ -11,7 +11,7 @@ from itertools import compress
 
 from actors.events.messages import OTHER, Event, Kind, Window
 from actors.events.router import EventOutcome
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 from service.api.context import Services
 from service.api.errors import Family, too_fast
 from service.api.messages import NO_STORE, Answer
@@ -85,8 +85,8 @@ async def record_events(services: Services, call: Call) -> Answer | Refused:
     windows = await _windows(services, dict.fromkeys(each.bookingId for each in body.events))
     for index, each in enumerate(body.events):
         if each.bookingId not in windows:
-            message = f"The body is not valid: events.{index}.bookingId: there is no booking with this id"
-            return Refused(Code.INVALID_REQUEST, message)
+            problem = Problem(f"events.{index}.bookingId", "unknown_booking", "there is no booking with this id")
+            return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(problem,))
     outcomes = await _outcomes(services, call, body.events, windows)
     results = b",".join([RESULTS[outcome] for outcome in outcomes])
     return Answer(200, b'{"results":[%s]}' % results, [*NO_STORE])
@@ -199,7 +199,7 @@ ROWS = (
     _reporting(
         name="recordEvent",
         path="/api/v1/sponsors/events",
-        summary="Report an impression or a click",
+        summary="Record one event",
         description=(
             "An event counts once per booking, kind, visitor and UTC day. `recorded: true` is returned at most once, "
             "after the event is committed. With `recorded: false`, the header `X-Event-Dropped` gives the reason: "
@@ -219,7 +219,7 @@ ROWS = (
     _reporting(
         name="recordEvents",
         path="/api/v1/sponsors/events/batch",
-        summary="Report up to 500 events",
+        summary="Record up to 500 events",
         description=(
             "Reports events that a relay collected. Returns the result of each event in order, with the reason in "
             "`dropped`. If an event is not valid or its booking does not exist, the API returns 400 with its position "

@@ -78,7 +78,7 @@ ROWS = (
     _invoices(
         name="getInvoices",
         path="/api/v1/sponsors/bookings/{id}/invoice",
-        summary="Read the invoice of a booking",
+        summary="Get the invoices of a booking",
         description="Returns the invoice of a booking and its credit notes, oldest first. There is none before the booking "
         "is paid. A refund has a credit note. If the refund does not arrive, another invoice cancels the credit note.",
         handler=read_invoices,

@@ -72,7 +72,7 @@ ROWS = (
     _account(
         name="getNotifications",
         method="GET",
-        summary="Read which mails the account gets",
+        summary="Get the notifications of the account",
         description="Returns the topics about which the account gets mails. Mails about security and money have no topic "
         "and are always sent.",
         handler=read_notifications,
@@ -81,7 +81,7 @@ ROWS = (
     _account(
         name="editNotifications",
         method="PATCH",
-        summary="Choose which mails the account gets",
+        summary="Edit the notifications of the account",
         description="Turns mails about the topics that you send on or off. Repeating the request has no effect.",
         handler=edit_notifications,
         body=NotificationsEdit,

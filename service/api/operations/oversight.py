@@ -5,7 +5,7 @@ from functools import partial
 
 from actors.clock import SECOND_MS
 from actors.times import month_of
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
@@ -46,7 +46,8 @@ async def read_revenue(services: Services, call: Call) -> Answer | Refused:
     first = last - DEFAULT_MONTHS + 1 if query.first is None else _number(query.first)
     if not 0 <= last - first < MOST_MONTHS:
         words = f"`from` must be before `to`, by at most {MOST_MONTHS - 1} months."
-        return Refused(Code.INVALID_REQUEST, words)
+        problem = Problem("from", "period", f"must be before `to`, by at most {MOST_MONTHS - 1} months")
+        return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
     rows = await services.sponsorship.revenue(_start_ms(first), _start_ms(last + 1))
     if query.format == "csv":
         return revenue_file(rows)
@@ -98,7 +99,7 @@ ROWS = (
     _reading(
         name="getRevenue",
         path="/api/v1/admin/sponsorships/revenue",
-        summary="Read the revenue by month",
+        summary="Get the revenue by month",
         description="Returns what was paid and what of it was refunded, by month of the payment (UTC), currency and mode. "
         f"Samples are never counted. At most {MOST_MONTHS} months, and by default the last {DEFAULT_MONTHS}.",
         handler=read_revenue,

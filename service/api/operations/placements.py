@@ -3,7 +3,7 @@
 from functools import partial
 
 from actors.clock import SECOND_MS
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
@@ -36,8 +36,8 @@ async def get_calendar(services: Services, call: Call) -> Answer | Refused:
 
 def _too_far(services: Services) -> Refused:
     ahead = services.config.bookings.horizon_weeks
-    message = f"The query is not valid: weekStart: must be from {WEEKS_BACK} week back to {ahead} weeks ahead."
-    return Refused(Code.INVALID_REQUEST, message)
+    problem = Problem("weekStart", "period", f"must be from {WEEKS_BACK} week back to {ahead} weeks ahead")
+    return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
 
 
 async def list_placements(services: Services, call: Call) -> Answer | Refused:
@@ -67,7 +67,7 @@ ROWS = (
     _showing(
         name="getInventory",
         path="/api/v1/sponsors/inventory",
-        summary="List slots and their availability",
+        summary="Get the inventory of a week",
         description="Returns the slots of a week. A slot that is `available` can be booked now, starting with this week.",
         handler=get_inventory,
         result=Inventory,
@@ -76,7 +76,7 @@ ROWS = (
     _showing(
         name="getCalendar",
         path="/api/v1/sponsors/calendar",
-        summary="List availability for several weeks",
+        summary="Get the calendar of several weeks",
         description="Returns the inventory of consecutive weeks, up to the last one that can be booked.",
         handler=get_calendar,
         result=Calendar,

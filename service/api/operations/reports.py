@@ -7,7 +7,7 @@ from actors.bookings.records import Booking
 from actors.bookings.reports import BookingDelivered, Days, day_text, days_of
 from actors.bookings.store import Before
 from actors.clock import day_of
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
@@ -67,12 +67,15 @@ def _days_asked(call: Call, now_ms: int) -> Days | Refused:
     if first is None:
         first = max(0, last - USUAL_DAYS + 1)
     if first > last:
-        return Refused(Code.INVALID_REQUEST, "The query is not valid: `from` must not be after `to`.")
+        problem = Problem("from", "period", "must not be after `to`")
+        words = "The query is not valid: `from` must not be after `to`."
+        return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
     if last - first >= MOST_DAYS:
         words = (
             f"The query is not valid: a report has at most {MOST_DAYS} days. Choose a later `from` or an earlier `to`."
         )
-        return Refused(Code.INVALID_REQUEST, words)
+        problem = Problem("from", "period", f"must be less than {MOST_DAYS} days before `to`")
+        return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
     return Days(first, last)
 
 
@@ -154,7 +157,7 @@ ROWS = (
         name="listDeliveries",
         method="GET",
         path="/api/v1/sponsors/delivery",
-        summary="Report the delivery of all your bookings",
+        summary="List the deliveries of all your bookings",
         description="Returns the impressions and clicks of each booking and day, bookings oldest first, and sums by campaign "
         f"and slot. A report has at most {MOST_DAYS} days, and as JSON at most {MOST_ROWS} rows.",
         tag="Bookings",

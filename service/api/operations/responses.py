@@ -1,20 +1,21 @@
 """Steps shared by handlers: resource ids in paths, pages of lists, and responses that caches may keep."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
 from actors.bookings.store import Before
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 from service.api.context import Services
+from service.api.encodings import VARY, known_tag
 from service.api.messages import Answer
 from service.api.next_page import next_link
 from service.api.operation import Call, Handler
 from service.schemas.fields import may_exist
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
-from service.snapshots.etags import matches
 from service.tokens.cursors import BadCursor
 
 T = TypeVar("T")
@@ -37,7 +38,9 @@ def with_id(unknown: Callable[[], Refused]) -> Callable[[IdHandler], Handler]:
 
 
 def invalid_cursor() -> Refused:
-    return Refused(Code.INVALID_REQUEST, "`cursor` is not valid. Use the `cursor` value from the previous page.")
+    message = "`cursor` is not valid. Use the `cursor` value from the previous page."
+    problem = Problem("cursor", "cursor", "must be the `cursor` value from the previous page")
+    return Refused(Code.INVALID_REQUEST, message, problems=(problem,))
 
 
 async def list_page(
@@ -77,10 +80,19 @@ def linked(services: Services, call: Call, answer: Answer, cursor: str | None) -
 
 
 def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:
-    """200, or 304 if a keyless client already has this body. Keyed responses carry counters and are not cached."""
+    """200, or 304 if a keyless client already has this body. Keyed responses carry counters and are not cached. The body is
+    the same for all callers, so it may be compressed."""
     if call.caller.resolved is not None:
-        return Answer(200, body, [("cache-control", "no-store")])
-    headers = [("etag", etag), ("cache-control", f"public, max-age={max_age_seconds}"), ("vary", "Authorization")]
-    if matches(call.request.headers.get("if-none-match"), etag):
-        return Answer(304, b"", headers)
-    return Answer(200, body, headers)
+        return Answer(200, body, [("cache-control", "no-store"), VARY], public_tag=etag)
+    headers = call.request.headers
+    if "if-none-match" in headers:
+        tag = known_tag(headers["if-none-match"], etag, headers.get("accept-encoding"))
+        if tag is not None:
+            return Answer(304, b"", [("etag", tag), *_shared(max_age_seconds)])
+    return Answer(200, body, [("etag", etag), *_shared(max_age_seconds)], public_tag=etag)
+
+
+@lru_cache(256)
+def _shared(max_age_seconds: int) -> tuple[tuple[str, str], ...]:
+    """The headers of a response that caches may keep. The times are few."""
+    return ("cache-control", f"public, max-age={max_age_seconds}"), ("vary", f"Authorization, {VARY[1]}")

@@ -4,7 +4,7 @@ import re
 from functools import partial
 
 from actors.keys.messages import Key
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
@@ -63,7 +63,8 @@ async def create_key(services: Services, call: Call) -> Answer | Refused:
 def refused_end(services: Services, expires_ms: int | None) -> Refused | None:
     if expires_ms is None or expires_ms > services.clock.now_ms():
         return None
-    return Refused(Code.INVALID_REQUEST, "The body is not valid: expiresAt: must lie in the future.")
+    problem = Problem("expiresAt", "not_in_future", "must lie in the future")
+    return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(problem,))
 
 
 async def edit_key(services: Services, call: Call) -> Answer | Refused:

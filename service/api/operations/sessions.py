@@ -99,7 +99,7 @@ ROWS = (
     _signing_in(
         name="startSignIn",
         path="/api/v1/auth/session",
-        summary="Request a sign-in code",
+        summary="Start a sign-in by email",
         description="Sends a code to the email address: 6 digits, or 12 after many requests in a day. The response is the "
         "same whether or not it has an account. It sets a cookie, and only the browser that has it can use the code; a "
         "program has to keep it and send it back. A new code replaces the previous one of the same browser. The request "
@@ -115,7 +115,7 @@ ROWS = (
     _signing_in(
         name="completeSignIn",
         path="/api/v1/auth/session/complete",
-        summary="Sign in with an emailed code",
+        summary="Complete a sign-in with the emailed code",
         description="Starts a browser session and sets its cookie. Creates the account if the email address has none. "
         "The request must carry the cookie that `startSignIn` set; without it, or with that of another browser, the code "
         "is invalid and no attempt is counted. The request must come from a page of this service, so that other sites "

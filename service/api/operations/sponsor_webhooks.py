@@ -169,7 +169,7 @@ ROWS = (
     _reading(
         name="getWebhook",
         path=f"{PATH}/{{id}}",
-        summary="Read a webhook",
+        summary="Get one webhook",
         description="Returns a webhook, and since when its deliveries fail or why it is off.",
         handler=read_webhook,
         result=WebhookAnswer,
@@ -178,7 +178,7 @@ ROWS = (
     _writing(
         name="enableWebhook",
         path=f"{PATH}/{{id}}/enable",
-        summary="Turn a webhook on",
+        summary="Enable a webhook",
         description="Turns a webhook on that the service has turned off. Events from before that still wait are sent in "
         "order; events from while it was off are not. Repeating the request has no effect.",
         handler=enable_webhook,
@@ -188,7 +188,7 @@ ROWS = (
     _writing(
         name="testWebhook",
         path=f"{PATH}/{{id}}/test",
-        summary="Send a test event",
+        summary="Test a webhook",
         description="Queues an event `webhook.test`, which is sent at once. While one waits, no other is added.",
         handler=test_webhook,
         result=DeliveryAnswer,
@@ -207,7 +207,7 @@ ROWS = (
     _writing(
         name="resendWebhookDelivery",
         path=f"{PATH}/{{id}}/deliveries/{{deliveryId}}/resend",
-        summary="Send a delivery again",
+        summary="Resend a delivery of a webhook",
         description="Queues the event again, with the same id and body. While it waits, nothing is added.",
         handler=resend_delivery,
         result=DeliveryAnswer,

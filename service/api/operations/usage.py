@@ -50,9 +50,10 @@ def usage_of(
 ROWS = (
     Operation(
         name="getUsage",
+        tool="get_usage",
         method="GET",
         path="/api/v1/usage",
-        summary="Read usage",
+        summary="Get usage",
         description="Returns the counters and limits of the calling key. The request itself does not count. For a session, "
         f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`. "
         "An anonymous key that has used its lifetime cap is refused.",

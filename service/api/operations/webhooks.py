@@ -2,7 +2,7 @@
 
 import logging
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from actors.bookings.records import BookingView
 from actors.values import Code, Refused
@@ -16,7 +16,9 @@ log = logging.getLogger(__name__)
 
 
 class Received(BaseModel):
-    received: bool
+    """The event is applied or ignored, and need not be sent again."""
+
+    received: bool = Field(description="Always true")
 
 
 async def stripe_webhook(services: Services, call: Call) -> Answer | Refused:
@@ -67,7 +69,7 @@ ROWS = (
         name="stripeWebhook",
         method="POST",
         path="/api/v1/webhooks/stripe",
-        summary="Receive a Stripe event",
+        summary="Receive a webhook of Stripe",
         description="Only Stripe calls this operation. The body is an event signed in the header `Stripe-Signature`. Each "
         "payment, refund and dispute of a booking is applied once, even if events are repeated or out of order. A payment "
         "counts only if it came through a checkout session of the booking. Other events are ignored. In test mode this "
@@ -77,6 +79,7 @@ ROWS = (
         result=Received,
         access=Access.PUBLIC,
         raw_body=True,
+        example={"id": "evt_1", "object": "event", "type": "checkout.session.completed", "livemode": True},
         body_bytes=EVENT_BYTES,
         codes=(Code.NOT_FOUND,),
     ),

@@ -5,11 +5,14 @@ refused.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from typing import cast
 
 from quart import Response, abort, current_app, request
 
 from service.api.context import Services
 from service.api.operations import OPERATIONS
+from service.http.asgi import Scope
+from service.web.compression import Compressor
 from service.web.discovery.llms import llms_text
 from service.web.discovery.published import TEXT, Published
 from service.web.discovery.robots import robots_text
@@ -17,6 +20,7 @@ from service.web.discovery.sitemaps import Sitemaps
 from service.web.discovery.well_known import API_CATALOG, OAUTH, SECURITY, api_catalog, oauth_metadata, security_text
 from service.web.page_views import response_of
 from service.web.pages.table import PAGES
+from service.web.requests import headers_of
 
 View = Callable[..., Awaitable[Response]]
 
@@ -24,12 +28,25 @@ OLD_SECURITY = "/security.txt"
 """The address of the contact before RFC 9116."""
 SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
 PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG)
-INDEXED = ("/docs",)
+INDEXED = ("/docs", *(f"/docs/{operation.name}" for operation in OPERATIONS))
 """Documents that belong in the sitemap beside the pages."""
 
 
-def discovery_views(services: Services, counted: Callable[[Services, View], View]) -> Mapping[str, View]:
+def discovery_views(
+    services: Services, counted: Callable[[Services, View], View], compressor: Compressor
+) -> Mapping[str, View]:
     """The view of each document by its path. `counted` makes a view count as a page."""
+
+    async def sent(document: Published) -> Response:
+        headers = headers_of(cast(Scope, request.scope))
+        return response_of(await compressor.encode(document.answer(headers), headers))
+
+    def always(document: Published) -> View:
+        async def view() -> Response:
+            return await sent(document)
+
+        return view
+
     base_url, contact = services.base_url, services.config.server.security_contact
     paths = [page.path for page in PAGES if page.indexed and "{" not in page.path]
     sitemaps = Sitemaps(base_url, [*paths, *INDEXED])
@@ -41,40 +58,29 @@ def discovery_views(services: Services, counted: Callable[[Services, View], View
         if not texts:
             mcp = any(rule.rule == "/mcp" for rule in current_app.url_map.iter_rules())
             texts.append(Published(llms_text(OPERATIONS, base_url, services.config, mcp=mcp).encode(), TEXT))
-        return _sent(texts[0])
+        return await sent(texts[0])
 
     async def sitemap() -> Response:
-        return _sent(sitemaps.index(services.catalog.snapshot))
+        return await sent(sitemaps.index(services.catalog.snapshot))
 
     async def sitemap_part(part: str) -> Response:
         found = sitemaps.part(services.catalog.snapshot, part)
-        return abort(404) if found is None else _sent(found)
+        return abort(404) if found is None else await sent(found)
 
     async def security() -> Response:
-        return _sent(security_text(contact, base_url, services.clock.now_ms())) if contact else abort(404)
+        return await sent(security_text(contact, base_url, services.clock.now_ms())) if contact else abort(404)
 
     async def old_security() -> Response:
         return Response(b"", 301, {"location": SECURITY}, content_type=TEXT) if contact else abort(404)
 
     views = (
         llms,
-        _always(robots),
+        always(robots),
         sitemap,
         counted(services, sitemap_part),
         security,
         old_security,
-        _always(oauth_metadata(OPERATIONS, base_url)),
-        _always(api_catalog(base_url)),
+        always(oauth_metadata(OPERATIONS, base_url)),
+        always(api_catalog(base_url)),
     )
     return dict(zip(PATHS, views, strict=True))
-
-
-def _always(document: Published) -> View:
-    async def view() -> Response:
-        return _sent(document)
-
-    return view
-
-
-def _sent(document: Published) -> Response:
-    return response_of(document.answer(request.headers.get("if-none-match")))

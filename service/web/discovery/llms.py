@@ -44,7 +44,7 @@ def llms_text(operations: Sequence[Operation], base_url: str, config: Config, *,
 
 def reference_url(operation: Operation, base_url: str) -> str:
     """The address at which the reference describes an operation."""
-    return f"{base_url}/docs#{operation.name}"
+    return f"{base_url}/docs/{operation.name}"
 
 
 def _introduction(operations: Sequence[Operation], base_url: str, config: Config) -> str:

@@ -1,10 +1,11 @@
 """A small document as a response: its bytes, their ETag, and how long caches may keep them. Knows no framework."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from service.api.encodings import VARY, known_tag
 from service.api.messages import Answer, Headers
-from service.snapshots.etags import digest_of, etag_of, matches
+from service.snapshots.etags import digest_of, etag_of
 
 TEXT = "text/plain; charset=utf-8"
 XML = "application/xml; charset=utf-8"
@@ -23,16 +24,19 @@ class Published:
     link: str = ""
     """The value of its `Link` header, if it has one."""
 
-    def answer(self, if_none_match: str | None) -> Answer:
-        """200 with the document, or 304 if the client has it."""
+    def answer(self, headers: Mapping[str, str]) -> Answer:
+        """200 with the document, which may be compressed, or 304 if the client has it. `headers` are the request's."""
         body = self.body
         assert self.etag or isinstance(body, bytes), "without an ETag, the body has to be known"
         etag = self.etag if not isinstance(body, bytes) else etag_of(digest_of(body))
-        headers: Headers = [("etag", etag), ("cache-control", f"public, max-age={MAX_AGE_SECONDS}")]
+        own: Headers = [("cache-control", f"public, max-age={MAX_AGE_SECONDS}"), VARY]
         if self.shared:
-            headers.append(("access-control-allow-origin", "*"))
+            own.append(("access-control-allow-origin", "*"))
         if self.link:
-            headers.append(("link", self.link))
-        if matches(if_none_match, etag):
-            return Answer(304, b"", headers)
-        return Answer(200, body if isinstance(body, bytes) else body(), headers, self.content_type)
+            own.append(("link", self.link))
+        if "if-none-match" in headers:
+            tag = known_tag(headers["if-none-match"], etag, headers.get("accept-encoding"))
+            if tag is not None:
+                return Answer(304, b"", [("etag", tag), *own])
+        content = body if isinstance(body, bytes) else body()
+        return Answer(200, content, [("etag", etag), *own], self.content_type, public_tag=etag)

@@ -9,42 +9,59 @@ from service.api.errors import status_of
 from service.api.messages import NO_STORE
 from service.schemas.problems import text_of
 from service.web.pages import structured
-from service.web.pages.page import Page, PageRequest, Template
+from service.web.pages.page import OperationResult, Page, PageRequest, Template
 
 PAGE_SIZE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One of the two lists: its path, its name, the operation that lists it, and its template."""
+    """One of the two lists: its path, its name, the operation that lists it, its name in a category, and its template."""
 
     path: str
     name: str
     lists: str
+    counts: str
     template: str
 
     async def show(self, request: PageRequest) -> Template:
-        """A page of the list, or the best matches of `q`. A refused query is explained above the search."""
-        q, cursor = request.query.get("q", "").strip(), request.query.get("cursor", "")
-        query = {"q": q, "limit": PAGE_SIZE} if q else {"cursor": cursor, "limit": PAGE_SIZE}
+        """A page of the list or of a category, or the best matches of `q`. A refused query is explained above the search."""
+        q, category = (request.query.get(name, "").strip() for name in ("q", "category"))
+        cursor = "" if q else request.query.get("cursor", "")
+        query = {"q": q or None, "category": category or None, "cursor": cursor or None, "limit": PAGE_SIZE}
         result = await request.ask(self.lists, query=query)
-        values: dict[str, object] = {"path": self.path, "q": q, "cursor": "" if q else cursor}
+        values: dict[str, object] = {"path": self.path, "q": q, "cursor": cursor, "category": category}
+        values["categories"] = await self._categories(request, category)
         # Search engines list the first page, and find the entries themselves in the sitemap.
-        values["indexed"] = not q and not cursor
+        values["indexed"] = not q and not cursor and not category
         if result.refused is None:
             entries = result.json["data"]
-            values |= {"entries": entries, "following": result.json["nextCursor"]}
+            values |= {"entries": entries, "following": result.json["nextCursor"], "relaxed": _relaxed(result)}
             values["structured"] = structured.listing(request.base_url, self.path, self.name, entries)
             return Template(self.template, values)
         if result.refused.code is not Code.INVALID_REQUEST:
             result.or_refused()
-        words = text_of(result.refused.problems) or result.refused.message
+        refused = result.refused
+        words = text_of(refused.problems) if refused.introduces_problems else refused.message
         values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
         return Template(self.template, values, status_of(result.refused), [*NO_STORE])
 
+    async def _categories(self, request: PageRequest, chosen: str) -> Sequence[Mapping[str, Any]]:
+        """The categories that this list has, each with its number of entries, and whether it is the chosen one."""
+        every = (await request.ask("listCategories")).or_refused()["data"]
+        listed = [{"name": each["name"], "count": each[self.counts]} for each in every if each[self.counts]]
+        exact = any(each["name"] == chosen for each in listed)
+        for each in listed:
+            each["chosen"] = each["name"] == chosen or (not exact and each["name"].casefold() == chosen.casefold())
+        return listed
 
-USECASES = Shelf("/usecases", "Use cases", "listUseCases", "usecases.html")
-BOTS = Shelf("/bots", "Bot templates", "listBots", "bots.html")
+
+def _relaxed(result: OperationResult) -> bool:
+    return any(name == "x-search-relaxed" for name, _ in result.headers)
+
+
+USECASES = Shelf("/usecases", "Use cases", "listUseCases", "useCases", "usecases.html")
+BOTS = Shelf("/bots", "Bot templates", "listBots", "bots", "bots.html")
 
 
 async def usecase(request: PageRequest) -> Template:

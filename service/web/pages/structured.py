@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from actors.clock import SECOND_MS
 from service.web.pages.words import LAST_SECOND, moment
+from service.web.static_files import static_url
 
 Data = dict[str, Any]
 SITE = "Catalog"
@@ -96,7 +97,7 @@ def _person(entry: Mapping[str, Any]) -> Data:
 
 
 def _publisher(base_url: str) -> Data:
-    return {"@type": "Organization", "name": SITE, "url": f"{base_url}/", "logo": f"{base_url}/static/icon.svg"}
+    return {"@type": "Organization", "name": SITE, "url": f"{base_url}/", "logo": f"{base_url}{static_url('icon.svg')}"}
 
 
 def _published(entry: Mapping[str, Any]) -> Data:

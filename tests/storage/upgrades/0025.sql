@@ -1,1 +1,2 @@
-update api_keys set successor_id = 'key_2', origin_id = 'key_0', generation = 2, end_notice_ms = 1763000000001 where id = (select min(id) from api_keys);
+insert into catalog_vocabulary (kind, word, entries) values ('bots', 'invoic', 3), ('usecases', 'naïv', 1)
+on conflict (kind, word) do update set entries = 9;

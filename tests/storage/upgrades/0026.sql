@@ -1,1 +1,2 @@
-insert into key_usage_days values ('ten_1', 'key_1', 20411, 7);
+update api_keys set successor_id = 'key_2', origin_id = 'key_0', generation = 2, end_notice_ms = 1763000000001
+where id = (select min(id) from api_keys);

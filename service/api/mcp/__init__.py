@@ -1,0 +1,1 @@
+"""The Model Context Protocol: the same operations as tools of agents."""

@@ -1,0 +1,160 @@
+"""Tools of the Model Context Protocol, derived from the table of operations and from the OpenAPI document of it. Pure.
+
+An operation with a `tool` name is a tool. Its arguments are the parameters of the path and the query, its result is that of
+the operation.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from actors.values import Code, Problem, Refused
+from service.api.messages import Request
+from service.api.openapi import document
+from service.api.operation import Operation
+from service.schemas.mcp import Tool, ToolAnnotations
+from service.schemas.problems import LONGEST_NAME
+
+NUMBERS_BELOW = 10**18
+
+PASSED_ON = ("authorization", "user-agent")
+"""Headers of a call that its operation sees. It sees no cookie, so a browser's session never counts, and no condition, so the
+answer always has a body."""
+
+_LEFT_OUT = frozenset({"title", "pattern", "additionalProperties", "example", "examples"})
+"""Keywords of results that help no reader of a tool. A later release may add properties."""
+
+
+def tools_of(operations: Sequence[Operation]) -> dict[str, Operation]:
+    """The operations that are tools, by the name of the tool."""
+    tools = {operation.tool: operation for operation in operations if operation.tool is not None}
+    for name, operation in tools.items():
+        assert not operation.changes, f"{name}: only reads are tools"
+    assert len(tools) == sum(operation.tool is not None for operation in operations), "names of tools are unique"
+    return tools
+
+
+def definitions(tools: Mapping[str, Operation], base_url: str) -> tuple[Tool, ...]:
+    """The tools as clients see them, in the order of the table."""
+    described = document(tuple(tools.values()), base_url)
+    return tuple(_definition(name, operation, described) for name, operation in tools.items())
+
+
+def _definition(name: str, operation: Operation, described: Mapping[str, Any]) -> Tool:
+    row = described["paths"][operation.path][operation.method.lower()]
+    result = _resolved(described, row["responses"]["200"])["content"]["application/json"]["schema"]
+    return Tool(
+        name=name,
+        title=operation.summary,
+        description=f"{operation.summary}. {row['description']}",
+        inputSchema=_input(described, row),
+        outputSchema=_output(described, result),
+        annotations=ToolAnnotations(readOnlyHint=not operation.changes),
+    )
+
+
+def _input(described: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of the arguments. Of the values of a parameter that mean the same, it has the first."""
+    properties: dict[str, Any] = {}
+    required = []
+    for reference in row.get("parameters", ()):
+        parameter = _resolved(described, reference)
+        if parameter["in"] not in ("path", "query"):
+            continue
+        schema = dict(_resolved(described, parameter["schema"]))
+        kinds = [kind for kind in schema.pop("anyOf", ()) if kind != {"type": "null"}]
+        if kinds:
+            schema = {**kinds[0], **schema}
+        if schema.get("default", "") is None:
+            del schema["default"]
+        if "description" in parameter:
+            schema["description"] = parameter["description"]
+        properties[parameter["name"]] = schema
+        if parameter.get("required"):
+            required.append(parameter["name"])
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": required} if required else schema
+
+
+def _output(described: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of the result, with the schemas that it refers to in `$defs`."""
+    schema: dict[str, Any] = _local(_resolved(described, result))
+    waiting, definitions = list(_references(schema)), {}
+    while waiting:
+        name = waiting.pop()
+        if name not in definitions:
+            definitions[name] = _local(described["components"]["schemas"][name])
+            waiting += _references(definitions[name])
+    return {**schema, "$defs": definitions} if definitions else schema
+
+
+def _local(schema: Any) -> Any:
+    """A schema of the document with references to `$defs`, without what is left out."""
+    if isinstance(schema, list):
+        return [_local(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "$ref" in schema:
+        return {**schema, "$ref": f"#/$defs/{schema['$ref'].rpartition('/')[2]}"}
+    return {
+        key: {name: _local(each) for name, each in value.items()} if key == "properties" else _local(value)
+        for key, value in schema.items()
+        if key not in _LEFT_OUT
+    }
+
+
+def _references(schema: Any) -> Iterator[str]:
+    """The names that a local schema refers to."""
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"].rpartition("/")[2]
+        for each in schema.values():
+            yield from _references(each)
+    elif isinstance(schema, list):
+        for each in schema:
+            yield from _references(each)
+
+
+def _resolved(described: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The part of the document that `node` is or refers to."""
+    while "$ref" in node:
+        found: Any = described
+        for name in node["$ref"].removeprefix("#/").split("/"):
+            found = found[name]
+        node = found
+    return node
+
+
+def request_for(operation: Operation, arguments: Mapping[str, Any], request: Request) -> Request | Refused:
+    """The request of `operation` that a call of its tool in `request` stands for. Its values are checked by the operation.
+
+    Unknown arguments are refused, because a misspelt one would silently return something else.
+    """
+    query = {} if operation.query is None else operation.query.model_fields
+    names = (*operation.path_names, *(field.alias or name for name, field in query.items()))
+    unknown = [name[:LONGEST_NAME] for name in arguments if name not in names]
+    problems = [Problem(name, "unexpected_argument", "is not an argument of this tool") for name in unknown]
+    values: dict[str, str] = {}
+    for name in names:
+        value = _text(arguments.get(name))
+        if value is not None:
+            values[name] = value
+        elif arguments.get(name) is not None:
+            problems.append(Problem(name, "scalar_type", "must be a string or a whole number"))
+        elif name in operation.path_names:
+            problems.append(Problem(name, "missing", "is required"))
+    if problems:
+        return Refused(Code.INVALID_REQUEST, "The arguments are not valid", problems=tuple(problems))
+    path_values = {name: values.pop(name) for name in operation.path_names}
+    path = operation.path.format_map({name: quote(value, safe="") for name, value in path_values.items()})
+    headers = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
+    return Request(operation.method, path, path_values, urlencode(values), headers, b"", request.client)
+
+
+def _text(value: Any) -> str | None:
+    """An argument as in a URL; None if it is absent or of another type. JSON has one type of number, so 10.0 is 10."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < NUMBERS_BELOW:
+        return None
+    return str(int(value)) if value == int(value) else None

@@ -1,0 +1,79 @@
+"""Builds the OpenAPI 3.1 document from the table of operations, the wire models and recorded examples."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+from service.api.openapi.components import HEADERS, SECURITY_SCHEMES, tags
+from service.api.openapi.enums import named_values, with_names
+from service.api.openapi.examples import examples
+from service.api.openapi.models import schemas
+from service.api.openapi.operations import described
+from service.api.openapi.responses import shared_examples
+from service.api.operation import Operation
+from service.version import VERSION
+
+API_VERSION = "1.0.0"
+"""The version of the API, which changes with its operations and models. The program's version is `VERSION`."""
+
+DESCRIPTION = """\
+A catalog of use cases and bot templates, API keys with exact quotas, and sponsorship by the week.
+
+`POST /api/v1/auth/agent` returns a key that works at once. Send it as `Authorization: Bearer KEY`; reads of the catalog
+also work without a key, at a lower rate. Times are epoch milliseconds unless a field says otherwise, and amounts of money
+are whole cents. Every refusal is a JSON object with a stable code in `error` and an explanation for a person in `message`;
+each response lists its codes in `x-error-codes`, with an example of each.
+
+Examples are responses of a demo. The keys, ids and addresses in them lead nowhere.
+"""
+
+
+@dataclass(frozen=True)
+class Described:
+    """The OpenAPI document and its text. Building them is slow, so the first reader has them built."""
+
+    _build: Callable[[], dict[str, Any]]
+
+    @classmethod
+    def of(cls, operations: Sequence[Operation], base_url: str) -> "Described":
+        return cls(partial(document, operations, base_url))
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        return self._build()
+
+    @cached_property
+    def text(self) -> bytes:
+        return json.dumps(self.document, indent=1, ensure_ascii=False).encode()
+
+
+def document(operations: Sequence[Operation], base_url: str) -> dict[str, Any]:
+    """The whole document. Every operation lists every status that it can return."""
+    recorded = examples()
+    paths: dict[str, Any] = {}
+    for operation in operations:
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described(operation, recorded)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Catalog and Sponsorship Service",
+            "summary": "A catalog for people and agents, and sponsorship slots next to it.",
+            "version": API_VERSION,
+            "x-build": VERSION,
+            "description": DESCRIPTION,
+            "license": {"name": "MIT License", "identifier": "MIT"},
+            "contact": {"name": "The operator of this service", "url": f"{base_url}/"},
+        },
+        "servers": [{"url": base_url}],
+        "externalDocs": {"description": "The readable reference of this API", "url": f"{base_url}/docs"},
+        "tags": tags(operations),
+        "paths": with_names(paths),
+        "components": {
+            "schemas": named_values() | with_names(schemas(operations)),
+            "examples": shared_examples(recorded, operations),
+            "headers": dict(HEADERS),
+            "securitySchemes": dict(SECURITY_SCHEMES),
+        },
+    }

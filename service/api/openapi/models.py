@@ -1,0 +1,55 @@
+"""The component schemas of the document: the wire models of bodies, results and errors."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic.json_schema import models_json_schema
+
+from service.api.openapi.components import ERRORS
+from service.api.operation import Operation
+
+
+def schemas(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The JSON schema of each model that an operation reads or returns, by name."""
+    inputs = [operation.body for operation in operations if operation.body is not None]
+    outputs = [*(operation.result for operation in operations), *ERRORS.values()]
+    _, definitions = models_json_schema(
+        [
+            *((model, "validation") for model in dict.fromkeys(inputs)),
+            *((model, "serialization") for model in dict.fromkeys(outputs)),
+        ],
+        ref_template="#/components/schemas/{model}",
+    )
+    found: dict[str, Any] = definitions["$defs"]
+    read = _read(found, [model.__name__ for model in inputs])
+    for name, schema in found.items():
+        if name not in read:
+            _without_null(schema)
+    return found
+
+
+def _read(found: Mapping[str, Any], bodies: Iterable[str]) -> set[str]:
+    """The names of the models of bodies, and of those in them."""
+    names: set[str] = set()
+    waiting = list(bodies)
+    while waiting:
+        name = waiting.pop()
+        if name not in names:
+            names.add(name)
+            waiting += re.findall(r"#/components/schemas/(\w+)", json.dumps(found[name]))
+    return names
+
+
+def _without_null(schema: dict[str, Any]) -> None:
+    """Responses omit optional fields instead of returning null, unless they are required."""
+    required = set(schema.get("required", ()))
+    for name, field in schema.get("properties", {}).items():
+        if name in required:
+            continue
+        field.pop("default", None)
+        kinds = [kind for kind in field.get("anyOf", ()) if kind != {"type": "null"}]
+        if len(kinds) == 1:
+            del field["anyOf"]
+            field |= {**kinds[0], **field}

@@ -1,0 +1,281 @@
+"""The data of the readable reference. It comes from the OpenAPI document, so the two cannot differ. Pure."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import chain
+from typing import Any
+
+from actors.values import Code
+from service.api.errors import TABLE
+from service.web.reference.calls import access_of, call_of, examples_of
+from service.web.reference.kinds import Field, Schema, fields_of, kind_of, resolved
+from service.web.reference.remedies import REMEDIES
+from service.web.reference.samples import Sample, samples_of
+from service.web.reference.search import Row, words_of
+
+LONGEST_EXAMPLE = 6_000
+"""Characters of an example. In longer ones, lists are cut to their first item."""
+
+_SCOPES = re.compile(r" ?A scoped key needs ((?:`[\w:]+`(?:, | and )?)+)\.")
+_ADMIN = " The account must be an administrator."
+_COMMON = 2
+"""An error is common if at least one in so many operations returns it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An error code. `common`: most operations return it."""
+
+    status: int
+    code: str
+    remedy: str
+    common: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An example of a response. `title` names its status, and its type if that is not JSON. `cut`: its lists are longer."""
+
+    title: str
+    text: str
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One operation. `types` are the media types of its answers."""
+
+    name: str
+    group: "GroupName"
+    method: str
+    path: str
+    summary: str
+    description: str
+    access: str
+    needs: str
+    admin: bool
+    parameters: Sequence[Field]
+    body: Sequence[Field]
+    body_required: bool
+    samples: Sequence[Sample]
+    result: Sequence[Field]
+    types: Sequence[str]
+    answers: Sequence[Example]
+    problems: Sequence[Problem]
+
+    @property
+    def href(self) -> str:
+        return f"/docs/{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupName:
+    """A tag: its name in the address of its page, its title and description."""
+
+    slug: str
+    title: str
+    description: str
+
+    @property
+    def href(self) -> str:
+        return f"/docs/{self.slug}"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The operations of one tag."""
+
+    name: GroupName
+    entries: Sequence[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The whole reference: groups in the order of the document, all errors by status, and the rows of the search."""
+
+    groups: Sequence[Group]
+    problems: Sequence[Problem]
+    version: str
+    build: str
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [entry for group in self.groups for entry in group.entries]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [*map(_operation_row, self.entries), *map(_problem_row, self.problems)]
+
+
+def read(document: Schema, base_url: str, cookie: str) -> Contents:
+    """The contents of a document. `cookie` is the name of the session cookie at `base_url`."""
+    counts = _Counts.of(document)
+    names = {tag["name"]: _group_name(tag) for tag in document["tags"]}
+    by_tag: dict[str, list[Entry]] = {tag: [] for tag in names}
+    for (method, path), operation in _operations(document):
+        tag = operation["tags"][0]
+        call = call_of(document, method, base_url + path, operation, base_url, cookie)
+        by_tag[tag].append(_entry(document, method, path, operation, names[tag], samples_of(call), counts))
+    groups = [Group(names[tag], entries) for tag, entries in by_tag.items()]
+    problems = [Problem(TABLE[code].status, str(code), REMEDIES[code], counts.is_common(code)) for code in Code]
+    info = document["info"]
+    ordered = sorted(problems, key=lambda problem: problem.status)
+    return Contents(groups, ordered, str(info["version"]), str(info.get("x-build", "")))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """The number of operations that return each error code."""
+
+    times: Counter[str]
+    operations: int
+
+    @classmethod
+    def of(cls, document: Schema) -> "_Counts":
+        operations = [operation for _, operation in _operations(document)]
+        times = Counter(code for operation in operations for _, code in _codes(document, operation))
+        return cls(times, len(operations))
+
+    def is_common(self, code: str) -> bool:
+        return self.times[code] * _COMMON >= self.operations
+
+
+def _operations(document: Schema) -> Iterator[tuple[tuple[str, str], Schema]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if method != "parameters":
+                yield (method.upper(), path), operation
+
+
+def _group_name(tag: Schema) -> GroupName:
+    slug = re.sub(r"[^a-z0-9]+", "-", tag["name"].lower())
+    return GroupName(slug, tag["name"], str(tag.get("description", "")))
+
+
+def _entry(
+    document: Schema,
+    method: str,
+    path: str,
+    operation: Schema,
+    group: GroupName,
+    samples: Sequence[Sample],
+    counts: "_Counts",
+) -> Entry:
+    body = resolved(document, operation.get("requestBody", {}))
+    media = body.get("content", {}).get("application/json", {})
+    success = resolved(document, operation["responses"]["200"])["content"]
+    description = str(operation["description"])
+    scopes = _SCOPES.search(description)
+    access = access_of(operation["security"], scopes[1].replace(", ", " and ") if scopes else "")
+    parameters = [resolved(document, each) for each in operation.get("parameters", ())]
+    problems = [
+        Problem(status, code, REMEDIES[Code(code)], counts.is_common(code))
+        for status, code in _codes(document, operation)
+    ]
+    return Entry(
+        name=operation["operationId"],
+        group=group,
+        method=method,
+        path=path,
+        summary=operation["summary"],
+        description=_SCOPES.sub("", description).replace(_ADMIN, ""),
+        access=access.word,
+        needs=access.sentence,
+        admin=_ADMIN in description,
+        parameters=[_parameter(document, each) for each in parameters],
+        body=fields_of(document, media.get("schema", {})),
+        body_required=body.get("required", False),
+        samples=samples,
+        result=fields_of(document, success.get("application/json", {}).get("schema", {})),
+        types=list(success),
+        answers=list(_answers(document, operation, counts)),
+        problems=problems,
+    )
+
+
+def _parameter(document: Schema, parameter: Schema) -> Field:
+    schema = resolved(document, parameter["schema"])
+    description = str(parameter.get("description") or schema.get("description", ""))
+    kind = kind_of(document, _present(schema))
+    return Field(parameter["name"], kind, parameter.get("required", False), description, parameter["in"])
+
+
+def _present(schema: Schema) -> Schema:
+    """The schema of a parameter that is there. An empty one and `null` count as absent."""
+    kinds = [one for one in schema.get("anyOf", ()) if one.get("type") != "null" and one.get("maxLength") != 0]
+    return kinds[0] if len(kinds) == 1 else schema
+
+
+def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
+    """The statuses and codes of an operation's errors, from `x-error-codes`, descriptions (`Conflict: key_limit`) and
+    examples."""
+    for status, response in operation["responses"].items():
+        if not status.isdigit() or int(status) < HTTPStatus.BAD_REQUEST:
+            continue
+        response = resolved(document, response)
+        named = re.findall(r"[a-z_]+", str(response["description"]).partition(":")[2])
+        media = response.get("content", {}).get("application/json", {})
+        shown = [value["error"] for value in examples_of(document, media) if isinstance(value, dict)]
+        for code in dict.fromkeys(chain(response.get("x-error-codes", named), shown)):
+            if code in REMEDIES:
+                yield int(status), code
+
+
+def _answers(document: Schema, operation: Schema, counts: "_Counts") -> Iterator[Example]:
+    """The examples of a success, and one of a refusal: the one that the fewest operations return."""
+    content = resolved(document, operation["responses"]["200"])["content"]
+    for kind, media in content.items():
+        title = "Answer, 200" if kind == "application/json" else f"Answer, 200, {kind}"
+        for value in examples_of(document, media)[:1]:
+            yield _example(title, value)
+    refusals = []
+    for status, response in operation["responses"].items():
+        if status.isdigit() and int(status) >= HTTPStatus.BAD_REQUEST:
+            media = resolved(document, response).get("content", {}).get("application/json", {})
+            refusals += [(f"Refusal, {status}", value) for value in examples_of(document, media)]
+    if refusals:
+        yield _example(*min(refusals, key=lambda each: counts.times[each[1]["error"]]))
+
+
+def _example(title: str, value: Any) -> Example:
+    text = value if isinstance(value, str) else _json(value)
+    if len(text) <= LONGEST_EXAMPLE:
+        return Example(title, text)
+    if isinstance(value, str):
+        return Example(title, text[:LONGEST_EXAMPLE].rpartition("\n")[0], cut=True)
+    return Example(title, _json(_shortened(value)), cut=True)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _shortened(value: Any) -> Any:
+    """The value with lists cut to their first item."""
+    match value:
+        case dict():
+            return {name: _shortened(inner) for name, inner in value.items()}
+        case list():
+            return [_shortened(inner) for inner in value[:1]]
+        case _:
+            return value
+
+
+def _operation_row(entry: Entry) -> Row:
+    fields = [field.name for field in (*entry.parameters, *entry.body)]
+    # Common errors have rows of their own, and would make most operations match "key".
+    codes = [problem.code for problem in entry.problems if not problem.common]
+    strong = words_of(entry.summary, entry.name, entry.method, entry.path, entry.group.title)
+    scopes = re.findall(r"`(.*?)`", entry.needs)
+    weak = words_of(entry.description, *scopes, *fields, *codes, *entry.types, beside=strong)
+    return Row(entry.href, entry.method, entry.summary, entry.path, strong, weak)
+
+
+def _problem_row(problem: Problem) -> Row:
+    strong = words_of(problem.code, str(problem.status))
+    weak = words_of(problem.remedy, beside=strong)
+    return Row(f"/docs#{problem.code}", str(problem.status), problem.code, problem.remedy, strong, weak)

@@ -1,0 +1,347 @@
+"""Messages of the Model Context Protocol: revisions, errors of JSON-RPC, origins, and hostile bodies."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from service.api.context import Services
+from service.api.mcp import endpoint
+from service.schemas import mcp as wire
+from tests.api.agents import META, STATELESS, TOOLS, message, send, stateless
+from tests.api.asgi import Response
+from tests.api.conformity import BASE_URL
+from tests.api.world import World, open_world
+
+JSON = {"Content-Type": "application/json"}
+PARSE, INVALID, NO_METHOD, PARAMS, MISMATCH, UNSUPPORTED = -32700, -32600, -32601, -32602, -32020, -32022
+
+
+@pytest.fixture
+async def open_to_all() -> AsyncIterator[World]:
+    async with open_world(SERVER__MCP_ORIGINS='["https://agent.example.com"]') as world:
+        yield world
+
+
+def told_of(response: Response) -> tuple[int, int]:
+    """The HTTP status and the error code of a response."""
+    return response.status, response.json["error"]["code"]
+
+
+# Revisions.
+
+
+@pytest.mark.parametrize(
+    ("wanted", "agreed"),
+    [
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2025-03-26", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1", "2025-11-25"),
+        ("", "2025-11-25"),
+    ],
+)
+async def test_initialize_agrees_on_a_revision(world: World, wanted: str, agreed: str) -> None:
+    params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
+    result = (await send(world, message("initialize", params))).json["result"]
+    assert result["protocolVersion"] == agreed
+    assert result["capabilities"] == {"tools": {}}
+    assert result["serverInfo"]["name"] == "catalog-service"
+    assert "mcp-session-id" not in dict((await send(world, message("initialize", params))).headers)
+
+
+@pytest.mark.parametrize("missing", ["protocolVersion", "capabilities", "clientInfo"])
+async def test_initialize_needs_all_that_the_protocol_asks_for(world: World, missing: str) -> None:
+    params: dict[str, Any] = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {}}
+    del params[missing]
+    response = await send(world, message("initialize", params))
+    assert told_of(response) == (200, PARAMS)
+    assert missing in response.json["error"]["message"]
+
+
+@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
+async def test_older_revisions_name_themselves_in_a_header(world: World, revision: str) -> None:
+    assert (await send(world, message("ping"), MCP_Protocol_Version=revision)).json == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {},
+    }
+
+
+async def test_a_request_without_a_revision_is_served_as_an_older_one(world: World) -> None:
+    assert (await send(world, message("tools/list"))).json["result"].keys() == {"tools"}
+
+
+@pytest.mark.parametrize(
+    "revision", ["2025-03-26", "2024-11-05", "2027-01-01", "", "nonsense", "2025-06-18, 2025-06-18"]
+)
+async def test_other_revisions_are_refused_with_those_that_are_supported(world: World, revision: str) -> None:
+    for told in (message("tools/list"), message("notifications/initialized", None, None)):
+        response = await send(world, told, MCP_Protocol_Version=revision)
+        assert told_of(response) == (400, UNSUPPORTED)
+        assert response.json["error"]["data"] == {
+            "supported": ["2026-07-28", "2025-11-25", "2025-06-18"],
+            "requested": revision,
+        }
+
+
+async def test_discover_tells_revisions_and_how_long_to_keep_them(world: World) -> None:
+    told, headers = stateless("server/discover")
+    result = (await send(world, told, **headers)).json["result"]
+    assert result["supportedVersions"] == list(wire.SUPPORTED)
+    assert (result["ttlMs"], result["cacheScope"], result["resultType"]) == (3_600_000, "public", "complete")
+
+
+async def test_a_stateless_list_may_be_kept(world: World) -> None:
+    told, headers = stateless("tools/list")
+    result = (await send(world, told, **headers)).json["result"]
+    assert (result["ttlMs"], result["cacheScope"]) == (3_600_000, "public")
+    assert {tool["name"] for tool in result["tools"]} == TOOLS.keys()
+
+
+@pytest.mark.parametrize("method", ["initialize", "ping", "resources/list", "subscriptions/listen"])
+async def test_a_method_that_a_stateless_revision_lacks_is_404(world: World, method: str) -> None:
+    told, headers = stateless(method)
+    assert told_of(await send(world, told, **headers)) == (404, NO_METHOD)
+
+
+@pytest.mark.parametrize("method", ["server/discover", "resources/list", "prompts/get", "x" * 10_000, "", "TOOLS/LIST"])
+async def test_a_method_that_an_older_revision_lacks_is_an_error_of_the_request(world: World, method: str) -> None:
+    assert told_of(await send(world, message(method))) == (200, NO_METHOD)
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"MCP-Protocol-Version": None}, MISMATCH),
+        ({"MCP-Protocol-Version": "2025-11-25"}, MISMATCH),
+        ({"Mcp-Method": None}, MISMATCH),
+        ({"Mcp-Method": "tools/list"}, MISMATCH),
+        ({"Mcp-Method": "=?base64?dG9vbHMvY2FsbA==?="}, MISMATCH),
+        ({"Mcp-Name": None}, MISMATCH),
+        ({"Mcp-Name": "get_usage"}, MISMATCH),
+        ({"Mcp-Name": "get_bot, get_bot"}, MISMATCH),
+        ({"Mcp-Name": "=?base64?!?="}, MISMATCH),
+        ({"Mcp-Name": "=?base64?/w==?="}, MISMATCH),
+        ({"Mcp-Name": "=?base64?Z2V0X2JvdA==?="}, None),
+    ],
+)
+async def test_headers_and_a_stateless_message_agree(
+    world: World, changed: dict[str, str | None], code: int | None
+) -> None:
+    told, headers = stateless("tools/call", {"name": "get_bot", "arguments": {"slug": "bot-00"}})
+    sent = {name: value for name, value in {**headers, **changed}.items() if value is not None}
+    response = await send(world, told, **sent)
+    if code is None:
+        assert response.json["result"]["isError"] is False
+    else:
+        assert told_of(response) == (400, code)
+        assert next(iter(changed)) in response.json["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "meta",
+    [
+        None,
+        [],
+        {},
+        {f"{META}protocolVersion": STATELESS},
+        {f"{META}clientCapabilities": {}},
+        {f"{META}protocolVersion": 1, f"{META}clientCapabilities": {}},
+        {f"{META}protocolVersion": STATELESS, f"{META}clientCapabilities": []},
+    ],
+)
+async def test_a_stateless_message_describes_itself(world: World, meta: Any) -> None:
+    told = message("tools/list", {"_meta": meta})
+    response = await send(world, told, MCP_Protocol_Version=STATELESS, Mcp_Method="tools/list")
+    assert told_of(response) == (400, PARAMS)
+
+
+async def test_a_stateless_message_of_an_older_revision_is_refused(world: World) -> None:
+    told, headers = stateless("tools/list", revision="2025-11-25")
+    assert told_of(await send(world, told, **headers)) == (400, UNSUPPORTED)
+
+
+# Messages.
+
+
+@pytest.mark.parametrize("method", ["notifications/initialized", "notifications/cancelled", "tools/call", "nonsense"])
+async def test_a_notification_is_taken_without_an_answer(world: World, method: str) -> None:
+    response = await send(world, message(method, {"name": "get_usage"}, None), world.key())
+    assert (response.status, response.body) == (202, b"")
+
+
+@pytest.mark.parametrize("message_id", [0, -1, 1, 2**63, 10**400, "", "a", "ä\u2028", "x" * 5_000, "1"])
+async def test_an_answer_has_the_id_of_its_request(world: World, message_id: Any) -> None:
+    assert (await send(world, message("ping", message_id=message_id))).json["id"] == message_id
+    assert (await send(world, message("nonsense", message_id=message_id))).json["id"] == message_id
+
+
+BODIES: dict[str, tuple[bytes, int, Any]] = {
+    "nothing": (b"", PARSE, None),
+    "a blank": (b" ", PARSE, None),
+    "no JSON": (b"hello", PARSE, None),
+    "half": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"', PARSE, None),
+    "two": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}{}', PARSE, None),
+    "not UTF-8": (b'{"jsonrpc": "2.0", "id": "\xff", "method": "ping"}', PARSE, None),
+    "half a surrogate": (b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}', PARSE, None),
+    "a byte order mark": (b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 1, "method": "ping"}', PARSE, None),
+    "not a number": (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', PARSE, None),
+    "deep": (b"[" * 5_000 + b"]" * 5_000, PARSE, None),
+    "deep arguments": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + b'{"a":' * 2_000, PARSE, None),
+    "a huge number": (b'{"jsonrpc": "2.0", "id": ' + b"9" * 9_000 + b', "method": "ping"}', PARSE, None),
+    "null": (b"null", INVALID, None),
+    "a number": (b"1", INVALID, None),
+    "a text": (b'"ping"', INVALID, None),
+    "an empty batch": (b"[]", INVALID, None),
+    "a batch": (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', INVALID, None),
+    "no version": (b'{"id": 1, "method": "ping"}', INVALID, 1),
+    "another version": (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', INVALID, 1),
+    "a version that is a number": (b'{"jsonrpc": 2.0, "id": 1, "method": "ping"}', INVALID, 1),
+    "no method": (b'{"jsonrpc": "2.0", "id": 1}', INVALID, 1),
+    "a response": (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', INVALID, 1),
+    "a method that is a number": (b'{"jsonrpc": "2.0", "id": 1, "method": 1}', INVALID, 1),
+    "an id that is null": (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', INVALID, None),
+    "an id that is true": (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', INVALID, None),
+    "an id with a fraction": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', INVALID, None),
+    "an id that is infinite": (b'{"jsonrpc": "2.0", "id": 1e999, "method": "ping"}', INVALID, None),
+    "an id that is a list": (b'{"jsonrpc": "2.0", "id": [1], "method": "ping"}', INVALID, None),
+    "parameters in a list": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": []}', INVALID, 1),
+    "parameters in a text": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ""}', INVALID, 1),
+    "two ids": (b'{"jsonrpc": "2.0", "id": 1, "id": 2, "method": "ping"}', INVALID, 2),
+    "two methods": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "method": "tools/list"}', INVALID, 1),
+    "two arguments of a name": (
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_bot", '
+        b'"arguments": {"slug": "bot-00", "slug": "bot-01"}}}',
+        INVALID,
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+async def test_what_is_no_message_is_an_error_and_changes_nothing(world: World, name: str) -> None:
+    body, code, message_id = BODIES[name]
+    key = world.key()
+    response = await world.client.post("/mcp", key, body=body, headers=JSON)
+    assert told_of(response) == (400, code)
+    assert response.json["id"] == message_id
+    assert world.tenant_of(key).lifetime_used == 0
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"name": None},
+        {"name": 1},
+        {"name": "get_nothing"},
+        {"name": "GET_BOT"},
+        {"name": "getBot"},
+        {"name": "get_bot", "arguments": []},
+        {"name": "get_bot", "arguments": "slug"},
+        {"name": "get_bot", "arguments": 1},
+    ],
+)
+async def test_a_call_of_no_tool_is_an_error_of_the_protocol(world: World, params: Any) -> None:
+    assert told_of(await send(world, message("tools/call", params))) == (200, PARAMS)
+    told, headers = stateless("tools/call", {"name": "", **params})
+    headers["Mcp-Name"] = str(told["params"]["name"])
+    status, code = told_of(await send(world, told, **headers))
+    assert status == 400
+    assert code in (PARAMS, MISMATCH)
+
+
+async def test_the_list_has_one_page(world: World) -> None:
+    assert told_of(await send(world, message("tools/list", {"cursor": "x"}))) == (200, PARAMS)
+    assert (await send(world, message("tools/list", {"cursor": None}))).json["result"]["tools"]
+
+
+# HTTP.
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "PUT", "PATCH", "DELETE", "TRACE"])
+async def test_other_methods_are_refused_in_json_even_for_browsers(world: World, method: str) -> None:
+    for accept in ("text/event-stream", "text/html"):
+        response = await world.client.request(method, "/mcp", headers={"Accept": accept})
+        assert response.status == 405
+        assert response.header("allow") == "OPTIONS, POST"
+        assert response.header("content-type") == "application/json"
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "", "text/html", "application/jsonp"]
+)
+async def test_a_message_is_declared_as_json(world: World, kind: str) -> None:
+    body = json.dumps(message("ping")).encode()
+    headers = {"Content-Type": kind, "Accept": "text/html"}
+    assert told_of(await world.client.post("/mcp", body=body, headers=headers)) == (415, 415)
+
+
+async def test_a_message_may_name_its_encoding(world: World) -> None:
+    body = json.dumps(message("ping")).encode()
+    headers = {"Content-Type": "Application/JSON; charset=utf-8", "Accept": "text/html"}
+    assert (await world.client.post("/mcp", body=body, headers=headers)).json["result"] == {}
+
+
+async def test_a_body_beyond_the_limit_is_refused(world: World) -> None:
+    body = b" " * (world.config.http.body_bytes + 1)
+    for parts in (body, [body[:10], body[10:]]):
+        assert told_of(await world.client.post("/mcp", body=parts, headers=JSON)) == (413, 413)
+
+
+async def test_messages_without_a_call_count_as_pages() -> None:
+    async with open_world(PAGES__PER_MINUTE=3) as world:
+        for told in (message("ping"), message("nonsense"), message("notifications/initialized", None, None)):
+            assert (await send(world, told)).status in (200, 202)
+        bodies: tuple[Any, ...] = (message("ping"), [], message("tools/list"))
+        for body in bodies:
+            response = await send(world, body)
+            assert told_of(response) == (429, 429)
+            assert response.json["error"]["data"]["error"] == "rate_limited"
+        assert (await world.client.get("/")).status == 429
+
+
+async def test_a_bug_is_an_error_of_json_rpc(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> Services:
+        raise RuntimeError("a bug of this test")
+
+    monkeypatch.setattr(endpoint, "read", fail)
+    response = await send(world, message("ping"))
+    assert told_of(response) == (500, 500)
+    assert "bug" not in response.body.decode()
+
+
+# Origins.
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "", f"{BASE_URL}:8443", "http://catalog.test", "*"])
+async def test_pages_of_other_origins_are_refused(world: World, origin: str) -> None:
+    response = await send(world, message("tools/call", {"name": "search_bots"}), Origin=origin)
+    assert told_of(response) == (403, 403)
+    assert response.header("access-control-allow-origin") is None
+    refused = await world.client.request("OPTIONS", "/mcp", headers={"Origin": origin})
+    assert told_of(refused) == (403, 403)
+
+
+async def test_pages_of_this_origin_and_of_listed_ones_may_call(open_to_all: World) -> None:
+    for origin in (BASE_URL, "https://agent.example.com"):
+        response = await send(open_to_all, message("ping"), Origin=origin)
+        assert response.json["result"] == {}
+        assert response.header("access-control-allow-origin") == origin
+        assert response.header("vary") == "Origin"
+        preflight = await open_to_all.client.request("OPTIONS", "/mcp", headers={"Origin": origin})
+        assert preflight.status == 204
+        assert preflight.header("access-control-allow-origin") == origin
+        assert "authorization" in (preflight.header("access-control-allow-headers") or "")
+    assert told_of(await send(open_to_all, message("ping"), Origin="https://agent.example.com:8443")) == (403, 403)
+
+
+async def test_an_operator_may_let_all_pages_call() -> None:
+    async with open_world(SERVER__MCP_ORIGINS='["*"]') as world:
+        response = await send(world, message("ping"), Origin="https://anything.example")
+        assert response.header("access-control-allow-origin") == "*"
+        wrong = await send(world, [], Origin="https://anything.example")
+        assert wrong.header("access-control-allow-origin") == "*"

@@ -1,0 +1,325 @@
+"""The three formats of every command: words, `--json` and `--quiet`, for results and for errors.
+
+Each command is run once against the real application; the other formats are run with the responses that it gave.
+"""
+
+import argparse
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.catalogctl.client import Asked, Reply
+from service.catalogctl.failures import Unreachable
+from service.catalogctl.identities import ids_of
+from service.catalogctl.parser import made_parser
+from service.terminal.completion import completion_script
+from tests.api.sponsors import add_slot, sponsor
+from tests.api.world import open_world
+from tests.catalogctl.stage import Stage, refuses, saved, scripted
+from tests.catalogctl.test_commands import CREATIVE, EMAIL, URL, WEEK, Desk
+from tests.catalogctl.test_device import START
+from tests.catalogctl.test_logins import GRANT, PENDING, STARTED
+
+CONTENT = " ".join(f"{option} {value.replace(' ', '_')}" for option, value in CREATIVE.items())
+BRAND = "--name Example --website https://tools.example.com/ --headline Ship --body A_bot"
+BOOK = f"--slot {{slot}} --week {WEEK}"
+KEY = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a55"
+HOOK = "https://tools.example.com/hook"
+
+STORY = (
+    # A command, where its ids are in the response, and the name of the first id in later commands.
+    ("usecases", "data.slug", "case"),
+    ("usecases --slug {case}", "slug", ""),
+    ("bots", "data.slug", "bot"),
+    ("bots --slug {bot}", "slug", ""),
+    ("categories", "data.name", ""),
+    ("mint", "apiKey", ""),
+    ("whoami", "tenantId", "account"),
+    ("usage", "tenantId", ""),
+    ("notifications --reports off", "=reviews bookings", ""),
+    ("sponsor profile --name Example --website https://tools.example.com/", "profile.name", ""),
+    ("sponsor me", "profile.name", ""),
+    ("sponsor inventory", "slots.id", "slot"),
+    ("sponsor rates", "slots.id", ""),
+    (f"sponsor create-campaign {CONTENT}", "campaign.id", "campaign"),
+    ("sponsor campaigns", "items.id", ""),
+    ("sponsor withdraw {campaign}", "campaign.id", ""),
+    ("sponsor edit-campaign {campaign} --headline Now", "campaign.id", ""),
+    ("sponsor submit {campaign}", "campaign.id", ""),
+    ("admin reviews", "items.campaign.id", ""),
+    ("admin approve {campaign}", "campaign.id", ""),
+    ("sponsor pause {campaign}", "campaign.id", ""),
+    ("sponsor resume {campaign}", "campaign.id", ""),
+    (f"sponsor book --campaign {{campaign}} {BOOK}", "booking.id", "booking"),
+    ("sponsor checkout {booking}", "checkoutUrl", ""),
+    ("sponsor cancel {booking}", "booking.id", ""),
+    (
+        f"sponsor start {BRAND} --slot {{slot}} --week 2026-11-30 --idempotency-key {KEY}",
+        "booking.id",
+        "booking",
+    ),
+    ("sponsor checkout {booking}", "checkoutUrl", "PAID"),
+    ("sponsor bookings", "items.id", ""),
+    ("sponsor booking {booking}", "booking.id", ""),
+    ("sponsor invoice {booking}", "invoices.number", ""),
+    ("sponsor invoices", "items.number", ""),
+    ("sponsor delivery", "items.id", ""),
+    ("sponsor delivery {booking}", "booking.id", ""),
+    ("report", "items.bookingId", ""),
+    ("sponsor request-refund {booking} --reason Wrong", "booking.id", ""),
+    ("sponsor placements", "placements.bookingId", ""),
+    ("sponsor create-key --name A --scopes sponsor:read", "apiKey", ""),
+    ("sponsor keys", "items.id", "key"),
+    ("keys list", "items.id", ""),
+    ("keys usage", "items.id", ""),
+    ("keys rename {key} Nightly", "id", ""),
+    ("keys expire {key} never", "id", ""),
+    ("keys rotate {key} --grace 0", "apiKey", ""),
+    ("sponsor revoke-key {key}", "", ""),
+    (f"webhooks create {HOOK} --events booking.paid", "secret", ""),
+    ("webhooks list", "items.id", "hook"),
+    ("webhooks show {hook}", "webhook.id", ""),
+    ("webhooks test {hook}", "delivery.id", "delivery"),
+    ("webhooks deliveries {hook}", "items.id", ""),
+    ("webhooks resend {hook} {delivery}", "delivery.id", "GONE"),
+    ("webhooks enable {hook}", "webhook.id", ""),
+    ("webhooks delete {hook}", "", ""),
+    ("admin campaigns", "items.id", ""),
+    ("admin sponsors", "items.id", ""),
+    ("admin slots", "items.id", ""),
+    ("admin audit", "items.id", ""),
+    ("admin accounts", "items.id", ""),
+    ("admin accounts person@", "items.id", "person"),
+    ("admin account {person}", "account.id", ""),
+    ("admin suspend {person} --reason Malware", "account.id", ""),
+    ("admin unsuspend {person}", "account.id", ""),
+    ("admin refund-account {person}", "", ""),
+    ("admin bookings", "items.id", ""),
+    ("admin decline-refund {booking} --note No", "booking.id", ""),
+    ("admin refund {booking}", "booking.id", ""),
+    ("admin reject {campaign} --note No", "campaign.id", ""),
+    ("admin revenue", "items.month", ""),
+    ("admin sites", "items.site", ""),
+)
+EMPTY = {"sponsor placements", "report", "admin sites"}
+"""Lists that are empty in this story."""
+OF_THIS_PROGRAM = {"login", "logout", "completion bash"}
+"""Commands whose result is not a response of the service. They have tests of their own below."""
+
+
+def leaves(parser: argparse.ArgumentParser, path: str = "") -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """All commands of a parser."""
+    inner = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not inner:
+        yield path, parser
+    for action in inner:
+        for name, each in action.choices.items():
+            yield from leaves(each, f"{path} {name}".strip())
+
+
+def test_every_command_takes_both_options_and_is_told_here() -> None:
+    commands = dict(leaves(made_parser()))
+    for command, parser in commands.items():
+        options = {option for action in parser._actions for option in action.option_strings}
+        assert {"--json", "--quiet", "-q", "--url", "--key"} <= options, command
+    told = [line.removesuffix(" bash") for line in (*(line for line, _, _ in STORY), *OF_THIS_PROGRAM)]
+    missing = {command for command in commands if not any(f"{line} ".startswith(f"{command} ") for line in told)}
+    assert not missing, "add a line to STORY for each new command"
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """The terminal of a sponsor who administers, too."""
+    async with open_world() as world:
+        world.memory.administrators[EMAIL] = world.now_ms
+        add_slot(world)
+        sponsor(world, "person@example.com")
+        await world.settled()
+        yield Desk(Stage(tmp_path / "config"), world)
+
+
+class Recorded:
+    """Keeps the responses of the application, and gives them again."""
+
+    def __init__(self, send: Callable[[Asked], Reply]) -> None:
+        self.replies: list[Reply] = []
+        self._send = send
+
+    def record(self, asked: Asked) -> Reply:
+        self.replies.append(self._send(asked))
+        return self.replies[-1]
+
+    def play(self) -> Callable[[Asked], Reply]:
+        left = iter(self.replies)
+        return lambda asked: next(left)
+
+
+def found(document: Any, path: str) -> list[str]:
+    """The values at a path such as `items.id`."""
+    name, _, rest = path.partition(".")
+    if not name:
+        return []
+    value = document[name]
+    inner = [value] if not isinstance(value, list) else value
+    return [each for one in inner for each in found(one, rest)] if rest else [str(each) for each in inner]
+
+
+async def test_every_command_prints_words_json_and_ids(desk: Desk) -> None:
+    names: dict[str, str] = {}
+    for line, path, name in STORY:
+        words = [word.replace("_", " ") for word in line.split()] if "sponsor create" in line else line.split()
+        arguments = [word.format_map(names) for word in words]
+        recorded = Recorded(desk._send)
+        desk.stage.send = recorded.record
+        assert await desk.run(*arguments, "--json") == 0, (line, desk.stage.err)
+        documents = [json.loads(each) for each in desk.stage.out.splitlines()]
+        assert documents == [reply.document for reply in recorded.replies], line
+        assert all({"note", "warning"} & json.loads(each).keys() for each in desk.stage.err.splitlines()), line
+
+        given = path.removeprefix("=").split() if path.startswith("=") else found(documents[0], path)
+        ids = list(dict.fromkeys(given))
+        assert ids or not path or line in EMPTY, line
+        desk.stage.send = recorded.play()
+        assert await desk.run(*arguments, "-q") == 0, line
+        assert desk.stage.out.splitlines() == ids, line
+        assert all(each.startswith("Idempotency key: ") for each in desk.stage.err.splitlines()), line
+
+        desk.stage.send = recorded.play()
+        assert await desk.run(*arguments) == 0, line
+        assert desk.stage.out.strip(), line
+        assert not desk.stage.out.startswith("{"), line
+
+        await _refused(desk, arguments)
+        names[name] = ids[0] if ids else ""
+        await _goes_on(desk, name, names)
+
+
+async def _refused(desk: Desk, arguments: list[str]) -> None:
+    """A refusal is the same JSON on standard error; a lost response is one of this program's own."""
+    body = b'{"error":"service_unavailable","message":"Later.","retryAfter":7}'
+    stage = desk.stage
+    refusal = Reply(503, {"retry-after": "7"}, body)
+    stage.send = lambda asked: refusal
+    for option, last in (
+        ("--json", body.decode()),
+        ("--quiet", "catalogctl: Later. (service_unavailable; try again in 7 s)"),
+    ):
+        assert await desk.run(*arguments, option) == 7
+        assert (stage.out, stage.err.splitlines()[-1]) == ("", last)
+
+    def lost(asked: Asked) -> Reply:
+        raise Unreachable("cannot reach catalog.test: the connection was lost")
+
+    stage.send = lost
+    assert await desk.run(*arguments, "--json") == 3
+    error = json.loads(stage.err.splitlines()[-1])
+    assert (stage.out, error["error"]) == ("", "unreachable")
+    assert error["message"].startswith("cannot reach catalog.test: the connection was lost")
+
+
+async def _goes_on(desk: Desk, name: str, names: dict[str, str]) -> None:
+    """What happens in the story beside the commands."""
+    ledger = desk.world.services.ledger
+    if name == "PAID":
+        row = desk.world.memory.bookings[names["booking"]]
+        await ledger.take_payment("evt_1", row.id, "pay_1", row.amount_cents, row.currency)
+    elif name == "GONE":
+        desk.world.endpoints.status = 410
+        await desk.world.settled()
+    await desk.world.settled()
+
+
+# Commands whose result is not a response.
+
+
+@pytest.mark.parametrize(
+    ("option", "out"),
+    [
+        ("--json", '{"service": "URL", "keyPrefix": "cs_user_secr", "tenantId": "ten_1"}\n'),
+        ("--quiet", "cs_user_secr\n"),
+    ],
+)
+def test_a_login_prints_its_result_in_each_format_and_the_code_in_any(stage: Stage, option: str, out: str) -> None:
+    with scripted(STARTED, PENDING, GRANT) as server:
+        assert stage.run("login", "--url", server.url, option) == 0
+        assert stage.out == out.replace("URL", server.url)
+        assert saved(stage) == {server.url: "cs_user_secretsecret"}
+        first = stage.err.splitlines()[0]
+        if option == "--json":
+            assert json.loads(first) == {
+                "verificationUri": START["verification_uri"],
+                "verificationUriComplete": START["verification_uri_complete"],
+                "userCode": START["user_code"],
+                "expiresInSeconds": START["expires_in"],
+            }
+            assert all(json.loads(line).keys() == {"note"} for line in stage.err.splitlines()[1:])
+        else:
+            assert first == f"Open   {START['verification_uri']}"
+        assert stage.run("logout", option) == 0
+        deleted = {"deleted": [{"service": server.url, "keyPrefix": "cs_user_secr"}]}
+        assert stage.out == (f"{json.dumps(deleted)}\n" if option == "--json" else "")
+        assert saved(stage) == {}
+
+
+def test_a_login_that_was_denied_has_its_error_code_as_json(stage: Stage) -> None:
+    with scripted(STARTED, refuses(400, "access_denied")) as server:
+        assert stage.run("login", "--url", server.url, "--json") == 1
+    assert json.loads(stage.err.splitlines()[-1]) == {
+        "error": "access_denied",
+        "message": "the login was denied in the browser",
+    }
+
+
+def test_a_completion_script_is_printed_in_each_format(stage: Stage) -> None:
+    script = completion_script(made_parser(), "bash")
+    assert stage.run("completion", "bash", "--json") == 0
+    assert json.loads(stage.out) == {"shell": "bash", "script": script}
+    assert stage.run("completion", "bash", "--quiet") == 0
+    assert stage.out.rstrip("\n") == script.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "code"),
+    [
+        ("bots --limit 0 --json", "invalid_command", 2),
+        ("--json nothing", "invalid_command", 2),
+        ("usage --json", "not_logged_in", 5),
+        ("bots --json --quiet", "invalid_command", 2),
+        ("admin audit --csv --json", "invalid_command", 2),
+    ],
+)
+def test_errors_of_this_program_are_json_too(stage: Stage, words: str, error: str, code: int) -> None:
+    stage.environment = {"CATALOGCTL_KEY": "cs_user_variable"} if error == "invalid_command" else {}
+    assert stage.run(*words.split()) == code
+    told = json.loads(stage.err)
+    assert (told.keys(), told["error"]) == ({"error", "message"}, error)
+
+
+def test_a_page_of_ids_is_printed_as_it_comes_without_hints(stage: Stage) -> None:
+    pages = [Reply(200, {}, json.dumps({"data": [{"slug": name}], "nextCursor": more}).encode()) for name, more in
+             (("a", "1"), ("b\x1b[2J", None))]  # fmt: skip
+    left = iter(pages)
+    stage.send = lambda asked: next(left)
+    assert stage.run("bots", "--all", "-q", "--url", URL) == 0
+    assert (stage.out, stage.err) == ("a\nb\ufffd[2J\n", "")
+    left = iter(pages)
+    assert stage.run("bots", "-q", "--url", URL) == 0
+    assert (stage.out, stage.err) == ("a\n", "")
+
+
+def test_ids_are_found_wherever_a_response_has_them() -> None:
+    assert ids_of({"apiKey": "cs_1", "id": "key_1"}) == ["cs_1"]
+    assert ids_of({"key": {"id": "key_1", "name": "A"}, "other": {"id": "b"}}) == ["key_1"]
+    assert ids_of({"cursor": None, "items": [{"id": "a"}, {"id": "a"}, {"other": {"id": "b"}}, {"count": 1}]}) == [
+        "a",
+        "b",
+    ]
+    assert ids_of({"placements": [{"bookingId": "bkg_1", "sponsorName": "A"}]}) == ["bkg_1"]
+    assert ids_of({"from": 1, "items": [{"site": "example.com", "clicks": 1}]}) == ["example.com"]
+    assert ids_of({"from": "2026-11-01", "items": [{"bookingId": "bkg_1"}], "slots": [{"slot": "A"}]}) == ["bkg_1"]
+    assert ids_of({"data": [], "others": [{"slug": "a", "id": "b"}]}) == ["a"]
+    for nothing in ({}, {"ok": True}, {"id": None}, {"items": ["a", 1]}, {"id": {"a": 1}}, {"id": True}):
+        assert ids_of(nothing) == []

@@ -1,0 +1,139 @@
+"""The official client of the Model Context Protocol, used as an agent. Imports nothing of the project.
+
+The environment of `make clients` runs it, with `CATALOG_URL`, `CATALOG_KEY`, the key of an account, and `CATALOG_USED_UP`, an
+anonymous key without a request left.
+"""
+
+import json
+import os
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import httpx2
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, TextContent
+
+URL = f"{os.environ['CATALOG_URL']}/mcp"
+NO_METHOD, WRONG_PARAMETERS = -32601, -32602
+
+Use = Callable[[Client], Awaitable[None]]
+
+
+async def connected(use: Use, key: str | None, mode: str) -> None:
+    """Connect as a program does that is configured with an address, and a header for its key."""
+    headers = {"X-Request-Id": "with-mcp"} | ({} if key is None else {"Authorization": f"Bearer {key}"})
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=20.0, trust_env=False) as http,
+        Client(streamable_http_client(URL, http_client=http), mode=mode) as client,
+    ):
+        await use(client)
+
+
+async def called(client: Client, tool: str, arguments: dict[str, Any] | None = None) -> Any:
+    """The structured result of a tool, which the client has held to the tool's schema."""
+    result = await client.call_tool(tool, arguments)
+    assert isinstance(result, CallToolResult), result
+    assert not result.is_error, result
+    content = result.content[0]
+    assert isinstance(content, TextContent)
+    assert json.loads(content.text) == result.structured_content
+    return result.structured_content
+
+
+async def refused(client: Client, tool: str, arguments: dict[str, Any] | None = None) -> Any:
+    """The error body of a tool that refuses."""
+    result = await client.call_tool(tool, arguments)
+    assert isinstance(result, CallToolResult), result
+    assert result.is_error, result
+    [content] = result.content
+    assert isinstance(content, TextContent)
+    return json.loads(content.text)
+
+
+async def error_of(asked: Awaitable[object]) -> int | None:
+    """The code of an error of the protocol."""
+    try:
+        await asked
+    except MCPError as error:
+        return int(error.code)
+    return None
+
+
+async def reads(client: Client) -> int:
+    """Call each tool that needs no key. Returns how many calls a key is charged for."""
+    listed = await client.list_tools()
+    tools = {tool.name: tool for tool in listed.tools}
+    for tool in tools.values():
+        assert tool.annotations is not None
+        assert tool.annotations.read_only_hint
+    found = await called(client, "search_use_cases", {"q": "invoice", "limit": 3})
+    case = await called(client, "get_use_case", {"slug": found["data"][0]["slug"]})
+    assert case["title"] == found["data"][0]["title"]
+    first = await called(client, "search_bots", {"limit": 2})
+    second = await called(client, "search_bots", {"limit": 2, "cursor": first["nextCursor"]})
+    assert first["data"] != second["data"]
+    assert await called(client, "get_bot", {"slug": first["data"][0]["slug"]}) == first["data"][0]
+    if "list_categories" in tools:
+        assert await called(client, "list_categories")
+    assert (await refused(client, "get_bot", {"slug": "no-such-bot"}))["error"] == "not_found"
+    assert (await refused(client, "search_bots", {"limit": 1_000}))["error"] == "invalid_request"
+    assert "query" in (await refused(client, "search_bots", {"query": "invoice"}))["message"]
+    assert await error_of(client.call_tool("no_such_tool")) == WRONG_PARAMETERS
+    assert await error_of(client.list_prompts()) == NO_METHOD
+    # All but the call of no tool, and that with an argument of no tool.
+    return 7 + ("list_categories" in tools)
+
+
+async def without_a_key(client: Client) -> None:
+    await reads(client)
+    assert (await refused(client, "get_usage"))["error"] == "unauthorized"
+
+
+async def with_a_key(client: Client) -> None:
+    before = await called(client, "get_usage")
+    assert before["email"] == "agent@example.com"
+    charged = await reads(client)
+    after = await called(client, "get_usage")
+    assert after["requestsUsed"] - before["requestsUsed"] == charged, after
+
+
+async def with_a_key_that_is_used_up(client: Client) -> None:
+    body = await refused(client, "search_bots")
+    assert body["error"] == "quota_exhausted", body
+    assert body["hint"] == "/api/v1/auth/claim"
+
+
+async def with_an_unknown_key(client: Client) -> None:
+    assert (await refused(client, "search_bots"))["error"] == "invalid_api_key"
+    assert (await client.list_tools()).tools
+
+
+async def too_fast(client: Client) -> None:
+    """Call until the limit of a minute is reached."""
+    for _ in range(1_000):
+        result = await client.call_tool("get_bot", {"slug": "no-such-bot"})
+        assert isinstance(result, CallToolResult)
+        [content] = result.content
+        assert isinstance(content, TextContent)
+        body = json.loads(content.text)
+        if body["error"] == "rate_limited":
+            assert body["retryAfter"] > 0
+            return
+        assert body["error"] == "not_found", body
+    raise AssertionError("there is no limit")
+
+
+async def main() -> None:
+    key, used_up = os.environ["CATALOG_KEY"], os.environ["CATALOG_USED_UP"]
+    for mode in ("legacy", "auto"):
+        await connected(without_a_key, None, mode)
+        await connected(with_a_key, key, mode)
+        await connected(with_a_key_that_is_used_up, used_up, mode)
+        await connected(with_an_unknown_key, "cs_anon_unknown", mode)
+    await connected(too_fast, None, "auto")
+
+
+anyio.run(main)

@@ -1,0 +1,125 @@
+"""Refusals that do not depend on what an operation does: unknown ids, invalid requests, callers, overload and outages."""
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from service.api.operations import OPERATIONS
+from tests.api.callers import CALLERS
+from tests.api.devices import in_browser, polled, started
+from tests.api.test_access import PLACES, Place
+from tests.api.world import World, away, broken
+from tests.document.recorder import Story
+
+MOST = "an administrator's session"
+"""The caller with the most rights."""
+
+PLENTY = dict.fromkeys(
+    (
+        *("MINT__PER_HOUR", "CLAIM__STARTS_PER_HOUR", "CLAIM__COMPLETIONS_PER_HOUR", "DEVICE__STARTS_PER_HOUR"),
+        *("SESSIONS__STARTS_PER_HOUR", "SESSIONS__COMPLETIONS_PER_HOUR", "KEYS__UNKNOWN_PER_MINUTE"),
+        *("KEYLESS__PER_MINUTE", "MAIL__PER_HOUR_TOTAL"),
+    ),
+    1_000,
+)
+
+
+async def ask(world: World, place: Place, caller: str, **change: Any) -> None:
+    presented = CALLERS[caller](world)
+    headers = {"Authorization": presented} if isinstance(presented, str) else presented or {}
+    await world.client.request(place.method, place.target, headers=headers, **({"json": place.body} | change))
+
+
+async def unknown_ids(world: World) -> None:
+    """Call every operation with ids that do not exist."""
+    for place in PLACES.values():
+        await ask(world, place, MOST)
+    for kind in ("usecases", "bots"):
+        await world.client.get(f"/api/v1/{kind}/unknown")
+
+
+async def invalid_requests(world: World) -> None:
+    """Send bodies without required fields or with an unknown one, and queries with a value that is never valid."""
+    for operation in OPERATIONS:
+        place = PLACES[operation.name]
+        if operation.body is not None:
+            await ask(world, place, MOST, json={} if not operation.body_optional else {"unknown": True})
+        elif operation.query is not None and operation.body is None:
+            names = operation.query.model_json_schema()["properties"]
+            name = "limit" if "limit" in names else next(iter(names))
+            target = f"{place.target.partition('?')[0]}?{name}=none"
+            await ask(world, Place(place.method, target, place.policy), MOST)
+
+
+CHANGED: dict[str, Any] = {"createCampaign": {"cta": "Look"}, "createWebhook": {"events": ["booking.cancelled"]}}
+"""Other bodies under the same key, where the same one returns the first response."""
+
+
+async def repeated_keys(world: World) -> None:
+    """A second request with the same `Idempotency-Key`."""
+    headers = in_browser(world.session("ann@example.com")) | {"Idempotency-Key": "4f1c2a"}
+    for operation in OPERATIONS:
+        if operation.keyed:
+            place = PLACES[operation.name]
+            for body in (place.body, (place.body or {}) | CHANGED.get(operation.name, {})):
+                await world.client.request(place.method, place.target, headers=headers, json=body)
+
+
+CALLED = {
+    "unauthorized": "nobody",
+    "invalid_api_key": "an unknown key",
+    "key_expired": "an expired key",
+    "quota_exhausted": "a claimed key without a request left this month",
+    "rate_limited": "a claimed key without a request left today",
+    "claim_required": "an anonymous key",
+    "insufficient_scope": "a key for nothing",
+    "forbidden": "an issued key",
+}
+"""Callers whom an operation of sponsorship refuses, by the code."""
+
+
+async def callers(world: World) -> None:
+    """Callers without the right, at operations for any key and at one for administrators."""
+    for caller in CALLED.values():
+        for name in ("getUsage", "getBot", "getUseCase", "getSponsor", "listSlots"):
+            await ask(world, PLACES[name], caller)
+    await ask(world, PLACES["getUseCase"], "a key without a use case read left")
+    await ask(world, PLACES["endSession"], "a session from another site")
+
+
+ONE_OF_EACH_FAMILY = ("mintKey", "pollDevice", "saveProfile")
+
+
+async def too_large(world: World) -> None:
+    for name in ONE_OF_EACH_FAMILY:
+        await ask(world, PLACES[name], MOST, json=None, body=b" " * 200_000)
+
+
+async def failing(name: str, before: Callable[[], Awaitable[None]], world: World) -> None:
+    """A bug in a store, or a database that is away."""
+    presented = CALLERS["an issued key"](world)
+    headers = {"Authorization": presented} if isinstance(presented, str) else {}
+    place, body = PLACES[name], PLACES[name].body
+    if name == "pollDevice":
+        body = {"device_code": (await started(world))["device_code"]}
+    world.memory.before = before
+    await world.client.request(place.method, place.target, headers=headers, json=body)
+
+
+async def many_polls(world: World) -> None:
+    """More polls than an address may send in a minute."""
+    for _ in range(100):
+        if (await polled(world, "dvc_unknown")).status == 429:
+            return
+    raise AssertionError("polls have no limit")
+
+
+STORIES = (
+    Story(callers, PLENTY),
+    Story(too_large),
+    *(Story(partial(failing, name, before)) for name in ONE_OF_EACH_FAMILY for before in (broken, away)),
+    Story(unknown_ids, PLENTY),
+    Story(invalid_requests, PLENTY),
+    Story(repeated_keys),
+    Story(many_polls, {"DEVICE__STARTS_PER_HOUR": 1}),
+)
