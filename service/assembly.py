@@ -24,6 +24,7 @@ from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
+from actors.keys.ends import KeyEndNotifier
 from actors.keys.uses import KeyUses
 from actors.mail.actor import MailSender
 from actors.mail.rendering import MailRenderer
@@ -125,7 +126,8 @@ def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None
     partitions = ports.classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=sweep_seconds)
     invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
     senders = (services.mail, services.webhook_sender)
-    background = (services.sweeper, services.key_uses, services.nodes, partitions, services.eraser)
+    key_ends = KeyEndNotifier(services.keys, services.mail.wake)
+    background = (services.sweeper, services.key_uses, key_ends, services.nodes, partitions, services.eraser)
     watches: list[Member] = [services.event_servers] if stores.ask_servers is not None else []
     watches += [services.sites] if limits.sites.count else []
     return Assembly(

@@ -15,6 +15,7 @@ EXPORTED = (
     "mail_choices",
     "tenants",
     "usage_days",
+    "key_usage_days",
     "administrators",
     "api_keys",
     "key_uses",

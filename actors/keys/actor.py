@@ -1,56 +1,47 @@
 """The key keeper: mints, claims, issues and revokes keys, one transaction per batch."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
-from actors.credentials import (
-    ENTROPY_BYTES,
-    Kind,
-    code_proof,
-    digest,
-    is_key,
-    new_claim_token,
-    new_key,
-    prefix_of,
-)
-from actors.ids import ID_BYTES, fingerprint, new_id
+from actors.credentials import ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_claim_token, new_key
+from actors.ids import fingerprint, new_id
+from actors.keys.making import RecordMaker
+from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, Restore, RevokeAdmin, Suspend, SuspensionSet
 from actors.keys.messages import (
     Answer,
-    BootstrapAdmins,
     Claimed,
     CodeSent,
     CompleteClaim,
+    EditKey,
     EndKeys,
-    GrantAdmin,
+    EndNotice,
+    EndsTold,
     Granter,
     Issue,
     Kept,
     Key,
     KeysEnded,
-    Membership,
     Message,
     Mint,
     Resolved,
-    Restore,
     Revoke,
-    RevokeAdmin,
+    Rotated,
+    RotateKey,
     SetTier,
     StartClaim,
-    Suspend,
-    SuspensionSet,
+    TellEnds,
     TierSet,
 )
-from actors.keys.standing import ADMIN_SCOPES
+from actors.keys.standing import ADMIN_SCOPES, is_live
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.letters import Draft, Origin, count_id
 from actors.mailbox import request_id
-from actors.notices import NoticeLimiter, notice
-from actors.values import Account, Agent, AuditRecord, BatchId, OutboxMessage, Refused, Scope, Tier
+from actors.notices import NoticeLimiter
+from actors.times import SECOND_MS
+from actors.values import Account, Agent, BatchId, OutboxMessage, Refused, Scope, Tier
 
 TEMPLATE = "claim_code"
 
@@ -97,6 +88,7 @@ class KeyKeeper(Actor[Message, Answer]):
         self._clock = clock
         self._entropy = entropy
         self._secret = secret
+        self._make = RecordMaker(clock, entropy)
         self.rules = rules
         self._notices = NoticeLimiter(rules.notices_per_hour)
 
@@ -107,7 +99,7 @@ class KeyKeeper(Actor[Message, Answer]):
         now_ms = self._clock.now_ms()
         text = new_key(Kind.ANONYMOUS, self._entropy.token(ENTROPY_BYTES))
         token = new_claim_token(self._entropy.token(ENTROPY_BYTES))
-        key = self._key(text, Kind.ANONYMOUS, now_ms, expires_ms=now_ms + self.rules.anonymous_life_ms)
+        key = self._make.key(text, Kind.ANONYMOUS, now_ms, expires_ms=now_ms + self.rules.anonymous_life_ms)
         answer = await self.ask(Mint(key, digest(token)))
         assert isinstance(answer, Kept)
         return Minted(text, token, answer.key)
@@ -117,7 +109,7 @@ class KeyKeeper(Actor[Message, Answer]):
         now_ms = self._clock.now_ms()
         token_hash = digest(claim_token)
         message = OutboxMessage(
-            id=self._id("let"),
+            id=self._make.id("let"),
             recipient=email,
             template=TEMPLATE,
             nonce=self._entropy.token(16),
@@ -132,8 +124,8 @@ class KeyKeeper(Actor[Message, Answer]):
         token_hash = digest(claim_token)
         proof = code_proof(self._secret, token_hash, email, code)
         network_id = count_id(self._secret, TEMPLATE, email, origin.network)
-        told = self._notice("new_key", email)
-        message = CompleteClaim(token_hash, email, proof, network_id, self._id("aud"), request_id.get(), told)
+        told = self._make.notice("new_key", email)
+        message = CompleteClaim(token_hash, email, proof, network_id, self._make.id("aud"), request_id.get(), told)
         return await self.ask_for(message, Claimed, Refused)
 
     async def issue(
@@ -158,17 +150,72 @@ class KeyKeeper(Actor[Message, Answer]):
         """
         kind = Kind.USER if scopes is None else Kind.SCOPED
         text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
-        key = self._key(text, kind, self._clock.now_ms(), scopes=scopes, name=name, expires_ms=expires_ms)
+        key = self._make.key(text, kind, self._clock.now_ms(), scopes=scopes, name=name, expires_ms=expires_ms)
         key = replace(key, admin=admin if scopes is None else not ADMIN_SCOPES.isdisjoint(scopes))
         if idempotency_key is not None:
             key = replace(key, id=new_id("key", fingerprint(email, kind, idempotency_key)))
         scope_names = None if scopes is None else list(scopes)
         facts = {"scopes": scope_names, "name": name, "expiresAt": expires_ms, "admin": key.admin or None}
         changes = {field: value for field, value in facts.items() if value is not None}
-        audit = self._audit(agent, "key.issued", "key", key.id, changes)
-        answer = await self.ask(Issue(key, email, audit, granted_by, self._notice("new_key", email)))
+        audit = self._make.audit(agent, "key.issued", "key", key.id, changes)
+        answer = await self.ask(Issue(key, email, audit, granted_by, self._make.notice("new_key", email)))
         assert isinstance(answer, Kept | Refused)
         return answer if isinstance(answer, Refused) else Issued(text, answer.key)
+
+    async def edit(
+        self,
+        key_id: str,
+        email: str,
+        agent: Agent,
+        by: Granter,
+        *,
+        full: bool = False,
+        name: str | None = None,
+        sets_end: bool = False,
+        expires_ms: int | None = None,
+    ) -> Kept | Refused:
+        """Rename a live key of the account of `email`, or move its end with `sets_end`: to `expires_ms`, or to never. A key
+        ends no later than the one that granted it, and the keys that it granted no later than it. A full key only with
+        `full`."""
+        audit = self._make.audit(agent, "key.changed", "key", key_id)
+        message = EditKey(key_id, email, audit, by, full, name, sets_end, expires_ms)
+        return await self.ask_for(message, Kept, Refused)
+
+    async def rotate(
+        self,
+        key_id: str,
+        email: str,
+        agent: Agent,
+        by: Granter,
+        *,
+        grace_seconds: int,
+        full: bool = False,
+        idempotency_key: str | None = None,
+    ) -> tuple[str, Rotated] | Refused:
+        """Replace a live key of the account of `email` by one with the same rights, name and end, and end it after
+        `grace_seconds`. Returns the text of the new key, which is available in clear only here. A full key only with
+        `full`. Each `idempotency_key` rotates a key once."""
+        now_ms, entropy = self._clock.now_ms(), self._entropy.token(ENTROPY_BYTES)
+        fresh_id = self._make.id("key")
+        if idempotency_key is not None:
+            fresh_id = new_id("key", fingerprint(email, "rotated", key_id, idempotency_key))
+        texts = {kind: new_key(kind, entropy) for kind in (Kind.USER, Kind.SCOPED)}
+        fresh = {kind: replace(self._make.key(text, kind, now_ms), id=fresh_id) for kind, text in texts.items()}
+        audit = self._make.audit(agent, "key.rotated", "key", key_id)
+        issued = self._make.audit(agent, "key.issued", "key", fresh_id)
+        told = self._make.notice("new_key", email)
+        message = RotateKey(key_id, email, fresh, grace_seconds * SECOND_MS, audit, issued, by, full, told)
+        answer: Rotated | Refused = await self.ask_for(message, Rotated, Refused)
+        return answer if isinstance(answer, Refused) else (texts[answer.key.kind], answer)
+
+    async def tell_ends(self, limit: int) -> int:
+        """Mail the owners of at most `limit` keys that end within `END_NOTICE_MS`, once for each end. Returns how many keys
+        were due."""
+        due = await self._store.ending_keys(self._clock.now_ms(), limit)
+        if due:
+            notices = [EndNotice(key_id, email, self._make.notice("key_ends", email)) for key_id, email in due]
+            await self.ask_for(TellEnds(tuple(notices)), EndsTold)
+        return len(due)
 
     async def revoke(
         self, key_id: str, agent: Agent, *, owner: str | None = None, full: bool = False
@@ -176,57 +223,60 @@ class KeyKeeper(Actor[Message, Answer]):
         """Revoke a key for good, and the keys that it granted. Revoking it again changes nothing. With `owner`, only a
         key of that tenant, and a full one only with `full`."""
         return await self.ask_for(
-            Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), Kept, Refused
+            Revoke(key_id, self._make.audit(agent, "key.revoked", "key", key_id), owner, full), Kept, Refused
         )
 
     async def end_keys(self, email: str, agent: Agent) -> KeysEnded:
         """Revoke all keys of the account of `email`."""
-        return await self.ask_for(EndKeys(email, self._audit(agent, "keys.ended", "account", email)), KeysEnded)
+        return await self.ask_for(EndKeys(email, self._make.audit(agent, "keys.ended", "account", email)), KeysEnded)
 
     async def set_tier(self, email: str, tier: Tier, agent: Agent) -> TierSet | Refused:
         """Set the tier of the account of `email`: claimed or upgraded."""
         assert tier is not Tier.ANONYMOUS, "an account is claimed or upgraded"
         return await self.ask_for(
-            SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")), TierSet, Refused
+            SetTier(email, tier, self._make.audit(agent, f"tier.{tier}", "tenant", "")), TierSet, Refused
         )
 
     async def suspend(self, account: Account, reason: str, agent: Agent) -> SuspensionSet | Refused:
         """Suspend an account: nothing of it is shown, and its keys and sessions are refused. The owner gets a mail."""
-        audit = self._audit(agent, "account.suspended", "account", account.tenant_id)
-        told = self._notice("account_suspended", account.email)
+        audit = self._make.audit(agent, "account.suspended", "account", account.tenant_id)
+        told = self._make.notice("account_suspended", account.email)
         message = Suspend(account.email, account.tenant_id, reason, audit, told)
         return await self.ask_for(message, SuspensionSet, Refused)
 
     async def restore(self, account: Account, agent: Agent) -> SuspensionSet | Refused:
         """End the suspension of an account. The owner gets a mail."""
-        audit = self._audit(agent, "account.restored", "account", account.tenant_id)
-        told = self._notice("account_restored", account.email)
+        audit = self._make.audit(agent, "account.restored", "account", account.tenant_id)
+        told = self._make.notice("account_restored", account.email)
         return await self.ask_for(Restore(account.email, account.tenant_id, audit, told), SuspensionSet, Refused)
 
     async def grant_admin(self, email: str, agent: Agent) -> Membership:
         """Make the account of `email` (normalised) an administrator, now or once it exists."""
-        audit = self._audit(agent, "admin.granted", "account", email)
-        return await self.ask_for(GrantAdmin(email, audit, self._notice("new_administrator", email)), Membership)
+        audit = self._make.audit(agent, "admin.granted", "account", email)
+        return await self.ask_for(GrantAdmin(email, audit, self._make.notice("new_administrator", email)), Membership)
 
     async def revoke_admin(self, email: str, agent: Agent, *, granted_ms: int | None = None) -> Membership:
         """Remove `email` from the administrators. Changes nothing if it is not one, or not the one of `granted_ms`."""
-        audit = self._audit(agent, "admin.revoked", "account", email)
+        audit = self._make.audit(agent, "admin.revoked", "account", email)
         return await self.ask_for(RevokeAdmin(email, audit, granted_ms), Membership)
 
     async def bootstrap_admins(self, emails: Sequence[str], agent: Agent) -> Membership:
         """Make `emails` the administrators if there are none yet. Only the first node of a database does so."""
         several = tuple(dict.fromkeys(emails))
-        audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
-        notices = tuple(self._notice("new_administrator", email) for email in several)
+        audits = tuple(self._make.audit(agent, "admin.granted", "account", email) for email in several)
+        notices = tuple(self._make.notice("new_administrator", email) for email in several)
         return await self.ask_for(BootstrapAdmins(several, audits, notices), Membership)
 
     async def live_keys(self, owner: str) -> Sequence[Key]:
-        """The live keys of an account's tenant, full and scoped, newest first. Raises `StorageUnavailable`."""
-        return await self._store.live_keys(owner)
+        """The keys of an account's tenant, full and scoped, newest first. Those that were revoked, or rotated and have
+        ended, are left out. Raises `StorageUnavailable`."""
+        now_ms = self._clock.now_ms()
+        keys = await self._store.live_keys(owner)
+        return [key for key in keys if key.successor_id is None or is_live(key, now_ms)]
 
     async def scoped_keys(self, owner: str) -> Sequence[Key]:
-        """The live scoped keys of an account's tenant, newest first. Raises `StorageUnavailable`."""
-        return [key for key in await self._store.live_keys(owner) if key.scopes is not None]
+        """Those that are scoped. Raises `StorageUnavailable`."""
+        return [key for key in await self.live_keys(owner) if key.scopes is not None]
 
     async def find(self, text: str) -> Sequence[Resolved]:
         """The key with this text, or the keys with this displayed prefix, at most 10. Raises `StorageUnavailable`."""
@@ -245,49 +295,3 @@ class KeyKeeper(Actor[Message, Answer]):
             return decision
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
-
-    # Making records.
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))
-
-    def _key(
-        self,
-        text: str,
-        kind: Kind,
-        now_ms: int,
-        *,
-        expires_ms: int | None = None,
-        scopes: tuple[Scope, ...] | None = None,
-        name: str | None = None,
-    ) -> Key:
-        return Key(
-            id=self._id("key"),
-            hash=digest(text),
-            prefix=prefix_of(text),
-            kind=kind,
-            tenant_id=self._id("ten"),
-            created_ms=now_ms,
-            expires_ms=expires_ms,
-            scopes=scopes,
-            name=name,
-        )
-
-    def _notice(self, template: str, email: str) -> OutboxMessage:
-        return notice(self._id("let"), template, email, self._clock.now_ms())
-
-    def _audit(
-        self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
-    ) -> AuditRecord:
-        return AuditRecord(
-            id=self._id("aud"),
-            created_ms=self._clock.now_ms(),
-            actor_type=agent.type,
-            actor_id=agent.id,
-            actor_email=agent.email,
-            action=action,
-            target_type=target_type,
-            target_id=target_id,
-            request_id=request_id.get(),
-            changes=json.dumps(changes or {}),
-        )

@@ -5,7 +5,7 @@ Source of the rules: ADR 0006.
 
 from collections.abc import Collection, Iterable, Sequence
 
-from actors.keys.messages import ByAccount, ByKey, Issue, Key, Revoke
+from actors.keys.messages import ByAccount, ByKey, Granter, Issue, Key, Revoke
 from actors.keys.standing import ADMIN_SCOPES, account_scopes, held_scopes, is_live
 from actors.values import Account, Code, Refused, Scope
 
@@ -23,20 +23,38 @@ def refused_grant(
     granting key, if a key grants; `sessions` are ids of live sessions; `admin` says whether the account is an
     administrator."""
     scopes, granter = issue.key.scopes, issue.granted_by
-    if granter is not None and not granter.administers and admin and _administers(issue.key):
-        return _passkey_required()
+    if granter is not None and (refused := refused_administration(granter, issue.key, admin=admin)):
+        return refused
+    if granter is not None and (refused := refused_granter(granter, account, giver, sessions, now_ms=now_ms)):
+        return refused
     match granter:
         case None:
             return _not_an_administrator(issue, admin=admin)
-        case ByAccount(session_id=session_id):
-            if account is None or session_id not in sessions:
-                return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+        case ByAccount():
             lacking = _lacking("This account", scopes or (), account_scopes(admin=admin))
             return lacking or _not_an_administrator(issue, admin=admin)
         case ByKey():
+            assert giver is not None, "an unknown key was refused"
+            return _lacking("This key", scopes or Scope, held_scopes(giver, admin=admin))
+
+
+def refused_granter(
+    granter: Granter, account: Account | None, giver: Key | None, sessions: Collection[str], *, now_ms: int
+) -> Refused | None:
+    """Why a granter cannot act for the account any more, or None. `giver` is its key, `sessions` are ids of live ones."""
+    match granter:
+        case ByAccount(session_id=session_id):
+            if account is None or session_id not in sessions:
+                return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+        case ByKey():
             if account is None or giver is None or giver.tenant_id != account.tenant_id or not is_live(giver, now_ms):
                 return Refused(Code.INVALID_API_KEY, "This API key does not exist or was revoked.")
-            return _lacking("This key", scopes or Scope, held_scopes(giver, admin=admin))
+    return None
+
+
+def refused_administration(granter: Granter, key: Key, *, admin: bool) -> Refused | None:
+    """Why a granter cannot make, renew or extend a key of an administrator that administers, or None."""
+    return _passkey_required() if admin and not granter.administers and _administers(key) else None
 
 
 def _administers(key: Key) -> bool:

@@ -10,7 +10,11 @@ from actors.keys.granting import may_revoke, refused_grant
 from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Kept, Key, KeysEnded, Revoke
 from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
 from actors.notices import Ending, telling
+from actors.times import DAY_MS
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
+
+END_NOTICE_MS = 7 * DAY_MS
+"""How long before the end of a key its owner is mailed (ADR 0086)."""
 
 
 class KeyIssuing(UnitOfWork):
@@ -43,7 +47,8 @@ class KeyIssuing(UnitOfWork):
             return self._key_limit(most, "scoped" if scoped else "full")
         key = replace(issue.key, tenant_id=account.tenant_id)
         if giver is not None:
-            key = replace(key, granter_id=giver.id, expires_ms=_earlier(key.expires_ms, giver.expires_ms))
+            key = replace(key, granter_id=giver.id, expires_ms=earlier(key.expires_ms, giver.expires_ms))
+        key = replace(key, end_notice_ms=end_notice_ms(key.expires_ms, self._now_ms))
         self._keep_key(key)
         self.decision.audits.append(issue.audit)
         self.decision.outbox += telling(issue.notice, Ending.KEY, key.id, key.prefix, how=_how(issue, giver))
@@ -53,7 +58,9 @@ class KeyIssuing(UnitOfWork):
         key = self._key(revoke.key_id)
         if key is None or not may_revoke(revoke, key):
             return Refused(Code.NOT_FOUND, "There is no such key.")
-        ended = self._end([key, *_granted_by(key.id, self._keys())], revoke.audit)
+        keys = self._keys()
+        family = [each for root in (key, *_rotated_from(key, keys)) for each in (root, *granted_by(root.id, keys))]
+        ended = self._end({each.id: each for each in family}.values(), revoke.audit)
         hashes = (each.hash for each in ended if each.id != key.id)
         key = replace(key, revoked_ms=key.revoked_ms or self._now_ms)
         return Kept(key, (key.hash, *hashes), tuple(each.id for each in ended))
@@ -93,12 +100,29 @@ def _how(issue: Issue, giver: Key | None) -> str:
             return f"Your key {giver.prefix}... granted it."
 
 
-def _granted_by(key_id: str, keys: Mapping[str, Key]) -> Iterator[Key]:
+def granted_by(key_id: str, keys: Mapping[str, Key]) -> Iterator[Key]:
     """The keys that a key granted, directly or through others."""
     for key in keys.values():
         if key.granter_id == key_id:
             yield key
-            yield from _granted_by(key.id, keys)
+            yield from granted_by(key.id, keys)
+
+
+def _rotated_from(key: Key, keys: Mapping[str, Key]) -> Iterator[Key]:
+    """The keys that a key became by rotating itself, again and again: whoever held it holds them. Clocks of nodes differ, so
+    times do not order them."""
+    origin_id = key.origin_id or key.id
+    for each in keys.values():
+        if each.origin_id == origin_id and each.generation > key.generation:
+            yield each
+
+
+def end_notice_ms(expires_ms: int | None, now_ms: int) -> int | None:
+    """When the owner of a key is to be mailed that it ends. None if it never ends, or ends so soon that whoever chose the
+    end knows."""
+    if expires_ms is None or expires_ms - END_NOTICE_MS <= now_ms:
+        return None
+    return expires_ms - END_NOTICE_MS
 
 
 def _record_of(key: Key, audit: AuditRecord) -> AuditRecord:
@@ -109,5 +133,5 @@ def _record_of(key: Key, audit: AuditRecord) -> AuditRecord:
     return replace(audit, id=record_id, target_type="key", target_id=key.id, changes=changes)
 
 
-def _earlier(one: int | None, other: int | None) -> int | None:
+def earlier(one: int | None, other: int | None) -> int | None:
     return min((each for each in (one, other) if each is not None), default=None)

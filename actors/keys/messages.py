@@ -1,14 +1,21 @@
-"""Records, messages and answers of the key keeper.
+"""Records, messages and answers of the key keeper. None contains a key, token or code in clear: intents hash them first."""
 
-None of them contains a key, token or code in clear: intents hash them first.
-"""
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actors.codes import EmailedCode, Sendings
 from actors.credentials import Kind
+from actors.keys.membership import (
+    BootstrapAdmins,
+    GrantAdmin,
+    Membership,
+    Restore,
+    RevokeAdmin,
+    Suspend,
+    SuspensionSet,
+)
 from actors.letters import Draft
-from actors.values import Account, AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
+from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +23,9 @@ class Key:
     """One API key at rest. `scopes` None means a full key.
 
     `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
-    take effect while the account is an administrator's.
+    take effect while the account is an administrator's. `successor_id` is the key that replaced this one. `origin_id` is the
+    first of several keys that each rotated itself, and `generation` counts them: revoking one takes the later ones along.
+    `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due.
     """
 
     id: str
@@ -31,6 +40,10 @@ class Key:
     revoked_ms: int | None = None
     granter_id: str | None = None
     admin: bool = False
+    successor_id: str | None = None
+    origin_id: str | None = None
+    generation: int = 0
+    end_notice_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +141,57 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
+class EditKey:
+    """Change the name or the end of a key of an account, a full one only with `full`. A `name` of None changes no name.
+    Only with `sets_end` the key ends at `expires_ms`, or never."""
+
+    key_id: str
+    email: str
+    audit: AuditRecord
+    by: Granter
+    full: bool = False
+    name: str | None = None
+    sets_end: bool = False
+    expires_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RotateKey:
+    """Replace a key of an account, a full one only with `full`. The old key ends after `grace_ms`. `fresh` has the new key
+    for each kind that it can have; `issued` is its audit record."""
+
+    key_id: str
+    email: str
+    fresh: Mapping[Kind, Key]
+    grace_ms: int
+    audit: AuditRecord
+    issued: AuditRecord
+    by: Granter
+    full: bool = False
+    notice: OutboxMessage | None = None
+
+    @property
+    def fresh_id(self) -> str:
+        return self.fresh[Kind.USER].id
+
+
+@dataclass(frozen=True, slots=True)
+class EndNotice:
+    """A mail to `email`, the owner of a key, that says when it ends."""
+
+    key_id: str
+    email: str
+    notice: OutboxMessage
+
+
+@dataclass(frozen=True, slots=True)
+class TellEnds:
+    """Mail the owners of keys that end soon, as far as a mail is still due for each."""
+
+    notices: tuple[EndNotice, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Revoke:
     """Revoke a key by its id, and all keys that it granted, directly or through others. With `owner`, a tenant's id, only
     a key of that tenant, and a full one only with `full`."""
@@ -155,60 +219,14 @@ class SetTier:
     audit: AuditRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Suspend:
-    """Suspend an account for a reason. `notice` tells its owner."""
-
-    email: str
-    tenant_id: str
-    reason: str
-    audit: AuditRecord
-    notice: OutboxMessage
-
-
-@dataclass(frozen=True, slots=True)
-class Restore:
-    """End the suspension of an account. `notice` tells its owner."""
-
-    email: str
-    tenant_id: str
-    audit: AuditRecord
-    notice: OutboxMessage
-
-
-@dataclass(frozen=True, slots=True)
-class GrantAdmin:
-    """Make an email an administrator, whether or not its account exists yet."""
-
-    email: str
-    audit: AuditRecord
-    notice: OutboxMessage | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RevokeAdmin:
-    """Remove an email from the administrators. With `granted_ms`, only if it became one at that time."""
-
-    email: str
-    audit: AuditRecord
-    granted_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BootstrapAdmins:
-    """Make these emails the administrators if there are none; one audit record and at most one notice for
-    each."""
-
-    emails: tuple[str, ...]
-    audits: tuple[AuditRecord, ...]
-    notices: tuple[OutboxMessage, ...] = ()
-
-
 Message = (
     Mint
     | StartClaim
     | CompleteClaim
     | Issue
+    | EditKey
+    | RotateKey
+    | TellEnds
     | Revoke
     | EndKeys
     | SetTier
@@ -230,6 +248,23 @@ class Kept:
     key: Key
     changed: tuple[bytes, ...] = ()
     ended: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """Committed: the new key, the old one, and the hashes of all keys that changed. `ends_ms` is when the old one ends."""
+
+    key: Key
+    old: Key
+    ends_ms: int
+    changed: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EndsTold:
+    """Committed: the keys whose owners are mailed."""
+
+    key_ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,20 +295,4 @@ class TierSet:
     tenant: Tenant
 
 
-@dataclass(frozen=True, slots=True)
-class SuspensionSet:
-    """Committed: the account as it is now. `changed` is false if it was suspended, or was not, before."""
-
-    account: Account
-    changed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """Committed: the emails that changed, and the number of administrators now."""
-
-    changed: tuple[str, ...]
-    administrators: int
-
-
-Answer = Kept | KeysEnded | CodeSent | Claimed | TierSet | SuspensionSet | Membership | Refused
+Answer = Kept | Rotated | EndsTold | KeysEnded | CodeSent | Claimed | TierSet | SuspensionSet | Membership | Refused

@@ -1,132 +1,43 @@
-"""The rules of minting, claiming, issuing and revoking keys. Pure; source: ADR 0004, 0006 and 0056.
+"""The rules of minting, claiming, issuing, renewing and revoking keys. Pure; source: ADR 0004, 0006 and 0056.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
 """
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from actors.codes import guess, renew, send, wrong_code
-from actors.keys.issuing import KeyIssuing
+from actors.keys.locking import LockSet, rows_to_lock
+from actors.keys.membership import BootstrapAdmins, GrantAdmin, Restore, RevokeAdmin, Suspend
 from actors.keys.messages import (
     Answer,
-    BootstrapAdmins,
-    ByAccount,
-    ByKey,
     Claim,
     Claimed,
     CodeSent,
     CompleteClaim,
+    EditKey,
     EndKeys,
-    GrantAdmin,
     Issue,
     Kept,
     Key,
     Message,
     Mint,
-    Restore,
     Revoke,
-    RevokeAdmin,
+    RotateKey,
     SetTier,
     StartClaim,
-    Suspend,
+    TellEnds,
     TierSet,
 )
+from actors.keys.renewing import KeyRenewing
 from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.notices import Ending, telling
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
-
-
-@dataclass(frozen=True, slots=True)
-class LockSet:
-    """The rows that a batch needs. The store follows claims to keys, and keys and accounts to tenants.
-
-    `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
-    which only one batch may do at a time. `families` are keys that are locked with all keys that they granted, directly
-    or through others; `owners` are accounts of which all keys are locked. Revoked keys of neither are locked.
-    `session_ids` are sessions that grant, and `claimants` the emails that claim.
-    """
-
-    token_hashes: tuple[bytes, ...]
-    key_ids: tuple[str, ...]
-    emails: tuple[str, ...]
-    admin_emails: tuple[str, ...] = ()
-    membership: bool = False
-    letter_ids: tuple[bytes, ...] = ()
-    families: tuple[str, ...] = ()
-    owners: tuple[str, ...] = ()
-    session_ids: tuple[str, ...] = ()
-    claimants: tuple[str, ...] = ()
-
-
-def rows_to_lock(messages: Iterable[Message]) -> LockSet:
-    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    token_hashes: set[bytes] = set()
-    key_ids: set[str] = set()
-    emails: set[str] = set()
-    admin_emails: set[str] = set()
-    letter_ids: set[bytes] = set()
-    membership = False
-    families: set[str] = set()
-    owners: set[str] = set()
-    session_ids: set[str] = set()
-    claimants: set[str] = set()
-    for message in messages:
-        match message:
-            case StartClaim(token_hash=token_hash, draft=draft):
-                token_hashes.add(token_hash)
-                letter_ids.update(draft.count_ids)
-            case CompleteClaim(token_hash=token_hash, email=email, network_id=network_id):
-                token_hashes.add(token_hash)
-                letter_ids.add(network_id)
-                emails.add(email)
-                claimants.add(email)
-            case Issue(key=key, email=email, granted_by=granter):
-                emails.add(email)
-                key_ids.add(key.id)
-                if granter is not None or key.admin:
-                    admin_emails.add(email)
-                if isinstance(granter, ByKey):
-                    key_ids.add(granter.key_id)
-                if isinstance(granter, ByAccount):
-                    session_ids.add(granter.session_id)
-            case SetTier(email=email):
-                emails.add(email)
-            case Revoke(key_id=key_id):
-                families.add(key_id)
-            case EndKeys(email=email):
-                emails.add(email)
-                owners.add(email)
-            case Suspend(email=email) | Restore(email=email):
-                emails.add(email)
-                admin_emails.add(email)
-            case GrantAdmin(email=email) | RevokeAdmin(email=email):
-                emails.add(email)
-                admin_emails.add(email)
-                membership = True
-            case BootstrapAdmins(emails=several):
-                emails.update(several)
-                admin_emails.update(several)
-                membership = True
-            case Mint():
-                pass
-    return LockSet(
-        tuple(sorted(token_hashes)),
-        tuple(sorted(key_ids)),
-        tuple(sorted(emails)),
-        tuple(sorted(admin_emails)),
-        membership,
-        tuple(sorted(letter_ids)),
-        tuple(sorted(families)),
-        tuple(sorted(owners)),
-        tuple(sorted(session_ids)),
-        tuple(sorted(claimants)),
-    )
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: KeyRules) -> Decision:
@@ -137,7 +48,7 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
     return batch.decision
 
 
-class _Batch(KeyIssuing):
+class _Batch(KeyRenewing):
     """Answers the messages of one batch."""
 
     def handle(self, message: Message) -> Answer:
@@ -150,6 +61,12 @@ class _Batch(KeyIssuing):
                 return self._complete_claim(message)
             case Issue():
                 return self._issue(message)
+            case EditKey():
+                return self._edit(message)
+            case RotateKey():
+                return self._rotate(message)
+            case TellEnds():
+                return self._tell_ends(message)
             case Revoke():
                 return self._revoke(message)
             case EndKeys():

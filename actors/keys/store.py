@@ -48,6 +48,11 @@ class KeyStore(UseStore, Protocol):
         """The keys of a tenant that are not revoked, newest first (`created_ms`, then `id`, descending)."""
         ...
 
+    async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
+        """Ids of live keys of accounts whose `end_notice_ms` has passed, each with its owner's email, longest due first.
+        Raises `StorageUnavailable`."""
+        ...
+
     async def count_administrators(self) -> int:
         """The number of administrators."""
         ...

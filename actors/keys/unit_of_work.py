@@ -27,10 +27,11 @@ class KeyRules:
 class Snapshot:
     """The locked rows of a batch. The same class holds the changes of a decision.
 
-    `live_keys` counts keys that are neither revoked nor expired, by (tenant id, scoped or not); approved devices
-    without their key count as full ones. `administrators` maps the emails asked for to when they became one;
-    `administrator_count` is read if the batch changes administrators. `live_sessions` are the named sessions that have
-    not ended, and `guarded` the accounts with a passkey among those that claim.
+    `live_keys` counts keys that are neither revoked, expired nor rotated, by (tenant id, scoped or not); approved devices
+    without their key count as full ones. `keys_in_grace` counts rotated keys that still work. `administrators` maps the
+    emails asked for to when they became one; `administrator_count` is read if the batch changes administrators.
+    `live_sessions` are the named sessions that have not ended, and `guarded` the accounts with a passkey among those that
+    claim.
     """
 
     keys: dict[str, Key] = field(default_factory=dict)
@@ -43,6 +44,7 @@ class Snapshot:
     letters: dict[bytes, LetterCount] = field(default_factory=dict)
     live_sessions: frozenset[str] = frozenset()
     guarded: frozenset[str] = frozenset()
+    keys_in_grace: dict[tuple[str, bool], int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -71,6 +73,7 @@ class UnitOfWork:
         self._now_ms = now_ms
         self._rules = rules
         self._new_keys: dict[tuple[str, bool], int] = {}
+        self._new_in_grace: dict[tuple[str, bool], int] = {}
         self.decision = Decision()
         self._letters = LetterBook(snapshot.letters, self.decision.changed.letters)
 
@@ -94,11 +97,16 @@ class UnitOfWork:
         place = (tenant_id, scoped)
         return self._snapshot.live_keys.get(place, 0) + self._new_keys.get(place, 0)
 
+    def _keys_in_grace(self, tenant_id: str, *, scoped: bool) -> int:
+        place = (tenant_id, scoped)
+        return self._snapshot.keys_in_grace.get(place, 0) + self._new_in_grace.get(place, 0)
+
     def _keep_key(self, key: Key) -> None:
         for row, step in ((self._key(key.id), -1), (key, 1)):
             if row is not None and is_live(row, self._now_ms):
                 place = (row.tenant_id, row.scopes is not None)
-                self._new_keys[place] = self._new_keys.get(place, 0) + step
+                counted = self._new_keys if row.successor_id is None else self._new_in_grace
+                counted[place] = counted.get(place, 0) + step
         self.decision.changed.keys[key.id] = key
 
     def _keep_claim(self, claim: Claim) -> None:

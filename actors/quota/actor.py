@@ -1,6 +1,7 @@
 """The quota accountant: decides and commits charges, one transaction per batch."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
@@ -10,6 +11,19 @@ from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
 from actors.times import day_of
 from actors.values import BatchId, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDays:
+    """Usage on `days`, since the epoch, by key and day. The key None stands for the whole account."""
+
+    days: range
+    used: Mapping[tuple[str | None, int], int]
+
+    def of(self, key_id: str | None) -> Sequence[tuple[int, int]]:
+        """(day, requests), oldest first."""
+        return [(day, self.used.get((key_id, day), 0)) for day in self.days]
+
 
 OWED_AT_MOST = 1_000
 """Refunds that may wait for the store. Beyond it the oldest are dropped, which errs towards counting too much."""
@@ -49,16 +63,16 @@ class QuotaAccountant(Actor[Message, Answer]):
         """Count one request of `subject` against this node's share of its tier's limit per minute."""
         return self._minutes.hit(subject, self._per_minute[tier], self._clock.now_ms())
 
-    async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:
-        """Charge one request: `Metered` if it is allowed and committed, `Refused` by a cap, or `Moved`."""
-        return await self.ask(Charge(tenant_id, usecase))
+    async def charge(self, tenant_id: str, *, usecase: bool, key_id: str | None = None) -> Answer:
+        """Charge one request of a key: `Metered` if it is allowed and committed, `Refused` by a cap, or `Moved`."""
+        return await self.ask(Charge(tenant_id, usecase, key_id))
 
-    async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
+    async def refund(self, tenant: Tenant, *, usecase: bool, key_id: str | None = None) -> None:
         """Refund the charge that returned `tenant`, to the tenant it was merged into if it was. Has no timeout once
         posted; the caller bounds the wait."""
         tenant_id: str | None = tenant.id
         while tenant_id is not None:
-            refund = Refund(tenant_id, usecase, tenant.month, tenant.day)
+            refund = Refund(tenant_id, usecase, tenant.month, tenant.day, key_id)
             try:
                 answer = await self.ask(refund, no_timeout=True)
             except Overloaded:
@@ -82,6 +96,14 @@ class QuotaAccountant(Actor[Message, Answer]):
         today = day_of(self._clock.now_ms())
         used = await self._store.days(tenant_id, today - count + 1, today)
         return [(day, used.get(day, 0)) for day in range(today - count + 1, today + 1)]
+
+    async def days_by_key(self, tenant_id: str, key_ids: Sequence[str], count: int) -> KeyDays:
+        """The usage of a tenant on each of the last `count` days, and that of its keys `key_ids`. Raises
+        `StorageUnavailable`."""
+        today = day_of(self._clock.now_ms())
+        first = today - count + 1
+        used = await self._store.days_by_key(tenant_id, key_ids, first, today)
+        return KeyDays(range(first, today + 1), used)
 
     # The batch.
 
@@ -116,7 +138,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         """Refund a charge whose request was answered with 503 meanwhile."""
         if isinstance(message, Charge) and isinstance(answer, Metered):
             tenant = answer.tenant
-            self._owe([Refund(tenant.id, message.usecase, tenant.month, tenant.day)])
+            self._owe([Refund(tenant.id, message.usecase, tenant.month, tenant.day, message.key_id)])
 
     def _owe(self, messages: Sequence[Message]) -> None:
         """Keep refunds for the next batch."""

@@ -7,10 +7,12 @@ from actors.values import Refused, Tenant
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """One request of a tenant. `usecase`: it reads use cases, which anonymous tenants may do only a few times."""
+    """One request of a tenant. `usecase`: it reads use cases, which anonymous tenants may do only a few times. It also counts
+    in the day of the key `key_id`, if one is given."""
 
     tenant_id: str
     usecase: bool
+    key_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Refund:
     usecase: bool
     month: int
     day: int
+    key_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

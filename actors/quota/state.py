@@ -23,9 +23,11 @@ class Caps:
 
 @dataclass(slots=True)
 class Decision:
-    """The changed tenants, and one answer for each message in order."""
+    """The changed tenants, what their days changed by for each (tenant, key, day), and one answer for each message in
+    order."""
 
     changed: dict[str, Tenant] = field(default_factory=dict)
+    by_key: dict[tuple[str, str, int], int] = field(default_factory=dict)
     answers: list[Answer] = field(default_factory=list)
 
 
@@ -49,6 +51,9 @@ def decide(
                 answer = Metered(tenant)
         if isinstance(answer, Metered) and not isinstance(message, Read):
             decision.changed[tenant.id] = answer.tenant
+            if message.key_id is not None and (step := answer.tenant.day_used - tenant.day_used):
+                place = (tenant.id, message.key_id, tenant.day)
+                decision.by_key[place] = decision.by_key.get(place, 0) + step
         decision.answers.append(answer)
     return decision
 
@@ -65,10 +70,8 @@ def rolled_over(tenant: Tenant, now_ms: int) -> Tenant:
 
 def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered | Refused:
     """The tenant with one more request, or the first cap that refuses it."""
-    if caps.lifetime is not None and tenant.lifetime_used >= caps.lifetime:
-        return Refused(
-            Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to continue."
-        )
+    if refused := exhausted(tenant, caps):
+        return refused
     if caps.monthly is not None and tenant.month_used >= caps.monthly:
         return Refused(
             Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used. Try again next month."
@@ -85,6 +88,15 @@ def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered 
             seconds_to_next_day(now_ms),
         )
     return Metered(_moved_by(tenant, 1, charge.usecase, day=True, month=True))
+
+
+def exhausted(tenant: Tenant, caps: Caps) -> Refused | None:
+    """The refusal of an anonymous tenant that has used its lifetime cap."""
+    if caps.lifetime is None or tenant.lifetime_used < caps.lifetime:
+        return None
+    return Refused(
+        Code.QUOTA_EXHAUSTED, f"This key has used all of its {caps.lifetime} requests. Claim it to continue."
+    )
 
 
 def refunded(tenant: Tenant, refund: Refund) -> Metered:

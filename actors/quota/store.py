@@ -23,3 +23,10 @@ class QuotaStore(Protocol):
     async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
         """The usage of a tenant by day (since the epoch), `first` to `last`, unless unused. Raises `StorageUnavailable`."""
         ...
+
+    async def days_by_key(
+        self, tenant_id: str, key_ids: Sequence[str], first: int, last: int
+    ) -> Mapping[tuple[str | None, int], int]:
+        """The usage of a tenant by key and day, for the keys `key_ids`, and under None for the whole tenant, unless unused.
+        Both are of one moment. Raises `StorageUnavailable`."""
+        ...

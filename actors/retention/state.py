@@ -44,6 +44,7 @@ def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         Rows.PAYMENT_EVENTS: rules.payment_events_days,
         Rows.PAYMENT_REPORTS: rules.payment_reports_days,
         Rows.USAGE_DAYS: rules.usage_days,
+        Rows.KEY_USAGE_DAYS: rules.usage_days,
         Rows.AUDIT: rules.audit_days,
         Rows.WEBHOOK_DELIVERIES: rules.webhook_deliveries_days,
         Rows.DELETIONS: COUNTS_DAYS,

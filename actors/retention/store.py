@@ -15,6 +15,7 @@ class Rows(StrEnum):
     PAYMENT_EVENTS = "payment_events"
     PAYMENT_REPORTS = "payment_reports"
     USAGE_DAYS = "usage_days"
+    KEY_USAGE_DAYS = "key_usage_days"
     AUDIT = "audit"
     WEBHOOK_DELIVERIES = "webhook_deliveries"
     DELETIONS = "deletions"

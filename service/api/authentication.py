@@ -153,6 +153,8 @@ async def authenticate(
     if resolved is None or resolved.key.revoked_ms is not None:
         return Refused(Code.INVALID_API_KEY, "This API key does not exist or has been revoked.")
     if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
+        if resolved.key.successor_id is not None:
+            return Refused(Code.KEY_EXPIRED, "This API key was rotated and has ended. Use the key that replaced it.")
         if resolved.email is not None:
             return Refused(Code.KEY_EXPIRED, "This API key has expired. Create another one on the dashboard.")
         return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to keep using it.")

@@ -58,7 +58,8 @@ class RequestPipeline:
         self._operation = operation
         self._request = request
         self._viewer = viewer
-        self._charged: Tenant | None = None
+        # The tenant after the charge, and the key that was charged.
+        self._charged: tuple[Tenant, str] | None = None
         # The key's limit per minute when it was last checked, and its counters if it was charged.
         self._limits: tuple[Allowance, Tenant | None] | None = None
 
@@ -96,10 +97,10 @@ class RequestPipeline:
         """Refund the charge, if any. Neither a 5xx nor a 429 from the handler counts (ADR 0003)."""
         if self._charged is None:
             return
-        tenant, self._charged = self._charged, None
+        (tenant, key_id), self._charged = self._charged, None
         with best_effort():
             try:
-                await self._services.quota.refund(tenant, usecase=self._operation.usecase)
+                await self._services.quota.refund(tenant, usecase=self._operation.usecase, key_id=key_id)
             except CallFailed as error:
                 log.warning("refund for %s is delayed: %s", tenant.id, type(error).__name__)
 
@@ -185,17 +186,18 @@ class RequestPipeline:
     async def _charge(self, caller: Caller, allowance: Allowance) -> Refused | None:
         """Charge the caller's tenant. If a claim has just moved the key, look it up again and charge the new tenant."""
         services, usecase = self._services, self._operation.usecase
-        answer = await services.quota.charge(caller.tenant_id, usecase=usecase)
+        assert caller.resolved is not None, "only keys are charged"
+        key = caller.resolved.key
+        answer = await services.quota.charge(caller.tenant_id, usecase=usecase, key_id=key.id)
         if isinstance(answer, Moved):
-            assert caller.resolved is not None
-            services.key_cache.forget([caller.resolved.key.hash])
+            services.key_cache.forget([key.hash])
             again = await self._authenticate()
             if isinstance(again, Refused):
                 return again
-            answer = await services.quota.charge(again.tenant_id, usecase=usecase)
+            answer = await services.quota.charge(again.tenant_id, usecase=usecase, key_id=key.id)
         match answer:
             case Metered(tenant):
-                self._charged = tenant
+                self._charged = tenant, key.id
                 self._limits = allowance, tenant
                 return None
             case Moved():

@@ -10,6 +10,7 @@ from service.catalogctl.addresses import URL_VARIABLE
 from service.catalogctl.admin_parser import add_admin_commands
 from service.catalogctl.failures import MEANINGS, Misused
 from service.catalogctl.files import add_csv
+from service.catalogctl.key_parser import add_key_commands
 from service.catalogctl.session import KEY_VARIABLE, Session
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
 from service.version import VERSION
@@ -84,6 +85,8 @@ def made_parser() -> Parser:
     admin = add("admin", "Look after accounts, bookings and the review queue.", None)
     subparsers = admin.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     add_admin_commands(partial(_add, subparsers, shared), _paged)
+    own = add("keys", "Rename, extend and rotate keys, and see what each used.", None)
+    add_key_commands(partial(_add, own.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
     hooks = add("webhooks", "Have what happens to bookings and campaigns posted to your own systems.", None)
     _add_webhooks(partial(_add, hooks.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
     return parser

@@ -36,6 +36,26 @@ class UsageDays(BaseModel):
     items: list[UsageDay] = Field(description="The days")
 
 
+class KeyUsage(BaseModel):
+    """Usage of one key."""
+
+    id: str
+    keyPrefix: str = Field(description="First characters of the key, for display")
+    name: str | None = optional()
+    used: int = Field(description="Requests in the period")
+    days: list[UsageDay] = Field(description="The days with use, oldest first")
+
+
+class UsageByKey(BaseModel):
+    """Usage of an account by key and day. `items` and `other` add up to `used`, and to the usage of the account's days."""
+
+    items: list[KeyUsage] = Field(description="The live keys of the account, newest first")
+    other: list[UsageDay] = Field(
+        description="What is of none of these keys: of keys that have ended, or from before requests were counted by key"
+    )
+    used: int = Field(description="Requests of the account in the period")
+
+
 class AccountKeyRequest(Strict):
     """Optional name, end and administration of a new full key."""
 
@@ -66,6 +86,7 @@ class AccountKey(BaseModel):
     createdAt: Milliseconds
     expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")
     grantedBy: str | None = optional("The id of the key that granted this one and takes it along when it ends")
+    replacedBy: str | None = optional("The id of the key that replaced this one in a rotation")
     lastUsedAt: Milliseconds | None = optional("Epoch milliseconds; up to a minute late, absent if no use is known")
 
 

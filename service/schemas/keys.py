@@ -9,7 +9,7 @@ from email_validator import EmailNotValidError, validate_email
 from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 
 from actors.values import Scope
-from service.schemas.fields import Count, Milliseconds, Strict, absent, optional
+from service.schemas.fields import Count, Edit, Milliseconds, Strict, absent, optional
 from service.schemas.texts import NAME
 
 ENCODED_WORD = "=?"
@@ -46,7 +46,8 @@ MOST_MILLISECONDS = 253_402_300_799_999
 ExpiresAt = Annotated[
     int, Field(ge=0, le=MOST_MILLISECONDS, description="When the key ends, in the future; epoch milliseconds")
 ]
-"""When a new key ends. The operation checks that it lies ahead."""
+"""When a key ends. The operation checks that it lies ahead."""
+MOST_GRACE_SECONDS = 7 * 24 * 3_600
 ClaimToken = Annotated[str, Field(min_length=8, max_length=200)]
 
 
@@ -115,6 +116,37 @@ class ScopedKeyRequest(Strict):
     expiresAt: ExpiresAt = absent()
 
 
+class KeyEdit(Edit):
+    """Changes to a key. Absent fields stay; null takes away the end."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64), NAME] = absent()
+    expiresAt: ExpiresAt | None = absent()
+
+
+class KeyRotation(Strict):
+    """How long the old key goes on working."""
+
+    graceSeconds: Annotated[
+        int,
+        Field(
+            ge=0, le=MOST_GRACE_SECONDS, description="Seconds in which both keys work; with 0 the old key ends at once"
+        ),
+    ]
+
+
+class KeyRotated(BaseModel):
+    """The key that replaces another one. `apiKey` is shown once."""
+
+    apiKey: str
+    id: str
+    keyPrefix: str = Field(description="First characters of the key, for display")
+    scopes: list[Scope] | None = optional()
+    name: str | None = optional()
+    expiresAt: int | None = optional("Epoch milliseconds; absent if the key does not expire")
+    previousId: str = Field(description="The id of the old key")
+    previousEndsAt: int = Field(description="When the old key ends or ended; epoch milliseconds")
+
+
 class ScopedKeyIssued(BaseModel):
     """A new scoped key. `apiKey` is shown once."""
 
@@ -133,6 +165,7 @@ class ScopedKey(BaseModel):
     name: str | None = optional("Name chosen for the key")
     expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")
     grantedBy: str | None = optional("The id of the key that granted this one and takes it along when it ends")
+    replacedBy: str | None = optional("The id of the key that replaced this one in a rotation")
 
 
 class ScopedKeys(BaseModel):

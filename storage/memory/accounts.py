@@ -110,6 +110,7 @@ class MemoryAccounts(MemoryAccountLists):
             self._erase_claims,
             self._erase_keys,
             self._erase_days,
+            self._erase_key_days,
             self._erase_idempotency_keys,
             self._erase_webhook_deliveries,
             self._erase_webhooks,
@@ -177,6 +178,12 @@ class MemoryAccounts(MemoryAccountLists):
         gone = [place for place in self._memory.usage_days if place[0] == deletion.tenant_id][:limit]
         for place in gone:
             del self._memory.usage_days[place]
+        return len(gone)
+
+    def _erase_key_days(self, deletion: Deletion, limit: int) -> int:
+        gone = [place for place in self._memory.key_usage_days if place[0] == deletion.tenant_id][:limit]
+        for place in gone:
+            del self._memory.key_usage_days[place]
         return len(gone)
 
     def _erase_idempotency_keys(self, deletion: Deletion, limit: int) -> int:

@@ -49,6 +49,10 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
                 if owner == tenant_id:
                     used = tables.usage_days[owner, day]
                     yield f"{day:010}", {"tenant_id": owner, "day": day, "used": used}
+        case "key_usage_days":
+            for (owner, key_id, day), used in tables.key_usage_days.items():
+                if owner == tenant_id:
+                    yield f"{key_id} {day:010}", {"tenant_id": owner, "key_id": key_id, "day": day, "used": used}
         case "administrators":
             if email in tables.administrators:
                 yield email, {"email": email, "granted_ms": tables.administrators[email]}

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
-from actors.keys.standing import count_live
+from actors.keys.standing import count_in_grace, count_live
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
 from actors.values import BatchId, Contended
@@ -32,6 +32,19 @@ class MemoryKeys(MemoryStore):
         await self._memory.before()
         live = (key for key in self._memory.keys.values() if key.tenant_id == tenant_id and key.revoked_ms is None)
         return sorted(live, key=lambda key: (key.created_ms, key.id), reverse=True)
+
+    async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
+        await self._memory.before()
+        owners = {account.tenant_id: account.email for account in self._memory.accounts.values()}
+        due = sorted(
+            (key.end_notice_ms, key.id, owners[key.tenant_id])
+            for key in self._memory.keys.values()
+            if key.end_notice_ms is not None
+            and key.end_notice_ms <= now_ms
+            and key.revoked_ms is None
+            and key.tenant_id in owners
+        )
+        return [(key_id, email) for _, key_id, email in due[:limit]]
 
     async def keep_uses(self, uses: Mapping[str, int]) -> None:
         await self._memory.before()
@@ -67,7 +80,7 @@ class MemoryKeys(MemoryStore):
             for key in sorted(tables.keys.values(), key=lambda key: key.id)
             if key.id in named
             or (key.revoked_ms is None and key.tenant_id in owners)
-            or (key.revoked_ms is None and key.tenant_id in families and key.granter_id is not None)
+            or (key.revoked_ms is None and key.tenant_id in families and _is_made_by_a_key(key))
         }
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = live_keys(tables, tenant_ids, now_ms)
@@ -78,7 +91,8 @@ class MemoryKeys(MemoryStore):
         sessions = picked(tables.sessions, lock_set.session_ids).values()
         live_sessions = frozenset(each.id for each in sessions if each.revoked_ms is None and each.expires_ms > now_ms)
         guarded = frozenset(lock_set.claimants) & {passkey.email for passkey in tables.passkeys.values()}
-        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, live_sessions, guarded)
+        in_grace = dict(count_in_grace((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms))
+        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, live_sessions, guarded, in_grace)
 
     def _write(self, decision: Decision) -> None:
         tables, changed = self._memory, decision.changed
@@ -108,10 +122,19 @@ class MemoryKeys(MemoryStore):
         days = self._memory.usage_days
         for tenant_id, day in [place for place in days if place[0] == source]:
             days[target, day] = days.get((target, day), 0) + days.pop((tenant_id, day))
+        keyed = self._memory.key_usage_days
+        for place in [place for place in keyed if place[0] == source]:
+            moved = (target, *place[1:])
+            keyed[moved] = keyed.get(moved, 0) + keyed.pop(place)
+
+
+def _is_made_by_a_key(key: Key) -> bool:
+    return key.granter_id is not None or key.origin_id is not None
 
 
 def live_keys(tables: Memory, tenant_ids: Collection[str], now_ms: int) -> dict[tuple[str, bool], int]:
-    """Live keys by tenant id and whether scoped. An approved device without its key yet counts as having a full one."""
+    """Live keys that were not rotated, by tenant id and whether scoped. An approved device without its key yet counts as
+    having a full one."""
     live = dict(count_live((key for key in tables.keys.values() if key.tenant_id in tenant_ids), now_ms))
     for device in tables.devices.values():
         if device.status is Status.APPROVED and now_ms < device.expires_ms and device.email is not None:

@@ -40,6 +40,8 @@ def _unclaimed_keys(tables: Memory, before_ms: int, limit: int) -> int:
         drop_keys(tables, [key_id])
         for place in [place for place in tables.usage_days if place[0] == tenant_id]:
             del tables.usage_days[place]
+        for of_key in [of_key for of_key in tables.key_usage_days if of_key[0] == tenant_id]:
+            del tables.key_usage_days[of_key]
         del tables.tenants[tenant_id]
     return len(gone)
 
@@ -112,6 +114,11 @@ def _usage_days(tables: Memory, before_ms: int, limit: int) -> int:
     return _dropped(tables.usage_days, oldest(days, day_of(before_ms), limit))
 
 
+def _key_usage_days(tables: Memory, before_ms: int, limit: int) -> int:
+    days = ((place[2], place) for place in tables.key_usage_days)
+    return _dropped(tables.key_usage_days, oldest(days, day_of(before_ms), limit))
+
+
 def _audit(tables: Memory, before_ms: int, limit: int) -> int:
     gone = set(oldest(((row.created_ms, row.id) for row in tables.audits), before_ms, limit))
     tables.audits[:] = [row for row in tables.audits if row.id not in gone]
@@ -153,6 +160,7 @@ PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
     Rows.PAYMENT_EVENTS: _payment_events,
     Rows.PAYMENT_REPORTS: _payment_reports,
     Rows.USAGE_DAYS: _usage_days,
+    Rows.KEY_USAGE_DAYS: _key_usage_days,
     Rows.AUDIT: _audit,
     Rows.WEBHOOK_DELIVERIES: _webhook_deliveries,
     Rows.DELETIONS: _deletions,

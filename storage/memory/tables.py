@@ -41,6 +41,8 @@ class Memory:
 
     tenants: dict[str, Tenant] = field(default_factory=dict)
     usage_days: dict[tuple[str, int], int] = field(default_factory=dict)
+    # By tenant, key and day.
+    key_usage_days: dict[tuple[str, str, int], int] = field(default_factory=dict)
     keys: dict[str, Key] = field(default_factory=dict)
     claims: dict[bytes, Claim] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)

@@ -53,6 +53,7 @@ SOURCES: Mapping[str, Source] = {
     "mail_choices": Source(_OF_EMAIL, "email"),
     "tenants": Source("(id = $1 or merged_into = $1)"),
     "usage_days": Source(_OF_TENANT, "lpad(day::text, 10, '0')"),
+    "key_usage_days": Source(_OF_TENANT, "(key_id || ' ' || lpad(day::text, 10, '0'))"),
     "administrators": Source(_OF_EMAIL, "email"),
     "api_keys": Source(_OF_TENANT),
     "key_uses": Source(f"key_id in ({KEYS})", "key_id"),

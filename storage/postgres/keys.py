@@ -21,7 +21,17 @@ SQL = statements("keys")
 MAIL = statements("mail")
 
 _BEFORE_SCOPES = ("id", "hash", "prefix", "kind", "tenant_id", "created_ms")
-_AFTER_SCOPES = ("name", "expires_ms", "revoked_ms", "granter_id", "admin")
+_AFTER_SCOPES = (
+    "name",
+    "expires_ms",
+    "revoked_ms",
+    "granter_id",
+    "admin",
+    "successor_id",
+    "origin_id",
+    "generation",
+    "end_notice_ms",
+)
 
 
 class PostgresKeys(Store):
@@ -40,6 +50,9 @@ class PostgresKeys(Store):
 
     async def live_keys(self, tenant_id: str) -> Sequence[Key]:
         return [_key(row) for row in await self._database.fetch(SQL.live_keys, tenant_id)]
+
+    async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
+        return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]
 
     async def keep_uses(self, uses: Mapping[str, int]) -> None:
         key_ids = sorted(uses)
@@ -84,7 +97,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         for row in await connection.fetch(QUOTA.lock, ordered):
             snapshot.tenants[row["id"]] = tenant_of(row)
         for row in await connection.fetch(SQL.count_live, ordered, now_ms):
-            snapshot.live_keys[row["tenant_id"], row["scoped"]] = row["live"]
+            place = (row["tenant_id"], row["scoped"])
+            snapshot.live_keys[place], snapshot.keys_in_grace[place] = row["live"], row["in_grace"]
     return snapshot
 
 
@@ -135,7 +149,8 @@ async def _write_tenants(connection: Connection, tenants: Sequence[Tenant]) -> N
     merged = [tenant for tenant in tenants if tenant.merged_into is not None]
     for group in ([tenant for tenant in tenants if tenant.merged_into is None], merged):
         await write(connection, SQL.save_tenants, columns(Tenant, group))
-    await write(connection, SQL.merge_days, columns_of(("id", "merged_into"), merged))
+    for statement in (SQL.merge_days, SQL.merge_key_days):
+        await write(connection, statement, columns_of(("id", "merged_into"), merged))
 
 
 def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:

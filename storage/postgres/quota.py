@@ -28,10 +28,18 @@ class PostgresQuota(Store):
     async def days(self, tenant_id: str, first: int, last: int) -> Mapping[int, int]:
         return {row["day"]: row["used"] for row in await self._database.fetch(SQL.days, tenant_id, first, last)}
 
+    async def days_by_key(
+        self, tenant_id: str, key_ids: Sequence[str], first: int, last: int
+    ) -> Mapping[tuple[str | None, int], int]:
+        rows = await self._database.fetch(SQL.days_by_key, tenant_id, list(key_ids), first, last)
+        return {(row["key_id"], row["day"]): row["used"] for row in rows}
+
 
 async def _write(connection: Connection, before: Mapping[str, Tenant], decision: Decision) -> None:
     changed = [decision.changed[tenant_id] for tenant_id in sorted(decision.changed)]
-    await write(connection, SQL.save, columns_of(_COUNTERS, changed))
+    steps = [[*place, step] for place, step in decision.by_key.items()]
+    keyed = [list(column) for column in zip(*steps, strict=True)] or [[], [], [], []]
+    await write(connection, SQL.save, [*columns_of(_COUNTERS, changed), *keyed])
 
 
 def tenant_of(row: Row) -> Tenant:

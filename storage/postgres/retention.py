@@ -16,6 +16,7 @@ PRUNING = {
     Rows.PAYMENT_EVENTS: SQL.payment_events,
     Rows.PAYMENT_REPORTS: SQL.payment_reports,
     Rows.USAGE_DAYS: SQL.usage_days,
+    Rows.KEY_USAGE_DAYS: SQL.key_usage_days,
     Rows.AUDIT: SQL.audit,
     Rows.WEBHOOK_DELIVERIES: SQL.webhook_deliveries,
     Rows.DELETIONS: SQL.deletions,

@@ -161,6 +161,16 @@ with gone as (
 )
 select count(*) from gone
 
+-- name: erase_key_days
+-- Delete the daily usage of the keys of a tenant.
+with gone as (
+    delete from key_usage_days where ctid = any (array(
+        select ctid from key_usage_days where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+        limit $4::int for update
+    )) returning 1
+)
+select count(*) from gone
+
 -- name: erase_idempotency_keys
 -- Delete the idempotency keys of a tenant.
 with gone as (

@@ -40,28 +40,35 @@ insert into administrators (email, granted_ms) select * from unnest($1::text[], 
 
 -- name: lock_keys
 -- Lock keys by id.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin
+select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
+    origin_id, generation, end_notice_ms
 from api_keys where id = any ($1::text[]) order by id for update
 
 -- name: lock_granted
--- Lock the live keys that keys of these tenants granted. Repeated until no new one appears, because a key that was
--- granted while this waited for a lock is not in its result.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin
-from api_keys where tenant_id = any ($1::text[]) and granter_id is not null and revoked_ms is null order by id for update
+-- Lock the live keys of these tenants that keys granted, or that keys became by rotating themselves. Repeated until no new
+-- one appears, because a key that was granted while this waited for a lock is not in its result.
+select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
+    origin_id, generation, end_notice_ms
+from api_keys where tenant_id = any ($1::text[]) and (granter_id is not null or origin_id is not null) and revoked_ms is null
+order by id for update
 
 -- name: lock_keys_of
 -- Lock the keys of tenants that are not revoked.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin
+select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
+    origin_id, generation, end_notice_ms
 from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null order by id for update
 
 -- name: count_live
--- Live keys of tenants, full and scoped. An approved device that has not fetched its full key yet counts as having one.
--- One statement, so that a device is not missed or counted twice while its key is issued.
-select tenant_id, scoped, sum(live)::bigint as live from (
-    select tenant_id, scopes is not null as scoped, count(*) as live from api_keys
-    where tenant_id = any ($1::text[]) and revoked_ms is null and (expires_ms is null or expires_ms > $2) group by 1, 2
+-- Live keys of tenants, full and scoped: those that were not rotated, and rotated ones that still work. An approved device
+-- that has not fetched its full key yet counts as having one. One statement, so that a device is not missed or counted twice
+-- while its key is issued.
+select tenant_id, scoped, coalesce(sum(live) filter (where not rotated), 0)::bigint as live,
+    coalesce(sum(live) filter (where rotated), 0)::bigint as in_grace
+from (
+    select tenant_id, scopes is not null as scoped, successor_id is not null as rotated, count(*) as live from api_keys
+    where tenant_id = any ($1::text[]) and revoked_ms is null and (expires_ms is null or expires_ms > $2) group by 1, 2, 3
     union all
-    select tenant_id, false, count(*) from devices join accounts on accounts.email = devices.email
+    select tenant_id, false, false, count(*) from devices join accounts on accounts.email = devices.email
     where tenant_id = any ($1::text[]) and status = 'approved' and expires_ms > $2 group by 1
 ) as counted group by 1, 2
 
@@ -86,6 +93,16 @@ insert into usage_days (tenant_id, day, used)
 select target, day, sum(used) from gone group by target, day order by target, day
 on conflict (tenant_id, day) do update set used = usage_days.used + excluded.used
 
+-- name: merge_key_days
+-- Move the daily usage of the keys of merged tenants.
+with gone as (
+    delete from key_usage_days using unnest($1::text[], $2::text[]) as merged (source, target)
+    where tenant_id = merged.source returning merged.target, key_id, day, used
+)
+insert into key_usage_days (tenant_id, key_id, day, used)
+select target, key_id, day, sum(used) from gone group by target, key_id, day order by target, key_id, day
+on conflict (tenant_id, key_id, day) do update set used = key_usage_days.used + excluded.used
+
 -- name: insert_accounts
 -- Insert accounts. If another node inserted one first, the unique violation makes the batch run again.
 insert into accounts (email, tenant_id, created_ms, suspended_ms, suspension_reason)
@@ -100,15 +117,19 @@ where accounts.email = changed.email
 
 -- name: save_keys
 -- Insert keys, or update the columns that can change.
-insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin)
+insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin,
+    successor_id, origin_id, generation, end_notice_ms)
 select id, hash, prefix, kind, tenant_id, created_ms, string_to_array(scopes, ' '), name, expires_ms, revoked_ms, granter_id,
-    admin
+    admin, successor_id, origin_id, generation, end_notice_ms
 from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
-    $10::bigint[], $11::text[], $12::boolean[]) as changed (id, hash, prefix, kind, tenant_id, created_ms, scopes, name,
-    expires_ms, revoked_ms, granter_id, admin)
+    $10::bigint[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::int[], $16::bigint[]) as changed (id, hash,
+    prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id, origin_id,
+    generation, end_notice_ms)
 order by id
 on conflict (id) do update set
-    tenant_id = excluded.tenant_id, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms, admin = excluded.admin
+    tenant_id = excluded.tenant_id, name = excluded.name, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms,
+    granter_id = excluded.granter_id, admin = excluded.admin, successor_id = excluded.successor_id,
+    end_notice_ms = excluded.end_notice_ms
 
 -- name: save_claims
 -- Insert claims, or update the columns that can change.
@@ -130,7 +151,8 @@ select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 -- name: resolve
 -- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator or suspended.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, tier, accounts.email, administrators.email is not null as administers,
+    granter_id, keys.admin, successor_id, origin_id, generation, end_notice_ms, tier, accounts.email,
+    administrators.email is not null as administers,
     suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
@@ -139,7 +161,8 @@ where hash = any ($1::bytea[])
 -- name: resolve_prefix
 -- Keys by displayed prefix, with the same columns as `resolve`.
 select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, tier, accounts.email, administrators.email is not null as administers,
+    granter_id, keys.admin, successor_id, origin_id, generation, end_notice_ms, tier, accounts.email,
+    administrators.email is not null as administers,
     suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
@@ -147,8 +170,14 @@ where prefix = $1 order by keys.id limit 10
 
 -- name: live_keys
 -- Keys of a tenant that are not revoked, newest first. The limit is the maximum number of keys per account.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin from api_keys
-where tenant_id = $1 and revoked_ms is null order by created_ms desc, id collate "C" desc limit 2000
+select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
+    origin_id, generation, end_notice_ms
+from api_keys where tenant_id = $1 and revoked_ms is null order by created_ms desc, id collate "C" desc limit 2000
+
+-- name: ending_keys
+-- Live keys whose owner is to be mailed now that they end, with the owner's email, longest due first.
+select keys.id, accounts.email from api_keys as keys join accounts on accounts.tenant_id = keys.tenant_id
+where end_notice_ms <= $1 and revoked_ms is null order by end_notice_ms, keys.id limit $2
 
 -- name: save_uses
 -- Write when keys were last used, in one order on all nodes. A later use written by another node stays.

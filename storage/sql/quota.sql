@@ -7,13 +7,19 @@ select id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used,
 from tenants where id = any ($1::text[]) order by id for no key update
 
 -- name: save
--- Write the counters that a batch changed, and each tenant's count of the day.
+-- Write the counters that a batch changed, and each tenant's count of the day. Add what the days of keys changed by: a refund
+-- is negative, also where a node of the last release has charged. Batches of one tenant exclude each other, so its days need
+-- no order.
 with changed as (
     select * from unnest($1::text[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::int[], $7::bigint[])
         as changed (id, lifetime_used, usecase_reads, month, month_used, day, day_used)
 ), daily as (
     insert into usage_days (tenant_id, day, used) select id, day, day_used from changed order by id
     on conflict (tenant_id, day) do update set used = excluded.used
+), keyed as (
+    insert into key_usage_days (tenant_id, key_id, day, used)
+    select * from unnest($8::text[], $9::text[], $10::int[], $11::bigint[]) as step (tenant_id, key_id, day, used)
+    on conflict (tenant_id, key_id, day) do update set used = key_usage_days.used + excluded.used
 )
 update tenants
 set lifetime_used = changed.lifetime_used, usecase_reads = changed.usecase_reads,
@@ -23,3 +29,10 @@ from changed where tenants.id = changed.id
 -- name: days
 -- What a tenant used, by day.
 select day, used from usage_days where tenant_id = $1 and day between $2 and $3 and used > 0
+
+-- name: days_by_key
+-- What a tenant used by day, without a key, and what some of its keys did. One statement, so that both are of one moment.
+select null as key_id, day, used from usage_days where tenant_id = $1 and day between $3 and $4 and used > 0
+union all
+select key_id, day, used from key_usage_days
+where tenant_id = $1 and key_id = any ($2::text[]) and day between $3 and $4 and used > 0

@@ -19,6 +19,8 @@ with old as materialized (
     delete from claims where key_id = any (array(select key_id from dead))
 ), days as (
     delete from usage_days where tenant_id = any (array(select tenant_id from owners))
+), key_days as (
+    delete from key_usage_days where tenant_id = any (array(select tenant_id from owners))
 ), keys as (
     delete from api_keys where id = any (array(select key_id from dead))
 ), gone as (
@@ -99,6 +101,15 @@ select count(*) from gone
 with gone as (
     delete from usage_days where ctid = any (array(
         select ctid from usage_days where day < $1::bigint / 86400000 order by day limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: key_usage_days
+-- Delete the usage of keys on days before that of the moment.
+with gone as (
+    delete from key_usage_days where ctid = any (array(
+        select ctid from key_usage_days where day < $1::bigint / 86400000 order by day limit $2 for update skip locked
     )) returning 1
 )
 select count(*) from gone

@@ -56,7 +56,7 @@ def catalogctl(home: Path, *arguments: str, **more: str) -> subprocess.Completed
 def test_the_examples_do_what_is_said_of_them(service: Service, tmp_path: Path) -> None:
     key = service.command("issue-key", "--email", "examples@example.com").strip()
     blocks = re.findall(r"^```sh\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 7, blocks
+    assert len(blocks) == 8, blocks
     script = "".join(blocks).replace("http://127.0.0.1:8080", service.url).replace("cs_user_...", key)
     function = f'set -eu\ncatalogctl() {{ {sys.executable} -m service.catalogctl "$@"; }}\n'
     done = subprocess.run(
@@ -76,6 +76,7 @@ def test_the_examples_do_what_is_said_of_them(service: Service, tmp_path: Path) 
         "Status       cancelled",
         "Reports   off",
         "cs_scoped_",
+        "The old key ends",
     ):
         assert words in done.stdout, (words, done.stdout)
     notes = [line for line in done.stderr.splitlines() if not line.startswith(("There are more: ", "The key is shown"))]

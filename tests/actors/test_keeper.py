@@ -12,7 +12,8 @@ from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
 from actors.credentials import Kind, code_from, digest, is_claim_token, is_key
 from actors.keys.actor import Issued, KeyKeeper, Minted
-from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Membership, TierSet
+from actors.keys.membership import Membership
+from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, TierSet
 from actors.keys.state import KeyRules
 from actors.letters import Origin
 from actors.mailbox import request_id
@@ -298,8 +299,10 @@ async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
         first = await claimed(keys, memory)
         second = await keys.mint()
         memory.usage_days = {(first.key.tenant_id, 1): 5, (second.key.tenant_id, 1): 3, (second.key.tenant_id, 2): 4}
+        memory.key_usage_days = {(second.key.tenant_id, second.key.id, day): used for day, used in ((1, 3), (2, 4))}
         await keys.start_claim(second.claim_token, ANN, ORIGIN)
         await keys.complete_claim(second.claim_token, ANN, last_code(memory), ORIGIN)
+    assert memory.key_usage_days == {(first.key.tenant_id, second.key.id, day): used for day, used in ((1, 3), (2, 4))}
     assert memory.usage_days == {(first.key.tenant_id, 1): 8, (first.key.tenant_id, 2): 4}
 
 

@@ -135,8 +135,11 @@ PLACES = {
     "removePasskey": Place("DELETE", "/api/v1/account/passkeys/psk_unknown", PERSON, passed=UNKNOWN),
     "getUsage": Place("GET", "/api/v1/usage", USAGE),
     "listUsageDays": Place("GET", "/api/v1/account/usage/days", account("library:read")),
+    "listUsageByKey": Place("GET", "/api/v1/account/usage/keys", account("keys:manage")),
     "listAccountKeys": Place("GET", "/api/v1/account/keys", account("keys:manage")),
     "createAccountKey": Place("POST", "/api/v1/account/keys", PERSON),
+    "editAccountKey": Place("PATCH", "/api/v1/account/keys/key_unknown", PERSON, {"name": "Laptop"}, UNKNOWN),
+    "rotateAccountKey": Place("POST", "/api/v1/account/keys/key_unknown/rotate", PERSON, {"graceSeconds": 60}, UNKNOWN),
     "revokeAccountKey": Place("DELETE", "/api/v1/account/keys/key_unknown", PERSON, passed=UNKNOWN),
     "endAll": Place("POST", "/api/v1/account/end-all", PERSON),
     "exportAccount": Place("GET", "/api/v1/account/export", account(EVERYTHING)),
@@ -210,6 +213,12 @@ PLACES = {
     "listScopedKeys": Place("GET", "/api/v1/sponsors/keys", account("keys:manage")),
     "createScopedKey": Place(
         "POST", "/api/v1/sponsors/keys", account("keys:manage"), {"name": "One more", "scopes": ["keys:manage"]}
+    ),
+    "editScopedKey": Place(
+        "PATCH", "/api/v1/sponsors/keys/key_unknown", account("keys:manage"), {"name": "Another"}, UNKNOWN
+    ),
+    "rotateScopedKey": Place(
+        "POST", "/api/v1/sponsors/keys/key_unknown/rotate", account("keys:manage"), {"graceSeconds": 60}, UNKNOWN
     ),
     "revokeScopedKey": Place(
         "DELETE", "/api/v1/sponsors/keys/key_unknown", account("keys:manage"), passed="404 not_found"
@@ -324,7 +333,7 @@ EXPECTED = {
     "an expired key": EXPIRED,
     "a key that expires now": EXPIRED,
     "a key with one request left": ANONYMOUS,
-    "an exhausted key": (PASSED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM, NOBODY),
+    "an exhausted key": (EXHAUSTED, EXHAUSTED, EXHAUSTED, EXHAUSTED, CLAIM, CLAIM, NOBODY),
     "an expired and exhausted key": EXPIRED,
     "a key without a request left today": (PASSED, NOT_TODAY, NOT_TODAY, NOT_TODAY, CLAIM, CLAIM, NOBODY),
     "a key with one use case read left": ANONYMOUS,

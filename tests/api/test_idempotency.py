@@ -137,7 +137,8 @@ def test_the_document_has_the_header_and_its_refusal_where_it_is_read() -> None:
         for operation in path.values()
         if any(each["in"] == "header" for each in operation.get("parameters", ()))
     }
-    assert set(keyed) == {"createCampaign", "createAccountKey", "createScopedKey", "createWebhook"}
+    rotations = {"rotateAccountKey", "rotateScopedKey"}
+    assert set(keyed) == {"createCampaign", "createAccountKey", "createScopedKey", "createWebhook"} | rotations
     for operation in keyed.values():
         [header] = [each for each in operation["parameters"] if each["in"] == "header"]
         assert header["name"] == "Idempotency-Key"

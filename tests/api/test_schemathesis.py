@@ -104,6 +104,8 @@ NEVER = {
 BY_CHANCE = {"submitCampaign", "reviewCampaign", "pauseCampaign", "resumeCampaign", "refundBooking"} | {
     "requestRefund",
     "declineRefund",
+    "editScopedKey",
+    "rotateScopedKey",
     "getAccount",
     "suspendAccount",
     "unsuspendAccount",

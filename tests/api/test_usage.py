@@ -75,10 +75,22 @@ async def test_looking_has_a_limit_by_the_minute_of_its_own(world: World) -> Non
     assert (await world.client.get("/api/v1/bots", key)).words == "200"
 
 
-async def test_an_exhausted_key_can_still_look(world: World) -> None:
-    usage = (await world.client.get(USAGE, world.key(used=1_000, used_today=500))).json
-    assert usage["requestsUsed"] == usage["requestLimit"] == 1_000
-    assert usage["dailyRequestsUsed"] == usage["dailyRequestLimit"] == 500
+async def test_an_anonymous_key_that_has_used_its_life_is_sent_to_the_claim(world: World) -> None:
+    key = world.key(used=999, used_today=20)
+    assert (await world.client.get(USAGE, key)).json["requestsUsed"] == 999
+    await world.client.get("/api/v1/bots", key)
+    refused = await world.client.get(USAGE, key)
+    assert refused.words == "403 quota_exhausted"
+    assert refused.json["hint"] == "/api/v1/auth/claim"
+    assert refused.json["message"] == "This key has used all of its 1000 requests. Claim it to continue."
+    assert world.tenant_of(key).lifetime_used == 1_000, "looking still counts nothing"
+
+
+async def test_a_key_without_requests_for_today_can_still_look(world: World) -> None:
+    anonymous = (await world.client.get(USAGE, world.key(used=999, used_today=500))).json
+    assert anonymous["dailyRequestsUsed"] == anonymous["dailyRequestLimit"] == 500
+    claimed = (await world.client.get(USAGE, world.key(tier=Tier.CLAIMED, used=100_000, used_today=10_000))).json
+    assert claimed["requestsUsed"] == claimed["requestLimit"] == 100_000
 
 
 async def test_a_request_is_seen_as_soon_as_it_was_answered(world: World) -> None:

@@ -41,6 +41,7 @@ FACTS: Mapping[str, dict[str, str]] = {
     "dispute_won": DISPUTE,
     "dispute_lost": DISPUTE,
     "new_key": ENDS | {"ends": "key", "how": "It was created on the dashboard."},
+    "key_ends": {"label": "cs_scoped_1B2c", "name": "Nightly report", "expires_ms": str(BASE_MS + 7 * DAY_MS)},
     "new_session": ENDS | {"ends": "session", "label": "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/145.0"},
     "new_administrator": ENDS | {"ends": "admin", "label": "an administrator"},
     "review_digest": {
@@ -66,6 +67,12 @@ FACTS: Mapping[str, dict[str, str]] = {
 }
 
 VARIANTS: Mapping[str, tuple[str, dict[str, str]]] = {
+    "new_key_rotated": (
+        "new_key",
+        ENDS
+        | {"ends": "key", "how": "Your key cs_user_9Zy8... rotated itself. The new key replaces it."}
+        | {"old": "cs_user_9Zy8", "old_ends_ms": str(BASE_MS + DAY_MS)},
+    ),
     "claim_code_long": ("claim_code" + LONG, FACTS["claim_code"]),
     "campaign_approved_edit": ("campaign_approved", CAMPAIGN | {"edit": "yes"}),
     "campaign_rejected_edit": ("campaign_rejected", CAMPAIGN | {"edit": "yes", "note": NOTE}),
@@ -95,7 +102,7 @@ HARM = (
 
 NUMBERS = frozenset(
     {"week_start_ms", "weeks", "amount_cents", "hold_ms", "impressions", "clicks", "refund_cents", "unshown_weeks"}
-    | {"since_ms", "count"}
+    | {"since_ms", "count", "expires_ms", "old_ends_ms"}
 )
 """Facts that rules count. Nobody else writes them."""
 

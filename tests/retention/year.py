@@ -282,13 +282,13 @@ class Year:
         keys, quota = self.node.services.keys, self.node.services.quota
         await keys.mint()
         tried = await keys.mint()
-        await quota.charge(tried.key.tenant_id, usecase=False)
+        await quota.charge(tried.key.tenant_id, usecase=False, key_id=tried.key.id)
         await self.stores.keys.keep_uses({tried.key.id: self.clock.at_ms})
         await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com", ORIGIN)
         email = PEOPLE[self.day % 5]
         self.clock.at_ms += 2 * MINUTE_MS
         claimed = await keys.mint()
-        await quota.charge(claimed.key.tenant_id, usecase=False)
+        await quota.charge(claimed.key.tenant_id, usecase=False, key_id=claimed.key.id)
         await keys.start_claim(claimed.claim_token, email, ORIGIN)
         done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email), ORIGIN)
         assert isinstance(done, Claimed)

@@ -98,6 +98,25 @@ class IssueFor:
 
 
 @dataclass(frozen=True, slots=True)
+class Rotate:
+    """A key that rotates itself. All requests with one idempotency `key` rotate it once."""
+
+    key_id: str
+    email: str
+    grace_seconds: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndAt:
+    """A key that moves its own end to a time of the clock of all, or takes it away."""
+
+    key_id: str
+    email: str
+    end_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Paced:
     subject: str
     tier: Tier

@@ -107,15 +107,15 @@ class _Reversed(QuotaAccountant):
 
 
 class _WrongWindow(QuotaAccountant):
-    async def refund(self, tenant: Tenant, *, usecase: bool) -> Any:
-        return await self.ask(Refund(tenant.id, usecase, tenant.month, day_of(self._clock.now_ms())))
+    async def refund(self, tenant: Tenant, *, usecase: bool, key_id: str | None = None) -> Any:
+        return await self.ask(Refund(tenant.id, usecase, tenant.month, day_of(self._clock.now_ms()), key_id))
 
 
 class _NotFollowed(QuotaAccountant):
     """A real bug: the simulation found it in the first version of `refund`."""
 
-    async def refund(self, tenant: Tenant, *, usecase: bool) -> Any:
-        return await self.ask(Refund(tenant.id, usecase, tenant.month, tenant.day))
+    async def refund(self, tenant: Tenant, *, usecase: bool, key_id: str | None = None) -> Any:
+        return await self.ask(Refund(tenant.id, usecase, tenant.month, tenant.day, key_id))
 
 
 def _never_turned(tenant: Tenant, now_ms: int) -> Tenant:
@@ -261,7 +261,7 @@ BUGS: Mapping[str, Bug] = {
     ),
     "granted-keys-live-on": Bug(
         "A key that another one granted outlives it.",
-        replaced(key_issuing, "_granted_by", lambda key_id, keys: iter(())),
+        replaced(key_issuing, "granted_by", lambda key_id, keys: iter(())),
         Scene.SPONSORS,
     ),
     "family-not-locked": Bug(

@@ -5,6 +5,7 @@ A node has many lives: killed at any step or stopped in order, it returns after 
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -19,7 +20,7 @@ from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.cache import KeyCache
-from actors.keys.messages import Claimed, CodeSent, Kept, Resolved, TierSet
+from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Key, Resolved, Rotated, TierSet
 from actors.letters import Origin
 from actors.mailbox import request_id
 from actors.nodes.messages import NodeInfo
@@ -53,7 +54,7 @@ from storage.memory.tables import Memory
 from storage.memory.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
-from tests.simulation.history import Complete, IssueFor, Nothing, Paced, SetTo, Start, Unknown
+from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, CountedSites, Handlers, Intake
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
 from tests.simulation.office import CountedSweeper, Office
@@ -341,7 +342,7 @@ class Node:
                 return self._refused(Code.KEY_EXPIRED, "expired")
             if not self.pace(resolved.key.tenant_id, resolved.tier):
                 return self._refused(Code.RATE_LIMITED, "minute")
-            answer = await self.charge(resolved.key.tenant_id, usecase=usecase)
+            answer = await self.charge(resolved.key, usecase=usecase)
             match answer:
                 case Moved():
                     self.world.count("moved")
@@ -351,7 +352,7 @@ class Node:
                 case Metered(tenant):
                     if fails:
                         await trio.sleep(self.world.faults.stream("handlers").uniform(0.0, 1.5))
-                        await self.refund(tenant, usecase=usecase)
+                        await self.refund(tenant, resolved.key, usecase=usecase)
                         return Unknown("5xx")
                     return answer
         self.world.violations.append(f"{self.name} found the tenant of {text[:12]} merged {MOVES} times in one request")
@@ -366,15 +367,15 @@ class Node:
     async def resolve(self, text: str) -> Resolved | None:
         return await self.intent("resolve", text, lambda: self.key_cache.resolve(text))
 
-    async def charge(self, tenant_id: str, *, usecase: bool) -> Answer:
-        return await self.intent(
-            "charge", Charge(tenant_id, usecase), lambda: self.quota.charge(tenant_id, usecase=usecase)
-        )
+    async def charge(self, key: Key, *, usecase: bool) -> Answer:
+        about = Charge(key.tenant_id, usecase, key.id)
+        charge = partial(self.quota.charge, key.tenant_id, usecase=usecase, key_id=key.id)
+        return await self.intent("charge", about, charge)
 
-    async def refund(self, tenant: Tenant, *, usecase: bool) -> None:
-        about = Refund(tenant.id, usecase, tenant.month, tenant.day)
+    async def refund(self, tenant: Tenant, key: Key, *, usecase: bool) -> None:
+        about = Refund(tenant.id, usecase, tenant.month, tenant.day, key.id)
         with best_effort():
-            await self.intent("refund", about, lambda: self.quota.refund(tenant, usecase=usecase))
+            await self.intent("refund", about, partial(self.quota.refund, tenant, usecase=usecase, key_id=key.id))
 
     async def mint(self) -> Minted:
         return await self.intent("mint", None, self.keeper.mint)
@@ -395,6 +396,25 @@ class Node:
 
     async def revoke(self, key_id: str) -> Kept | Refused:
         answer = await self.intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
+        if isinstance(answer, Kept):
+            self.key_cache.forget(answer.changed)
+        return answer
+
+    async def rotate(self, about: Rotate) -> tuple[str, Rotated] | Refused:
+        """A full key rotates itself, which over the wire only scoped keys can."""
+        agent, by = Agent("key", about.key_id, about.email), ByKey(about.key_id)
+        rotate = partial(self.keeper.rotate, about.key_id, about.email, agent, by, full=True)
+        answer = await self.intent(
+            "rotate", about, lambda: rotate(grace_seconds=about.grace_seconds, idempotency_key=about.key)
+        )
+        if isinstance(answer, tuple):
+            self.key_cache.forget(answer[1].changed)
+        return answer
+
+    async def edit(self, about: EndAt) -> Kept | Refused:
+        agent, by = Agent("key", about.key_id, about.email), ByKey(about.key_id)
+        edit = partial(self.keeper.edit, about.key_id, about.email, agent, by, full=True, sets_end=True)
+        answer = await self.intent("edit", about, lambda: edit(expires_ms=about.end_ms))
         if isinstance(answer, Kept):
             self.key_cache.forget(answer.changed)
         return answer

@@ -16,7 +16,8 @@ from actors.bookings.records import BookingView, CampaignView, Content, PackageK
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.bookings.transitions import CampaignMove
 from actors.keys.actor import Issued
-from actors.keys.messages import ByKey, Kept, Membership
+from actors.keys.membership import Membership
+from actors.keys.messages import ByKey, Kept
 from actors.supervision import Member
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization

@@ -23,6 +23,8 @@ from tests.simulation import (
     mail_bugs,
     oracle,
     people_bugs,
+    renewal_bugs,
+    rotators,
     stage,
     watches,
     websites,
@@ -88,7 +90,13 @@ class Cast:
     nodes: tuple[int, ...] = (2, 3)
 
 
-KEYS = Area(oracle.judge_keys, sights.of_keys, sometimes.KEYS, key_bugs.BUGS, watches={"keys": watches.keeping})
+KEYS = Area(
+    oracle.judge_keys,
+    sights.of_keys,
+    sometimes.KEYS,
+    {**key_bugs.BUGS, **renewal_bugs.BUGS},
+    watches={"keys": watches.keeping},
+)
 """Keys, quota and the key cache: in every world."""
 MAIL = Area(
     oracle.judge_mail,
@@ -132,13 +140,14 @@ PEOPLE = Area(
 
 SCENES: Mapping[Scene, Cast] = {
     Scene.SPONSORS: Cast((KEYS, MAIL, OFFICE), buyers.CROWD),
-    Scene.KEYS: Cast((KEYS, MAIL), clients.CROWD),
+    Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
     Scene.WEBSITES: Cast((KEYS, MAIL, OFFICE, SITE), websites.CROWD),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),
     Scene.WHOLE: Cast(
         (KEYS, MAIL, OFFICE, SITE, PEOPLE),
         (
             *((live, (size + 1) // 2) for live, size in clients.CROWD),
+            (rotators.rotator, 1),
             *((live, (size + 1) // 2) for live, size in buyers.CROWD),
             *((live, (size + 1) // 2) for live, size in websites.CROWD),
             *((live, (size + 1) // 2) for live, size in gadgets.CROWD),

@@ -32,11 +32,12 @@ SHOWN_BY = {
     "early-reports-forgotten": 9,
     "foreign-session-pays": 1,
     "half-a-batch-answered": 11,
-    "refund-in-wrong-window": 11,
     "refund-in-a-dispute": 23,
+    "refund-in-wrong-window": 11,
     "refund-not-followed": 12,
     "rejected-edit-shown": 7,
     "retried-blindly": 16,
+    "settled-taken-for-committed": 25,
 }
 """Seeds tried first for bugs that the first seeds do not show. This only saves time."""
 ROOT = Path(__file__).parents[2]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from actors.values import BatchId
-from tests.simulation.oracle import commits, counts
+from tests.simulation.oracle import commits, counts, renewals
 from tests.simulation.oracle.keys import keys_of_ended_sessions, too_many_keys
 from tests.simulation.oracle.log import KEEPER, LEDGER, Commit
 from tests.simulation.oracle.quota import totals
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 def keeping(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of keys."""
-    before, audits = totals(world.memory), len(world.memory.audits)
+    before, audits, rows = totals(world.memory), len(world.memory.audits), dict(world.memory.keys)
     done, _ = _logged(world, batch_id, work, KEEPER)
     after = totals(world.memory)
     if before != after:
         world.violations.append(f"{batch_id!r} changed the sums of all counters from {before} to {after}")
     world.violations.extend(too_many_keys(world, batch_id))
     world.violations.extend(keys_of_ended_sessions(world, world.memory.audits[audits:]))
+    world.violations.extend(renewals.judge(world, batch_id, rows, world.memory.audits[audits:]))
     return done
 
 

@@ -5,25 +5,23 @@ from dataclasses import dataclass, field, replace
 
 from actors.clock import day_of, month_of
 from actors.credentials import Kind
+from actors.keys.membership import BootstrapAdmins, GrantAdmin, RevokeAdmin
 from actors.keys.messages import (
     Answer,
-    BootstrapAdmins,
     ByAccount,
     ByKey,
     Claim,
     Claimed,
     CompleteClaim,
-    GrantAdmin,
     Issue,
     Key,
     Message,
     Mint,
     Revoke,
-    RevokeAdmin,
     SetTier,
     StartClaim,
 )
-from actors.keys.standing import count_live
+from actors.keys.standing import count_in_grace, count_live
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.letters import Draft, LetterCount
 from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
@@ -84,18 +82,19 @@ class Registry:
         whole = {accounts[each].tenant_id for each in rows.owners if each in accounts}
         families = {keys[each].tenant_id for each in rows.families if each in keys}
         for key in self.keys.values():
-            granted = key.tenant_id in families and key.granter_id is not None
+            granted = key.tenant_id in families and (key.granter_id is not None or key.origin_id is not None)
             if key.revoked_ms is None and (granted or key.tenant_id in whole):
                 keys[key.id] = key
         owners = {*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())}
         tenants = {each: self.tenants[each] for each in owners}
-        live = count_live((key for key in self.keys.values() if key.tenant_id in owners), self.now_ms)
+        own = [key for key in self.keys.values() if key.tenant_id in owners]
+        live, in_grace = dict(count_live(own, self.now_ms)), dict(count_in_grace(own, self.now_ms))
         members = self.administrators
         admins = {each: members[each] for each in rows.admin_emails if each in members}
         count = len(members) if rows.membership else 0
         letters = {each: self.letters[each] for each in rows.letter_ids if each in self.letters}
         sessions = frozenset(rows.session_ids) & {SESSION}
-        return Snapshot(keys, claims, accounts, tenants, dict(live), admins, count, letters, sessions)
+        return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, sessions, keys_in_grace=in_grace)
 
     def pass_ms(self, span_ms: int) -> None:
         self.now_ms += span_ms

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from actors.clock import DAY_MS, day_of, month_of
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
-from actors.quota.state import Caps, decide, seconds_to_next_day
+from actors.quota.state import Caps, decide, rolled_over, seconds_to_next_day
 from actors.values import Code, Refused, Tenant, Tier
 from tests.fakes import utc_ms
 
@@ -362,6 +362,21 @@ def test_a_batch_decides_as_a_naive_model_does_one_by_one(tenant: Tenant, batch:
     if decision.changed:
         left = decision.changed["t"]
         assert (left.lifetime_used, left.usecase_reads, left.month_used, left.day_used) == model.counters()
+
+
+@steady
+@given(tenant=tenants, batch=st.lists(messages, max_size=30), names=st.lists(st.sampled_from("abc"), min_size=30))
+def test_the_days_of_keys_change_by_what_the_day_of_their_tenant_does(
+    tenant: Tenant, batch: Sequence[Charge | Refund], names: Sequence[str]
+) -> None:
+    keyed = [replace(message, key_id=name) for message, name in zip(batch, names, strict=False)]
+    decision = decide({"t": tenant}, keyed, NOON, TIGHT)
+    assert decision.answers == decide({"t": tenant}, batch, NOON, TIGHT).answers
+    before = rolled_over(tenant, NOON)
+    after = decision.changed.get("t", before)
+    assert sum(decision.by_key.values()) == after.day_used - before.day_used
+    assert {(owner, day) for owner, _, day in decision.by_key} <= {("t", after.day)}
+    assert decide({"t": tenant}, batch, NOON, TIGHT).by_key == {}
 
 
 class Model:

@@ -8,30 +8,27 @@ import trio
 
 from actors.clock import day_of, month_of
 from actors.credentials import Kind
+from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.messages import (
     Answer,
-    BootstrapAdmins,
     ByAccount,
     ByKey,
     Claimed,
     CodeSent,
     CompleteClaim,
-    GrantAdmin,
     Issue,
     Kept,
     Key,
-    Membership,
     Message,
     Mint,
     Revoke,
-    RevokeAdmin,
     SetTier,
     StartClaim,
 )
 from actors.keys.state import KeyRules, decide, rows_to_lock
 from actors.letters import Draft
 from actors.quota.messages import Answer as QuotaAnswer
-from actors.quota.messages import Charge, Metered, Moved, Read
+from actors.quota.messages import Charge, Metered, Moved, Read, Refund
 from actors.quota.messages import Message as QuotaMessage
 from actors.quota.state import Caps
 from actors.quota.state import Decision as QuotaDecision
@@ -428,6 +425,48 @@ async def test_the_days_of_a_tenant_are_counted_and_those_of_others_and_beyond_a
     assert await desk.stores.quota.days("ten_1", today - 6, today) == {today: 2}
     assert await desk.stores.quota.days("ten_1", today - 6, today - 1) == {}
     assert await desk.stores.quota.days("ten_9", today - 6, today) == {}
+
+
+async def test_the_days_of_keys_add_up_to_the_day_of_their_tenant_also_after_refunds(desk: Desk) -> None:
+    await desk.keys(mint(1), mint(2))
+    today = day_of(NOW)
+    charged, *_ = await desk.quota(*[Charge("ten_1", False, "key_1")] * 3, Charge("ten_2", False, "key_2"))
+    assert isinstance(charged, Metered)
+    back = Refund("ten_1", False, charged.tenant.month, today, "key_1")
+    await desk.quota(back, Charge("ten_1", False, "key_a"), replace(back, day=today - 1))
+    quota = desk.stores.quota
+    assert await quota.days_by_key("ten_1", ["key_1", "key_a", "key_2", "key_b"], today - 6, today) == {
+        (None, today): 3,
+        ("key_1", today): 2,
+        ("key_a", today): 1,
+    }
+    assert await quota.days_by_key("ten_1", ["key_a"], today, today) == {(None, today): 3, ("key_a", today): 1}
+    assert await quota.days_by_key("ten_1", ["key_a"], today - 6, today - 1) == {}
+    assert await quota.days_by_key("ten_9", ["key_1"], today, today) == {}
+
+
+async def test_a_refund_of_a_charge_that_was_not_counted_by_key_is_no_use_of_it(desk: Desk) -> None:
+    """A node of the last release charged it."""
+    await desk.keys(mint(1))
+    today = day_of(NOW)
+    (charged,) = await desk.quota(Charge("ten_1", False))
+    assert isinstance(charged, Metered)
+    await desk.quota(Refund("ten_1", False, charged.tenant.month, today, "key_1"))
+    assert await desk.stores.quota.days_by_key("ten_1", ["key_1"], today, today) == {}
+
+
+async def test_the_days_of_a_claimed_key_move_to_its_account(desk: Desk) -> None:
+    today = day_of(NOW)
+    await desk.keys(mint(1), mint(2))
+    await desk.keys(start(1), complete(1))
+    await desk.quota(Charge("ten_1", False, "key_1"), Charge("ten_2", False, "key_2"), Charge("ten_2", False, "key_2"))
+    await desk.keys(start(2), complete(2))
+    assert await desk.stores.quota.days_by_key("ten_1", ["key_1", "key_2"], today, today) == {
+        (None, today): 3,
+        ("key_1", today): 1,
+        ("key_2", today): 2,
+    }
+    assert await desk.stores.quota.days_by_key("ten_2", ["key_2"], today, today) == {}
 
 
 def membership_audit(number: int, email: str) -> AuditRecord:

@@ -14,7 +14,8 @@ from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before
 from actors.credentials import Kind
 from actors.events.messages import NEVER, Window
-from actors.keys.messages import Key, Restore, Suspend, SuspensionSet
+from actors.keys.membership import Restore, Suspend, SuspensionSet
+from actors.keys.messages import Key
 from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import KeyRules, decide, rows_to_lock
 from actors.keys.state import LockSet as KeysWanted

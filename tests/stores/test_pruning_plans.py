@@ -42,6 +42,7 @@ insert into claims (token_hash, key_id, created_ms, email, sent_ms)
 select sha256(n::text::bytea), 'anon_' || n, 1, n || '@example.com', n from generate_series(1, 20000) as n;
 insert into key_uses select id, 1 from api_keys;
 insert into usage_days select 'anon_' || n, n % 5, 1 from generate_series(1, 20000) as n;
+insert into key_usage_days select 'anon_' || n, 'key_' || n, n % 5, 1 from generate_series(1, 20000) as n;
 insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon)
 values ('left', 'Left', 'left', 1, 1, true, 1, false);
 insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms)
@@ -62,7 +63,8 @@ insert into webhook_deliveries (id, webhook_id, event_id, subject_id, type, body
 select 'dlv_' || n, 'whk_' || n % 2000 + 1, 'evt_' || n, 'bok_' || n, 'booking.paid', '', n,
     case when n % 2 = 0 then 'delivered' else 'waiting' end, case when n % 2 = 0 then n end
 from generate_series(1, 20000) as n;
-analyze tenants, api_keys, claims, key_uses, usage_days, bookings, slot_weeks, booking_keys, payment_events, payment_reports;
+analyze tenants, api_keys, claims, key_uses, usage_days, key_usage_days, bookings, slot_weeks, booking_keys;
+analyze payment_events, payment_reports;
 analyze account_deletions, sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox;
 analyze pending_sign_ins, passkey_challenges, webhooks, webhook_deliveries;
 set plan_cache_mode = force_generic_plan

@@ -106,6 +106,8 @@ async def test_a_key_that_expired_unclaimed_goes_with_its_tenant_claim_usage_and
         await base.key(name, name, Kind.ANONYMOUS, expires_ms=expires_ms)
         place = f"ten_{name}", 5
         await base.put("usage_days", "usage_days", place, 3, tenant_id=place[0], day=5, used=3)
+        of_key = {"tenant_id": place[0], "key_id": f"key_{name}", "day": 5, "used": 3}
+        await base.put("key_usage_days", "key_usage_days", tuple(of_key.values())[:3], 3, **of_key)
     # A claimed key keeps its kind, and may have an end that its owner chose.
     await base.tenant("claimed")
     await base.key("claimed", "claimed", Kind.ANONYMOUS, expires_ms=OLD)
@@ -114,6 +116,7 @@ async def test_a_key_that_expired_unclaimed_goes_with_its_tenant_claim_usage_and
     assert await base.keys_left() == [[f"key_{n}" for n in stayed]] * 2 + [[f"ten_{n}" for n in stayed]]
     assert len(await base.left("claims", "claims", "key_id")) == 2
     assert len(await base.left("usage_days", "usage_days", "tenant_id")) == 1
+    assert len(await base.left("key_usage_days", "key_usage_days", "tenant_id")) == 1
     assert await base.prune(Rows.UNCLAIMED_KEYS) == 0
 
 
@@ -206,15 +209,18 @@ async def test_old_payment_events_reports_usage_and_audit_go(base: Base) -> None
         await base.put("payment_reports", "payment_reports", name, report)
         day = at_ms // DAY_MS
         await base.put("usage_days", "usage_days", ("ten_1", day), 1, tenant_id="ten_1", day=day, used=1)
+        of_key = {"tenant_id": "ten_1", "key_id": "key_1", "day": day, "used": 1}
+        await base.put("key_usage_days", "key_usage_days", tuple(of_key.values())[:3], 1, **of_key)
         record = AuditRecord(name, at_ms, "key", "key_1", "key.issued", "key", "key_1")
         await base.put("audits", "audit", name, record)
-    for rows in (Rows.PAYMENT_EVENTS, Rows.PAYMENT_REPORTS, Rows.USAGE_DAYS, Rows.AUDIT):
+    for rows in (Rows.PAYMENT_EVENTS, Rows.PAYMENT_REPORTS, Rows.USAGE_DAYS, Rows.KEY_USAGE_DAYS, Rows.AUDIT):
         assert await base.prune(rows) == 1
         assert await base.prune(rows) == 0
     assert await base.left("payment_events", "payment_events") == ["young"]
     assert await base.left("payment_reports", "payment_reports") == ["young"]
     assert await base.left("audits", "audit") == ["young"]
     assert len(await base.left("usage_days", "usage_days", "day")) == 1
+    assert len(await base.left("key_usage_days", "key_usage_days", "day")) == 1
 
 
 async def test_a_deletion_goes_that_was_not_confirmed(base: Base) -> None:

@@ -245,13 +245,78 @@ async def test_a_hostile_name_is_text_wherever_it_is_shown(world: World, ann: Br
     assert name in unescape(re.findall(r'id="scoped_name".*?value="([^"]*)"', typed)[0])
 
 
+# Changing and rotating.
+
+
+async def test_a_key_is_renamed_and_gets_and_loses_an_end(world: World, ann: Browser) -> None:
+    key_id = world.id_of(world.key_of(ANN))
+    done = await ann.send({"do": "edit-key", "id": key_id, "key_name": "Laptop", "days": "30"})
+    assert (done.status, done.header("location")) == (303, "/dashboard?notice=key_changed")
+    html = await ann.look()
+    assert "</code> Laptop</h3>" in html
+    assert "18 December 2026, 12:00 UTC" in html
+    assert NOTICES["key_changed"] in await ann.look("/dashboard?notice=key_changed")
+    await ann.send({"do": "edit-key", "id": key_id, "key_name": "", "days": "never"})
+    row = world.memory.keys[key_id]
+    assert (row.name, row.expires_ms) == ("Laptop", None)
+    refused = await ann.send({"do": "edit-key", "id": key_id, "key_name": " ", "days": "keep"})
+    assert refused.status == 400
+    assert "Enter a name, or choose when the key expires." in refused.body.decode()
+
+
+@pytest.mark.parametrize(("grace", "works"), [("0", False), ("3600", True), ("604800", True)])
+async def test_a_rotated_key_shows_the_new_one_once_and_both_in_the_list(
+    world: World, ann: Browser, grace: str, works: bool
+) -> None:
+    old = world.key_of(ANN, (Scope.LIBRARY_READ,))
+    html = await ann.look()
+    [form] = [
+        each
+        for each in re.findall(r"<form.*?</form>", html, re.DOTALL)
+        if "rotate-key" in each and world.id_of(old) in each
+    ]
+    [form_id] = re.findall(r'name="form_id" value="(\w+)"', form)
+    sent = {"do": "rotate-key", "id": world.id_of(old), "grace": grace, "form_id": form_id}
+    made = (await ann.send(sent)).body.decode()
+    [new] = set(KEY.findall(made))
+    assert "The old key works until" in made
+    assert [(await world.client.get("/api/v1/bots", key)).status == 200 for key in (old, new)] == [works, True]
+    again = await ann.send(sent)
+    assert (again.status, again.header("location")) == (303, "/dashboard?notice=key_rotated_already")
+    html = await ann.look("/dashboard?notice=key_rotated_already")
+    assert KEY.findall(html) == []
+    assert (f"<summary>Change {new[:14]}" in html, f"<summary>Change {old[:14]}" in html) == (True, False)
+    assert ("Works until" in html) == works
+    assert f"<summary>Revoke {old[:14]}" in html or not works
+
+
+async def test_a_rotation_without_a_grace_of_the_list_is_refused(world: World, ann: Browser) -> None:
+    key_id = world.id_of(world.key_of(ANN))
+    for grace in ("", "7", "-1", "x"):
+        refused = await ann.send({"do": "rotate-key", "id": key_id, "grace": grace})
+        assert (refused.status, "Choose how long" in refused.body.decode()) == (400, True)
+    assert world.memory.keys[key_id].successor_id is None
+
+
+async def test_what_each_key_used_is_shown_and_what_ended_keys_did(world: World, ann: Browser) -> None:
+    key, gone = world.key_of(ANN), world.key_of(ANN)
+    for used in (key, key, gone):
+        await world.client.get("/api/v1/bots", used)
+    await ann.send({"do": "revoke", "id": world.id_of(gone)})
+    words = text_of(await ann.look(f"{PAGE}?days=7"))
+    assert "Requests 2 in 7 days" in words
+    assert "1 of the requests in these 7 days came with keys that have ended" in words
+
+
 # Revoking.
 
 
 async def test_revoking_asks_first_and_then_ends_the_key(world: World, ann: Browser) -> None:
     for key in (world.key_of(ANN), world.key_of(ANN, (Scope.LIBRARY_READ,))):
         html, key_id = await ann.look(), world.id_of(key)
-        [asked] = [each for each in re.findall(r"<details.*?</details>", html, re.DOTALL) if key_id in each]
+        [asked] = [
+            each for each in re.findall(r"<details.*?</details>", html, re.DOTALL) if key_id in each and "risky" in each
+        ]
         assert "<summary>Revoke" in asked
         assert 'value="revoke"' in asked.partition("</summary>")[2], "the button comes after the question"
         done = await ann.send({"do": "revoke", "id": key_id})

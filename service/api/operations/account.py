@@ -1,5 +1,6 @@
 """Operations on the calling account: usage by day, and its full and scoped keys."""
 
+from collections.abc import Iterable
 from functools import partial
 
 from actors.clock import DAY_MS
@@ -10,7 +11,7 @@ from service.api.cookies import drop_cookie
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
-from service.api.operations.scoped_keys import refused_end, revoke
+from service.api.operations.scoped_keys import edit, refused_end, revoke, rotate
 from service.api.policy import Access
 from service.schemas.account import (
     AccountKey,
@@ -19,17 +20,44 @@ from service.schemas.account import (
     AccountKeys,
     AllEnded,
     EndAllRequest,
+    KeyUsage,
+    UsageByKey,
     UsageDay,
     UsageDays,
     UsageDaysQuery,
 )
-from service.schemas.keys import KeyRevoked
+from service.schemas.keys import KeyEdit, KeyRevoked, KeyRotated, KeyRotation
 
 
 async def usage_days(services: Services, call: Call) -> Answer | Refused:
     query: UsageDaysQuery = call.query
     days = await services.quota.days(call.caller.owner, query.days)
     return Answer.of(UsageDays(items=[UsageDay(day=day * DAY_MS, used=used) for day, used in days]))
+
+
+async def usage_by_key(services: Services, call: Call) -> Answer | Refused:
+    query: UsageDaysQuery = call.query
+    keys = await services.keys.live_keys(call.caller.owner)
+    days = await services.quota.days_by_key(call.caller.owner, [key.id for key in keys], query.days)
+    items = [
+        KeyUsage(
+            id=key.id,
+            keyPrefix=key.prefix,
+            name=key.name,
+            used=sum(used for _, used in days.of(key.id)),
+            days=_used_days(days.of(key.id)),
+        )
+        for key in keys
+    ]
+    # Keys that ended since the list was read are still in it.
+    own = [sum(of_day) for of_day in zip(*([used for _, used in days.of(key.id)] for key in keys), strict=True)]
+    whole = days.of(None)
+    rest = [(day, used - of_keys) for (day, used), of_keys in zip(whole, own or [0] * len(whole), strict=True)]
+    return Answer.of(UsageByKey(items=items, other=_used_days(rest), used=sum(used for _, used in whole)))
+
+
+def _used_days(days: Iterable[tuple[int, int]]) -> list[UsageDay]:
+    return [UsageDay(day=day * DAY_MS, used=used) for day, used in days if used > 0]
 
 
 async def list_keys(services: Services, call: Call) -> Answer | Refused:
@@ -49,6 +77,7 @@ def _account_key(key: Key, used_ms: int | None) -> AccountKey:
         createdAt=key.created_ms,
         expiresAt=key.expires_ms,
         grantedBy=key.granter_id,
+        replacedBy=key.successor_id,
         lastUsedAt=used_ms,
     )
 
@@ -84,6 +113,18 @@ async def end_all(services: Services, call: Call) -> Answer | Refused:
     return Answer.of(AllEnded(sessions=sessions, keys=len(keys)), *dropped)
 
 
+async def edit_key(services: Services, call: Call) -> Answer | Refused:
+    kept = await edit(services, call, full=True)
+    if isinstance(kept, Refused):
+        return kept
+    used = await services.key_uses.last([kept.id])
+    return Answer.of(_account_key(kept, used.get(kept.id)))
+
+
+async def rotate_key(services: Services, call: Call) -> Answer | Refused:
+    return await rotate(services, call, full=True)
+
+
 async def revoke_key(services: Services, call: Call) -> Answer | Refused:
     return await revoke(services, call, full=True)
 
@@ -103,6 +144,17 @@ ROWS = (
         result=UsageDays,
         query=UsageDaysQuery,
         scopes=(Scope.LIBRARY_READ,),
+    ),
+    _reading(
+        name="listUsageByKey",
+        path="/api/v1/account/usage/keys",
+        summary="List daily usage by key",
+        description="Returns what each live key of the account used on each of the last days, ending with today, and what is "
+        "of none of them. All of it adds up to the daily usage of the account.",
+        handler=usage_by_key,
+        result=UsageByKey,
+        query=UsageDaysQuery,
+        scopes=(Scope.KEYS_MANAGE,),
     ),
     _reading(
         name="listAccountKeys",
@@ -128,6 +180,36 @@ ROWS = (
         leads_to={"revokeAccountKey": "/id"},
         example={"name": "Laptop"},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
+    ),
+    _deciding(
+        name="editAccountKey",
+        method="PATCH",
+        path="/api/v1/account/keys/{id}",
+        summary="Rename a key of the account, or move its end",
+        description="Changes the name or the end of a full or scoped key of the account; `null` takes away the end. A key "
+        "ends no later than the key that granted it, so the end in the response may be earlier, and the keys that it granted "
+        "end no later than it. A key that has ended or was rotated stays as it is.",
+        handler=edit_key,
+        result=AccountKey,
+        body=KeyEdit,
+        example={"name": "Laptop", "expiresAt": 1_798_761_600_000},
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+    ),
+    _deciding(
+        name="rotateAccountKey",
+        method="POST",
+        path="/api/v1/account/keys/{id}/rotate",
+        summary="Rotate a key of the account",
+        description="Creates a key with the same rights, name and end, which is returned only once. The old key works for "
+        "`graceSeconds` longer. Keys that it granted belong to the new one. The rights of an administrator take a session "
+        "that may grant them. A repeated Idempotency-Key is refused and rotates nothing.",
+        handler=rotate_key,
+        result=KeyRotated,
+        body=KeyRotation,
+        leads_to={"revokeAccountKey": "/id"},
+        example={"graceSeconds": 86_400},
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.KEY_LIMIT),
         keyed=True,
     ),
     _deciding(

@@ -1,34 +1,45 @@
-"""Operations on scoped keys of an account (specification, 20 and 21): list, create and revoke."""
+"""Operations on scoped keys of an account (specification, 20 and 21): list, create, change, rotate and revoke."""
 
 import re
 from functools import partial
 
+from actors.keys.messages import Key
 from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.policy import Access
-from service.schemas.keys import KeyRevoked, ScopedKey, ScopedKeyIssued, ScopedKeyRequest, ScopedKeys
+from service.schemas.keys import (
+    KeyEdit,
+    KeyRevoked,
+    KeyRotated,
+    KeyRotation,
+    ScopedKey,
+    ScopedKeyIssued,
+    ScopedKeyRequest,
+    ScopedKeys,
+)
 
 _KEY_ID = re.compile(r"key_[0-9A-Za-z_]{1,60}", re.ASCII)
 
 
 async def list_keys(services: Services, call: Call) -> Answer | Refused:
     keys = await services.keys.scoped_keys(call.caller.owner)
-    items = [
-        ScopedKey(
-            id=key.id,
-            keyPrefix=key.prefix,
-            scopes=list(key.scopes or ()),
-            createdAt=key.created_ms,
-            name=key.name,
-            expiresAt=key.expires_ms,
-            grantedBy=key.granter_id,
-        )
-        for key in keys
-    ]
-    return Answer.of(ScopedKeys(items=items))
+    return Answer.of(ScopedKeys(items=[_scoped_key(key) for key in keys]))
+
+
+def _scoped_key(key: Key) -> ScopedKey:
+    return ScopedKey(
+        id=key.id,
+        keyPrefix=key.prefix,
+        scopes=list(key.scopes or ()),
+        createdAt=key.created_ms,
+        name=key.name,
+        expiresAt=key.expires_ms,
+        grantedBy=key.granter_id,
+        replacedBy=key.successor_id,
+    )
 
 
 async def create_key(services: Services, call: Call) -> Answer | Refused:
@@ -56,6 +67,75 @@ def refused_end(services: Services, expires_ms: int | None) -> Refused | None:
     return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(problem,))
 
 
+async def edit_key(services: Services, call: Call) -> Answer | Refused:
+    kept = await edit(services, call)
+    return kept if isinstance(kept, Refused) else Answer.of(_scoped_key(kept))
+
+
+async def edit(services: Services, call: Call, *, full: bool = False) -> Key | Refused:
+    """Change the key in the path. A full key needs `full`."""
+    body: KeyEdit = call.body
+    if refused := refused_end(services, body.expiresAt):
+        return refused
+    key_id, caller = call.path_values["id"], call.caller
+    if not _KEY_ID.fullmatch(key_id):
+        return _unknown_key()
+    outcome = await services.keys.edit(
+        key_id,
+        caller.email,
+        caller.agent,
+        caller.granter,
+        full=full,
+        name=body.name,
+        sets_end="expiresAt" in body.model_fields_set,
+        expires_ms=body.expiresAt,
+    )
+    if isinstance(outcome, Refused):
+        return outcome
+    services.key_cache.forget(outcome.changed)
+    return outcome.key
+
+
+async def rotate_key(services: Services, call: Call) -> Answer | Refused:
+    return await rotate(services, call)
+
+
+async def rotate(services: Services, call: Call, *, full: bool = False) -> Answer | Refused:
+    """Replace the key in the path. A full key needs `full`."""
+    body: KeyRotation = call.body
+    key_id, caller = call.path_values["id"], call.caller
+    if not _KEY_ID.fullmatch(key_id):
+        return _unknown_key()
+    outcome = await services.keys.rotate(
+        key_id,
+        caller.email,
+        caller.agent,
+        caller.granter,
+        grace_seconds=body.graceSeconds,
+        full=full,
+        idempotency_key=call.idempotency_key,
+    )
+    if isinstance(outcome, Refused):
+        return outcome
+    text, rotated = outcome
+    services.key_cache.forget(rotated.changed)
+    services.key_cache.expect(text)
+    services.mail.wake()
+    key = rotated.key
+    return Answer.of(
+        KeyRotated(
+            apiKey=text,
+            id=key.id,
+            keyPrefix=key.prefix,
+            scopes=None if key.scopes is None else list(key.scopes),
+            name=key.name,
+            expiresAt=key.expires_ms,
+            previousId=rotated.old.id,
+            previousEndsAt=rotated.ends_ms,
+        )
+    )
+
+
 async def revoke_key(services: Services, call: Call) -> Answer | Refused:
     return await revoke(services, call)
 
@@ -64,12 +144,16 @@ async def revoke(services: Services, call: Call, *, full: bool = False) -> Answe
     """Revoke the key in the path. A full key needs `full`."""
     key_id = call.path_values["id"]
     if not _KEY_ID.fullmatch(key_id):
-        return Refused(Code.NOT_FOUND, "There is no such key.")
+        return _unknown_key()
     outcome = await services.keys.revoke(key_id, call.caller.agent, owner=call.caller.owner, full=full)
     if isinstance(outcome, Refused):
         return outcome
     services.key_cache.forget(outcome.changed)
     return Answer.of(KeyRevoked(revoked=True, revokedKeys=list(outcome.ended)))
+
+
+def _unknown_key() -> Refused:
+    return Refused(Code.NOT_FOUND, "There is no such key.")
 
 
 _managing = partial(
@@ -102,9 +186,40 @@ ROWS = (
         handler=create_key,
         result=ScopedKeyIssued,
         body=ScopedKeyRequest,
-        leads_to={"revokeScopedKey": "/id"},
+        leads_to={"revokeScopedKey": "/id", "editScopedKey": "/id", "rotateScopedKey": "/id"},
         example={"name": "Reporting", "scopes": ["sponsor:read"]},
         codes=(Code.KEY_LIMIT,),
+        keyed=True,
+    ),
+    _managing(
+        name="editScopedKey",
+        method="PATCH",
+        path="/api/v1/sponsors/keys/{id}",
+        summary="Rename a scoped key, or move its end",
+        description="Changes the name or the end of a scoped key of the account; `null` takes away the end. A key ends no "
+        "later than the key that granted it, so the end in the response may be earlier, and the keys that it granted end no "
+        "later than it. A key can shorten the life of every scoped key, and extend only keys that it granted. A key that "
+        "has ended or was rotated stays as it is.",
+        handler=edit_key,
+        result=ScopedKey,
+        body=KeyEdit,
+        example={"name": "Reporting", "expiresAt": 1_798_761_600_000},
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+    ),
+    _managing(
+        name="rotateScopedKey",
+        method="POST",
+        path="/api/v1/sponsors/keys/{id}/rotate",
+        summary="Rotate a scoped key",
+        description="Creates a key with the same name, scopes, granter and end, which is returned only once. The old key "
+        "works for `graceSeconds` longer. Keys that it granted belong to the new one. A key can rotate itself and keys that "
+        "it granted; a session can rotate all. A repeated Idempotency-Key is refused and rotates nothing.",
+        handler=rotate_key,
+        result=KeyRotated,
+        body=KeyRotation,
+        leads_to={"revokeScopedKey": "/id"},
+        example={"graceSeconds": 86_400},
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.KEY_LIMIT),
         keyed=True,
     ),
     _managing(

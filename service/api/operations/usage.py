@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from actors.credentials import SESSION_PREFIX
-from actors.quota.state import Caps
-from actors.values import Refused, Scope, Tenant, Tier
+from actors.quota.state import Caps, exhausted
+from actors.values import Code, Refused, Scope, Tenant, Tier
 from service.api.context import Services
 from service.api.errors import unavailable
 from service.api.messages import Answer
@@ -19,6 +19,8 @@ async def usage(services: Services, call: Call) -> Answer | Refused:
     if tenant is None:
         services.key_cache.forget([] if resolved is None else [resolved.key.hash])
         return unavailable("This key is being claimed. Try again in a moment.")
+    if refused := exhausted(tenant, caps[tenant.tier]):
+        return refused
     if resolved is None:
         return Answer.of(usage_of(tenant, SESSION_PREFIX, call.caller.email, caps))
     return Answer.of(usage_of(tenant, resolved.key.prefix, resolved.email, caps, expires_ms=resolved.key.expires_ms))
@@ -53,11 +55,13 @@ ROWS = (
         path="/api/v1/usage",
         summary="Get usage",
         description="Returns the counters and limits of the calling key. The request itself does not count. For a session, "
-        f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`.",
+        f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`. "
+        "An anonymous key that has used its lifetime cap is refused.",
         tag="Account",
         handler=usage,
         result=Usage,
         access=Access.REQUIRED,
         scopes=(Scope.LIBRARY_READ,),
+        codes=(Code.QUOTA_EXHAUSTED,),
     ),
 )

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from actors.clock import DAY_MS
 from actors.values import Code, Refused, Scope
-from service.web.pages import passkeys
+from service.web.pages import keys, passkeys
 from service.web.pages.charts import Chart, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
@@ -18,7 +17,7 @@ SCOPES: Mapping[Scope, str] = {
     Scope.BILLING_WRITE: "reserve, pay and cancel bookings",
     Scope.ADMIN_READ: "see everything that administrators see",
     Scope.ADMIN_WRITE: "do everything that administrators do",
-    Scope.KEYS_MANAGE: "create and revoke scoped keys",
+    Scope.KEYS_MANAGE: "create, change and revoke scoped keys",
 }
 """The words for each scope, to follow "It can"."""
 
@@ -32,9 +31,6 @@ TOPICS: Mapping[str, tuple[str, str]] = {
 }
 """The mails that can be turned off: their name, and when they come."""
 
-LIVES = (7, 30, 90, 365)
-"""The lives of a new key to choose from, in days."""
-
 CHOSEN = "scope "
 """Prefix of the names of the scope checkboxes. Each needs its own name, because a form has one value per name."""
 
@@ -42,7 +38,7 @@ CHOSEN = "scope "
 async def dashboard(request: PageRequest) -> Template:
     usage = (await request.ask("getUsage")).or_refused()
     days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
-    keys = (await request.ask("listAccountKeys")).or_refused()["items"]
+    own = (await request.ask("listAccountKeys")).or_refused()["items"]
     sessions = (await request.ask("listSessions")).or_refused()["items"]
     deletion = (await request.ask("getAccountDeletion")).or_refused()
     mails = (await request.ask("getNotifications")).or_refused()
@@ -57,10 +53,10 @@ async def dashboard(request: PageRequest) -> Template:
             "chart": _chart(days),
             "span": len(days),
             "spans": SPANS,
-            "keys": keys,
-            "prefixes": {key["id"]: key["keyPrefix"] for key in keys},
+            "keys": own,
+            "prefixes": {key["id"]: key["keyPrefix"] for key in own},
             "scopes": {str(scope): SCOPES[scope] for scope in request.caller.scopes},
-            "lives": LIVES,
+            **await keys.shown(request),
             "administers": request.caller.admin,
             "sessions": sessions,
             "topics": [(topic, *words, mails[topic]) for topic, words in TOPICS.items()],
@@ -84,7 +80,7 @@ async def create_full(request: PageRequest) -> Template | SeeOther | FormError:
     body: dict[str, object] = {"name": name} if name else {}
     if "full_admin" in request.form:
         body["admin"] = True
-    return await _created(request, "createAccountKey", body | _end(request), name)
+    return await _created(request, "createAccountKey", body | keys.end_of_life(request), name)
 
 
 async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError:
@@ -93,13 +89,9 @@ async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError
     scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
     if not scopes:
         return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key can do."))
-    return await _created(request, "createScopedKey", {"name": name, "scopes": scopes} | _end(request), name)
-
-
-def _end(request: PageRequest) -> dict[str, object]:
-    """The end of a new key, from its life in days."""
-    days = request.form.get("days", "")
-    return {"expiresAt": request.now_ms + int(days) * DAY_MS} if days in map(str, LIVES) else {}
+    return await _created(
+        request, "createScopedKey", {"name": name, "scopes": scopes} | keys.end_of_life(request), name
+    )
 
 
 async def _created(
@@ -148,6 +140,7 @@ ACTIONS = {
     "create-full": create_full,
     "create-scoped": create_scoped,
     "revoke": revoke,
+    **keys.ACTIONS,
     "end-session": end_session,
     "end-all": end_all,
     **passkeys.ACTIONS,

@@ -33,6 +33,9 @@ NOTICES: Mapping[str, str] = {
     "webhook_enabled": "The webhook is on again. What waited is sent in order.",
     "webhook_resent": "The event is on its way again.",
     "webhook_deleted": "The webhook is deleted.",
+    "key_changed": "The key is changed. Every node applies it within a second.",
+    "key_rotated_already": "This form has already rotated its key. The new key is shown only once. Rotate it again if "
+    "you did not save it.",
     "key_revoked": "The key is revoked. Requests that use it are refused from now on.",
     "mails_chosen": "Your choice of mails is saved.",
     "all_ended": "All keys and all other sessions of your account are ended.",

@@ -17,6 +17,7 @@ from tests.simulation.oracle import (
     money,
     people,
     quota,
+    renewals,
     running,
     shown,
     sites,
@@ -37,7 +38,7 @@ def judging(*checks: Check) -> Check:
     return judge
 
 
-judge_keys = judging(*quota.CHECKS, *keys.CHECKS, *key_cache.CHECKS, *running.CHECKS)
+judge_keys = judging(*quota.CHECKS, *keys.CHECKS, *renewals.CHECKS, *key_cache.CHECKS, *running.CHECKS)
 """For every world."""
 judge_mail = judging(*mail.CHECKS)
 judge_people = judging(*people.CHECKS)

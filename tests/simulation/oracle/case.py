@@ -89,6 +89,10 @@ def case_of(world: "World") -> Case:
             # A revocation of the granter is one of the key, too.
             case.revokes[granted.id] = [*case.revokes.get(granted.id, []), *own.get(granter_id, [])]
             granter_id = world.memory.keys[granter_id].granter_id
+        for earlier in world.memory.keys.values() if granted.origin_id is not None else ():
+            # So is one of a key that became it by rotating itself.
+            if granted.origin_id in (earlier.id, earlier.origin_id) and earlier.id != granted.id:
+                case.revokes[granted.id] = [*case.revokes.get(granted.id, []), *own.get(earlier.id, [])]
     case.accounts = {account.tenant_id: account.email for account in world.memory.accounts.values()}
     return case
 

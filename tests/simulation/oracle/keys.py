@@ -27,7 +27,8 @@ def keys_are_as_they_were_given(case: Case) -> Iterator[str]:
             given, kept = operation.result.key, case.memory.keys.get(operation.result.key.id)
             if kept is None or kept.hash != given.hash or kept.hash != digest(operation.result.api_key):
                 yield f"{given.id} was issued and is stored as {kept}"
-    orders = sum(not each.fruitless for each in [*case.of("mint"), *case.of("issue"), *case.of("poll")])
+    kinds = ("mint", "issue", "poll", "rotate")
+    orders = sum(not each.fruitless for kind in kinds for each in case.of(kind))
     if len(case.memory.keys) > orders:
         yield f"{len(case.memory.keys)} keys are stored, but only {orders} were requested"
 
@@ -302,7 +303,11 @@ def changes_are_stored_and_audited_once(case: Case) -> Iterator[str]:
         answered = any(surely(each) for each in case.revokes.get(key.id, []))
         if answered and key.revoked_ms is None:
             yield f"{key.id} was answered as revoked, but is not"
-        if audits.get(("key.revoked", key.id), 0) != (key.revoked_ms is not None):
+        # A rotation without grace revokes the old key, with a record of its own.
+        ended = audits.get(("key.revoked", key.id), 0) or audits.get(("key.rotated", key.id), 0)
+        if key.revoked_ms is not None and ended != 1:
+            yield f"{key.id} is revoked at {key.revoked_ms} with {ended} records"
+        if audits.get(("key.revoked", key.id), 0) > (key.revoked_ms is not None):
             yield f"{key.id} is revoked at {key.revoked_ms} with {audits.get(('key.revoked', key.id), 0)} records"
         if audits.get(("key.issued", key.id), 0) != (key.kind is not Kind.ANONYMOUS):
             yield f"{key.id} of kind {key.kind} has {audits.get(('key.issued', key.id), 0)} records of its issue"

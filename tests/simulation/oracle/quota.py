@@ -7,8 +7,8 @@ from actors.keys.messages import Claimed
 from actors.quota.messages import Charge, Metered
 from actors.values import Code, Refused, Tier
 from storage.memory.tables import Memory
-from tests.simulation.history import Operation
-from tests.simulation.oracle.case import Case, any_of, maybe_before, possible, surely_before
+from tests.simulation.history import Nothing, Operation
+from tests.simulation.oracle.case import Case, any_of, maybe_before, possible, surely, surely_before
 from tests.simulation.rules import CAPS, PER_MINUTE
 
 
@@ -34,7 +34,7 @@ def no_more_is_granted_than_the_caps(case: Case) -> Iterator[str]:
     """Count answers, whatever the service's counters say."""
     for tenant_id in sorted(case.charges):
         granted = [each for each in case.charges[tenant_id] if isinstance(each.result, Metered)]
-        refunds = [each for each in case.refunds.get(tenant_id, []) if not each.fruitless]
+        refunds = [each for each in case.refunds.get(tenant_id, []) if _may_return(each)]
         anonymous = [each for each in granted if each.result.tenant.tier is Tier.ANONYMOUS]
         lifetime = CAPS[Tier.ANONYMOUS].lifetime
         if lifetime is not None and len(anonymous) - len(refunds) > lifetime:
@@ -67,7 +67,7 @@ def counters_are_explained(case: Case) -> Iterator[str]:
             returned = [each for each in refunds if of_refund(each)]
             past = name.startswith("usage of day") and not name.endswith(str(tenant.day))
             # For a past day, only refunds made before any clock left it have certainly reduced the count.
-            sure = [each for each in returned if not each.unknown and not (past and _day_may_be_over(case, each))]
+            sure = [each for each in returned if surely(each) and not (past and _day_may_be_over(case, each))]
             low, high = granted - len(returned), granted + doubtful - len(sure)
             if not low <= used <= high:
                 yield f"{name} of {root} is {used}, expected {low} to {high} ({len(case.groups[root])} merged)"
@@ -124,13 +124,18 @@ def _of_group(case: Case, tenant_id: str) -> tuple[list[Operation], list[Operati
     if tenant_id not in case.of_groups:
         group = case.groups.get(tenant_id, [tenant_id])
         charges = [each for member in group for each in case.charges.get(member, []) if _may_count(each)]
-        refunds = [each for member in group for each in case.refunds.get(member, []) if not each.fruitless]
+        refunds = [each for member in group for each in case.refunds.get(member, []) if _may_return(each)]
         case.of_groups[tenant_id] = charges, refunds
     return case.of_groups[tenant_id]
 
 
 def _may_count(charge: Operation) -> bool:
     return charge.unknown or isinstance(charge.result, Metered)
+
+
+def _may_return(refund: Operation) -> bool:
+    """A refund that found the mailbox full joins a later batch."""
+    return not refund.fruitless or refund.result == Nothing("Overloaded")
 
 
 def _of_usecase(operation: Operation) -> bool:
@@ -176,13 +181,14 @@ def minutes_are_exact_on_their_node(case: Case) -> Iterator[str]:
         allowed[place] = used + operation.result.allowed
 
 
-def totals(memory: Memory) -> tuple[int, int, int]:
-    """Return sums that no transaction of keys changes: requests of all lives, of use cases, and of all days."""
+def totals(memory: Memory) -> tuple[int, int, int, int]:
+    """Return sums that no transaction of keys changes: requests of all lives, of use cases, of all days, and of all keys."""
     live = [tenant for tenant in memory.tenants.values() if tenant.merged_into is None]
     return (
         sum(tenant.lifetime_used for tenant in live),
         sum(tenant.usecase_reads for tenant in live),
         sum(memory.usage_days.values()),
+        sum(memory.key_usage_days.values()),
     )
 
 

@@ -29,7 +29,9 @@ NETWORK_SECONDS = 3.0
 HANDLER_SECONDS = 1.5
 """How long a handler of a metered request may work by itself."""
 ASKS: Mapping[str, int] = {
-    **dict.fromkeys(("appoint", "complete", "issue", "look", "mint", "resolve", "revoke", "start", "tier"), 1),
+    **dict.fromkeys(
+        ("appoint", "complete", "edit", "issue", "look", "mint", "resolve", "revoke", "rotate", "start", "tier"), 1
+    ),
     # A look-up, a charge, and the refund. A request that finds its tenant merged repeats the look-up and the charge.
     "read": 5,
 }

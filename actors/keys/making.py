@@ -1,0 +1,65 @@
+"""Makes the records of the key keeper's messages: ids, keys, notices and audit records."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from actors.clock import Clock, Entropy
+from actors.credentials import Kind, digest, prefix_of
+from actors.ids import ID_BYTES, new_id
+from actors.keys.messages import Key
+from actors.mailbox import request_id
+from actors.notices import notice
+from actors.values import Agent, AuditRecord, OutboxMessage, Scope
+
+
+class RecordMaker:
+    """Dates records by `clock`, and draws their ids from `entropy`."""
+
+    def __init__(self, clock: Clock, entropy: Entropy) -> None:
+        self._clock = clock
+        self._entropy = entropy
+
+    def id(self, prefix: str) -> str:
+        return new_id(prefix, self._entropy.token(ID_BYTES))
+
+    def key(
+        self,
+        text: str,
+        kind: Kind,
+        now_ms: int,
+        *,
+        expires_ms: int | None = None,
+        scopes: tuple[Scope, ...] | None = None,
+        name: str | None = None,
+    ) -> Key:
+        return Key(
+            id=self.id("key"),
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=self.id("ten"),
+            created_ms=now_ms,
+            expires_ms=expires_ms,
+            scopes=scopes,
+            name=name,
+        )
+
+    def notice(self, template: str, email: str) -> OutboxMessage:
+        return notice(self.id("let"), template, email, self._clock.now_ms())
+
+    def audit(
+        self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
+    ) -> AuditRecord:
+        return AuditRecord(
+            id=self.id("aud"),
+            created_ms=self._clock.now_ms(),
+            actor_type=agent.type,
+            actor_id=agent.id,
+            actor_email=agent.email,
+            action=action,
+            target_type=target_type,
+            target_id=target_id,
+            request_id=request_id.get(),
+            changes=json.dumps(changes or {}),
+        )

@@ -1,0 +1,132 @@
+"""The contract of the key store for names, ends, rotations and mails before the end."""
+
+from dataclasses import replace
+
+import pytest
+
+from actors.clock import DAY_MS, HOUR_MS
+from actors.credentials import Kind
+from actors.keys.messages import (
+    ByKey,
+    EditKey,
+    EndNotice,
+    EndsTold,
+    Issue,
+    Kept,
+    Key,
+    Revoke,
+    Rotated,
+    RotateKey,
+    TellEnds,
+)
+from actors.notices import notice
+from actors.values import Code, Refused, Scope
+from storage.memory.tables import Memory
+from tests.stores.conftest import Stores
+from tests.stores.test_keys_and_quota_contract import EMAIL, NOW, Desk, audit, hash_of, key, mint
+
+MANAGE = (Scope.KEYS_MANAGE, Scope.LIBRARY_READ)
+
+
+@pytest.fixture
+async def desk(stores: Stores) -> Desk:
+    """Key 1 is full. It granted key 2, which ends in 30 days and granted key 3."""
+    desk = Desk(stores)
+    await desk.keys(Issue(_key(1, scopes=None, kind=Kind.USER), EMAIL, audit(1)))
+    manager = _key(2, expires_ms=NOW + 30 * DAY_MS, name="Manager")
+    await desk.keys(Issue(manager, EMAIL, audit(2), ByKey("key_1")), Issue(_key(3), EMAIL, audit(3), ByKey("key_2")))
+    return desk
+
+
+def _key(number: int, **changes: object) -> Key:
+    made = key(number, kind=Kind.SCOPED, scopes=MANAGE, expires_ms=None)
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def edit(number: int, by: int = 1, **changes: object) -> EditKey:
+    record = replace(audit(number), id=f"aud_edit_{number}", action="key.changed")
+    return EditKey(f"key_{number}", EMAIL, record, ByKey(f"key_{by}"), True, sets_end=True, **changes)  # type: ignore[arg-type]
+
+
+def rotate(number: int, fresh: int, by: int, grace_ms: int = HOUR_MS) -> RotateKey:
+    keys = {kind: _key(fresh, kind=kind, scopes=None) for kind in (Kind.USER, Kind.SCOPED)}
+    rotated, issued = (
+        replace(audit(fresh), id=f"aud_{fresh}_{action}", action=action) for action in ("key.rotated", "key.issued")
+    )
+    told = notice(f"let_{fresh}", "new_key", EMAIL, NOW)
+    return RotateKey(f"key_{number}", EMAIL, keys, grace_ms, rotated, issued, ByKey(f"key_{by}"), True, told)
+
+
+async def stored(desk: Desk) -> dict[str, Key]:
+    found = await desk.stores.keys.resolve([hash_of(number) for number in range(1, 10)])
+    return {each.key.id: each.key for each in found.values()}
+
+
+async def test_a_name_and_an_end_are_kept_and_granted_keys_end_no_later(desk: Desk) -> None:
+    (kept,) = await desk.keys(edit(2, name="Other", expires_ms=NOW + 10 * DAY_MS))
+    assert isinstance(kept, Kept)
+    rows = await stored(desk)
+    assert rows["key_2"] == kept.key
+    assert (kept.key.name, kept.key.expires_ms, kept.key.end_notice_ms) == (
+        "Other",
+        NOW + 10 * DAY_MS,
+        NOW + 3 * DAY_MS,
+    )
+    assert rows["key_3"].expires_ms == NOW + 10 * DAY_MS
+
+
+async def test_a_rotation_is_kept_as_it_was_answered(desk: Desk) -> None:
+    (rotated,) = await desk.keys(rotate(2, 5, by=2))
+    assert isinstance(rotated, Rotated)
+    rows = await stored(desk)
+    assert (rows["key_5"], rows["key_2"]) == (rotated.key, rotated.old)
+    assert (rotated.key.origin_id, rotated.key.generation, rotated.key.granter_id) == ("key_2", 1, "key_1")
+    assert (rotated.old.successor_id, rotated.old.expires_ms) == ("key_5", NOW + HOUR_MS)
+    assert rows["key_3"].granter_id == "key_5"
+
+
+async def test_a_rotation_whose_commit_is_in_doubt_happens_once(desk: Desk) -> None:
+    batch_id = desk.next_batch_id()
+    first = await desk.keys(rotate(2, 5, by=1), batch_id=batch_id)
+    assert await desk.keys(rotate(2, 5, by=1), batch_id=batch_id) == first
+    again = await desk.keys(rotate(2, 5, by=1), rotate(2, 6, by=1))
+    assert [each.code for each in again if isinstance(each, Refused)] == [Code.IDEMPOTENCY_CONFLICT, Code.INVALID_STATE]
+    below = desk.stores.below
+    if isinstance(below, Memory):
+        assert sum(each.template == "new_key" for each in below.messages.values()) == 1
+    else:
+        assert await below.fetchval("select count(*) from outbox where template = 'new_key'") == 1
+
+
+async def test_keys_that_rotated_themselves_are_locked_and_end_with_the_first(desk: Desk) -> None:
+    await desk.keys(rotate(1, 5, by=1, grace_ms=0))
+    await desk.keys(rotate(5, 6, by=5, grace_ms=0))
+    (kept,) = await desk.keys(Revoke("key_1", replace(audit(1), id="aud_revoked")))
+    assert isinstance(kept, Kept)
+    assert set(kept.ended) == {"key_6", "key_2", "key_3"}
+
+
+async def test_rotated_keys_do_not_count_towards_the_limit(desk: Desk) -> None:
+    await desk.keys(rotate(2, 5, by=1), rotate(3, 6, by=1))
+    await desk.keys(*[Issue(_key(number), EMAIL, audit(number)) for number in range(10, 34)])
+    rows = {each.id for each in await desk.stores.keys.live_keys("ten_1") if each.scopes is not None}
+    assert len(rows) == 2 + 25
+    (refused,) = await desk.keys(Issue(_key(40), EMAIL, audit(40)))
+    assert isinstance(refused, Refused)
+    assert refused.code is Code.KEY_LIMIT
+
+
+async def test_keys_that_end_soon_are_found_until_their_owner_is_mailed(desk: Desk) -> None:
+    keys, due_ms = desk.stores.keys, NOW + 23 * DAY_MS
+    assert await keys.ending_keys(due_ms - 1, 10) == []
+    assert await keys.ending_keys(due_ms, 10) == [("key_2", EMAIL), ("key_3", EMAIL)]
+    assert await keys.ending_keys(due_ms, 1) == [("key_2", EMAIL)]
+    mail = EndNotice("key_2", EMAIL, notice("let_end", "key_ends", EMAIL, due_ms))
+    assert await desk.keys(TellEnds((mail,)), now_ms=due_ms) == [EndsTold(("key_2",))]
+    assert await desk.keys(TellEnds((mail,)), now_ms=due_ms) == [EndsTold(())]
+    assert await keys.ending_keys(due_ms, 10) == [("key_3", EMAIL)]
+
+
+async def test_keys_that_nobody_claimed_have_nobody_to_mail(desk: Desk) -> None:
+    await desk.keys(mint(7))
+    assert await desk.stores.keys.ending_keys(NOW + DAY_MS * 400, 10) == [("key_2", EMAIL), ("key_3", EMAIL)]
