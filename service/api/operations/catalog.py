@@ -167,11 +167,11 @@ ROWS = (
     ),
     _reading(
         name="listCategories",
+        tool="list_categories",
         path="/api/v1/categories",
         summary="List the categories",
         description="Returns the categories by name, with the number of use cases and bot templates that each has.",
         handler=list_categories,
-        tool="list_categories",
         result=CategoryList,
     ),
 )
