@@ -43,8 +43,8 @@ FAR_BEHIND = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of a search: the words of the catalog that stand for it, any of which will do. `weight` is higher for a word
-    that fewer entries have, as it says more."""
+    """A word of a search: the words of the catalog that stand for it, any of which matches. `weight` is higher for a word
+    that fewer entries have."""
 
     words: tuple[str, ...]
     weight: float
@@ -83,7 +83,7 @@ class Vocabulary:
         return word in self._counts
 
     def weight(self, words: Iterable[str]) -> float:
-        """How much an entry says by having any of these words. One that is not known counts as rare."""
+        """The weight of having one of these words: higher, the fewer entries have one. An unknown word counts as rare."""
         return log(1 + max(self.entries, 1) / self.count(words))
 
     def count(self, words: Iterable[str]) -> int:
