@@ -31,7 +31,7 @@ BEST = {BR: 10, GZIP: 9}
 
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 _ENTRY_BYTES = 400
-"""What a cached body takes beside its bytes: its key and its place in the table."""
+"""Memory of a cached body beside its bytes: its key and its place in the table."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ async def list_categories(services: Services, call: Call) -> Answer | Refused:
 
 
 async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
-    """A page of the list, or a search. A cursor is a position in the whole list, so it is good for each of its categories."""
+    """A page of the list, or a search. A cursor is a position in the whole list, so it is valid in each category."""
     query: CatalogQuery = call.query
     limit = query.limit or DEFAULT_LIMIT
     category = None if query.category is None else services.catalog.category(kind, query.category)
