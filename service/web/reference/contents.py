@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import chain
 from typing import Any
 
 from actors.values import Code
@@ -215,18 +214,10 @@ def _present(schema: Schema) -> Schema:
 
 
 def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
-    """The statuses and codes of an operation's errors, from `x-error-codes`, descriptions (`Conflict: key_limit`) and
-    examples."""
+    """The statuses and codes of an operation's errors."""
     for status, response in operation["responses"].items():
-        if not status.isdigit() or int(status) < HTTPStatus.BAD_REQUEST:
-            continue
-        response = resolved(document, response)
-        named = re.findall(r"[a-z_]+", str(response["description"]).partition(":")[2])
-        media = response.get("content", {}).get("application/json", {})
-        shown = [value["error"] for value in examples_of(document, media) if isinstance(value, dict)]
-        for code in dict.fromkeys(chain(response.get("x-error-codes", named), shown)):
-            if code in REMEDIES:
-                yield int(status), code
+        for code in resolved(document, response).get("x-error-codes", ()):
+            yield int(status), code
 
 
 def _answers(document: Schema, operation: Schema, counts: "_Counts") -> Iterator[Example]:
