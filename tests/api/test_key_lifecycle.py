@@ -256,3 +256,17 @@ async def test_the_owner_is_mailed_a_week_before_a_key_ends_once_on_two_nodes(wo
     [mail] = [each for each in world.postbox.mails if each.subject == "An API key of your account ends soon"]
     assert f"{made['apiKey'][:14]}..." in mail.text
     assert "List-Unsubscribe" not in str(mail), "it is about the access of programs, so it always comes"
+
+
+async def test_whoever_moves_the_end_again_and_again_sends_the_owner_a_bounded_number_of_mails(
+    world: World, full: str
+) -> None:
+    made = await scoped(world, full)
+    keys = world.config.keys
+    most = keys.full_per_account + keys.scoped_per_account
+    for turn in range(most + 3):
+        end_ms = NOON_MS + 2 * turn * SECOND_MS + 7 * DAY_MS + SECOND_MS
+        assert (await edit(world, full, made["id"], expiresAt=end_ms)).words == "200"
+        await world.pass_seconds(2)
+        await KeyEndNotifier(world.services.keys, world.services.mail.wake)._round()
+    assert sum(each.template == "key_ends" for each in world.memory.messages.values()) == most
