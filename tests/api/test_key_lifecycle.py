@@ -57,6 +57,15 @@ async def test_a_scoped_key_is_renamed_and_its_end_moved(world: World, full: str
     assert world.memory.audits[-1].action == "key.changed"
 
 
+async def test_an_unknown_field_is_named_whatever_its_name_is(world: World, full: str) -> None:
+    made = await scoped(world, full)
+    response = await world.client.request(
+        "PATCH", f"{SCOPED}/{made['id']}", full, json={"name": "a", "scopes[]": ["x"]}
+    )
+    assert response.words == "400 invalid_request"
+    assert response.json["fields"] == [{"name": "scopes[]", "message": "is not a known property"}]
+
+
 async def test_a_new_end_holds_at_once(world: World, full: str) -> None:
     made = await scoped(world, full, expiresAt=NOON_MS + HOUR_MS)
     assert (await world.client.get(BOTS, made["apiKey"])).words == "200"
