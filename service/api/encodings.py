@@ -70,11 +70,12 @@ def known_tag(headers: Mapping[str, str], etag: str) -> str | None:
     """The ETag of a 304 to a request with these headers: of the best coding that the client both has and accepts. None if
     there is none. `etag` is that of the plain body.
 
-    A cache may hold a coding that the present client does not accept. It must not be told to use that one.
+    A cache may hold a coding that the present client does not accept. It must not be told to use that one. A plain body
+    comes last and always counts: every client can read it, and gets it where no coding pays, even with `identity;q=0`.
     """
     if_none_match = headers.get("if-none-match")
     if if_none_match is None:
         return None
-    codings = acceptable(headers.get("accept-encoding")) or (IDENTITY,)
+    codings = (*acceptable(headers.get("accept-encoding")), IDENTITY)
     tags = (tag_in(etag, coding, best=best) for coding in codings for best in (False, True))
     return next((tag for tag in tags if matches(if_none_match, tag)), None)
