@@ -15,7 +15,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -100,9 +100,8 @@ abuse: SECONDS = 30
 abuse: $(VENV)/test.stamp
 	$(VENV)/bin/python -m tests.abuse --seconds $(SECONDS) --mutations $(MUTATIONS)
 
-# Clients in Python and TypeScript that others' tools generate from the document, and the official client of the Model Context
-# Protocol, are type-checked and used on a node. Needs Node.js and npm.
-.PHONY: clients
+# Clients in Python and TypeScript that stock tools generate from the document, and the official client of the Model Context
+# Protocol: type-checked, and used on a node. Needs Node.js and npm.
 clients: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp
 	CLIENTS_VENV=$(CLIENTS_VENV) $(VENV)/bin/python -m tests.clients
 

@@ -1,4 +1,4 @@
-"""What relaxed searches cost: `python -m bench.search` compares them with exact ones, at 100,000 entries.
+"""Measures the cost of relaxed searches: `python -m bench.search` compares them with exact ones, at 100,000 entries.
 
 Each query is searched for twice, in random order: exactly, as without a vocabulary, and with it. A relaxed search begins with
 the exact one, so the exact ones are the searches as they were before. Prints the ratios of times, the cost of the vocabulary

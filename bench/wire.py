@@ -1,4 +1,5 @@
-"""`python -m bench.wire`: what compressed reads cost and save, against plain ones and, with `--before`, another checkout.
+"""Measures the cost of compressed reads: `python -m bench.wire` compares them with plain ones and, with `--before`, with
+another checkout.
 
 All runs are interleaved in one run, on one Postgres and catalog. This checkout and the other one run as two nodes beside the
 service that holds the Postgres.

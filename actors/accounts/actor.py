@@ -24,10 +24,10 @@ from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, 
 from actors.accounts.store import EXPORTED, AccountStore
 from actors.actor import Actor, ActorLimits
 from actors.announcements import Topic
+from actors.audits import audit_record
 from actors.clock import Clock, Entropy
 from actors.credentials import code_from, code_proof, digest
 from actors.ids import ID_BYTES, new_id
-from actors.mailbox import request_id
 from actors.times import DAY_MS
 from actors.values import Account, Agent, AuditRecord, BatchId, OutboxMessage, Refused
 
@@ -179,14 +179,5 @@ class AccountKeeper(Actor[Message, Answer]):
 
     def _audit(self, agent: Agent, action: str) -> AuditRecord:
         """A record whose target, the account's tenant, is filled in by the rule."""
-        return AuditRecord(
-            id=new_id("aud", self._entropy.token(ID_BYTES)),
-            created_ms=self._clock.now_ms(),
-            actor_type=agent.type,
-            actor_id=agent.id,
-            actor_email=agent.email,
-            action=action,
-            target_type="account",
-            target_id="",
-            request_id=request_id.get(),
-        )
+        record_id = new_id("aud", self._entropy.token(ID_BYTES))
+        return audit_record(record_id, self._clock.now_ms(), agent, action, "account", "")

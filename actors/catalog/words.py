@@ -1,4 +1,4 @@
-"""The words of the catalog, and the words that a search looks for when no entry has all of those that were typed. Pure.
+"""The vocabulary of the catalog, and the terms of a relaxed search, which runs if no entry has all words. Pure.
 
 Words are those of the store: Postgres keeps stems, so `invoices` is `invoic` here.
 """
@@ -43,8 +43,8 @@ FAR_BEHIND = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word of a search: the words of the catalog that stand for it, any of which will do. `weight` is higher for a word
-    that fewer entries have, as it says more."""
+    """A word of a search: the words of the catalog that stand for it, any of which matches. `weight` is higher for a word
+    that fewer entries have."""
 
     words: tuple[str, ...]
     weight: float
@@ -83,7 +83,7 @@ class Vocabulary:
         return word in self._counts
 
     def weight(self, words: Iterable[str]) -> float:
-        """How much an entry says by having any of these words. One that is not known counts as rare."""
+        """The weight of having one of these words: higher, the fewer entries have one. An unknown word counts as rare."""
         return log(1 + max(self.entries, 1) / self.count(words))
 
     def count(self, words: Iterable[str]) -> int:
@@ -147,9 +147,10 @@ def is_kept(word: str) -> bool:
 
 
 def terms_of(words: Sequence[str], vocabulary: Vocabulary) -> tuple[Term, ...]:
-    """What to look for instead of these words, in the order in which they were typed; rarest first, at most 8.
+    """The terms of a search for these words, which are in the order in which they were typed; rarest first, at most 8.
 
-    A word that no entry has stands for those that begin with it if it is the last, else for the nearest ones, else for none.
+    An unknown word stands for those that begin with it if it is the last, else for the nearest ones. If there are none, it is
+    left out.
     """
     terms, corrected = [], 0
     for place, word in enumerate(words):
@@ -168,7 +169,7 @@ def terms_of(words: Sequence[str], vocabulary: Vocabulary) -> tuple[Term, ...]:
 
 
 def steps_of(terms: Sequence[Term], vocabulary: Vocabulary) -> Iterator[tuple[tuple[Term, ...], ...]]:
-    """What entries must have to be ranked, from the strictest demand to the weakest: all terms of one of these choices.
+    """The demands on entries, from the strictest to the weakest: an entry must have all terms of one choice of a step.
 
     Only the rarest terms are demanded, and in the last step those that few enough entries have.
     """

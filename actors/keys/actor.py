@@ -34,7 +34,7 @@ from actors.keys.messages import (
     TellEnds,
     TierSet,
 )
-from actors.keys.standing import ADMIN_SCOPES, is_live
+from actors.keys.standing import ADMIN_SCOPES
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.letters import Draft, Origin, count_id
@@ -271,12 +271,10 @@ class KeyKeeper(Actor[Message, Answer]):
     async def live_keys(self, owner: str) -> Sequence[Key]:
         """The keys of an account's tenant, full and scoped, newest first. Those that were revoked, or rotated and have
         ended, are left out. Raises `StorageUnavailable`."""
-        now_ms = self._clock.now_ms()
-        keys = await self._store.live_keys(owner)
-        return [key for key in keys if key.successor_id is None or is_live(key, now_ms)]
+        return await self._store.live_keys(owner, self._clock.now_ms())
 
     async def scoped_keys(self, owner: str) -> Sequence[Key]:
-        """Those that are scoped. Raises `StorageUnavailable`."""
+        """The scoped keys of `live_keys`. Raises `StorageUnavailable`."""
         return [key for key in await self.live_keys(owner) if key.scopes is not None]
 
     async def find(self, text: str) -> Sequence[Resolved]:

@@ -109,8 +109,8 @@ def granted_by(key_id: str, keys: Mapping[str, Key]) -> Iterator[Key]:
 
 
 def _rotated_from(key: Key, keys: Mapping[str, Key]) -> Iterator[Key]:
-    """The keys that a key became by rotating itself, again and again: whoever held it holds them. Clocks of nodes differ, so
-    times do not order them."""
+    """The keys that replaced a key in rotations that it requested itself, so its holder also has them. `generation` orders
+    them, because clocks of nodes differ."""
     origin_id = key.origin_id or key.id
     for each in keys.values():
         if each.origin_id == origin_id and each.generation > key.generation:
@@ -118,8 +118,8 @@ def _rotated_from(key: Key, keys: Mapping[str, Key]) -> Iterator[Key]:
 
 
 def end_notice_ms(expires_ms: int | None, now_ms: int) -> int | None:
-    """When the owner of a key is to be mailed that it ends. None if it never ends, or ends so soon that whoever chose the
-    end knows."""
+    """When the owner of a key is to be mailed that it ends. None if it never ends, or ends within `END_NOTICE_MS` from now:
+    then the end was chosen only just before."""
     if expires_ms is None or expires_ms - END_NOTICE_MS <= now_ms:
         return None
     return expires_ms - END_NOTICE_MS

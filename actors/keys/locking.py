@@ -30,7 +30,8 @@ class LockSet:
 
     `admin_emails` are the emails whose membership is read. `membership` means that the batch changes administrators,
     which only one batch may do at a time. `families` are keys that are locked with all keys that they granted, directly
-    or through others; `owners` are accounts of which all keys are locked. Revoked keys of neither are locked.
+    or through others; `owners` are accounts of which all keys are locked. Keys of neither are locked that were
+    revoked, or rotated and ended more than `CLOCKS_DIFFER_MS` ago.
     `session_ids` are sessions that grant, and `claimants` the emails that claim.
     """
 

@@ -1,14 +1,13 @@
 """Makes the records of the key keeper's messages: ids, keys, notices and audit records."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
+from actors.audits import audit_record
 from actors.clock import Clock, Entropy
 from actors.credentials import Kind, digest, prefix_of
 from actors.ids import ID_BYTES, new_id
 from actors.keys.messages import Key
-from actors.mailbox import request_id
 from actors.notices import notice
 from actors.values import Agent, AuditRecord, OutboxMessage, Scope
 
@@ -51,15 +50,5 @@ class RecordMaker:
     def audit(
         self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
     ) -> AuditRecord:
-        return AuditRecord(
-            id=self.id("aud"),
-            created_ms=self._clock.now_ms(),
-            actor_type=agent.type,
-            actor_id=agent.id,
-            actor_email=agent.email,
-            action=action,
-            target_type=target_type,
-            target_id=target_id,
-            request_id=request_id.get(),
-            changes=json.dumps(changes or {}),
-        )
+        now_ms = self._clock.now_ms()
+        return audit_record(self.id("aud"), now_ms, agent, action, target_type, target_id, changes)

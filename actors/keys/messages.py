@@ -24,7 +24,7 @@ class Key:
 
     `granter_id` is the key that granted this one, which then ends no later. `admin` says whether the scopes `admin:*`
     take effect while the account is an administrator's. `successor_id` is the key that replaced this one. `origin_id` is the
-    first of several keys that each rotated itself, and `generation` counts them: revoking one takes the later ones along.
+    first of several keys that each rotated itself, and `generation` counts them: revoking one revokes the later ones, too.
     `end_notice_ms` is when the owner is to be mailed that the key ends, None if no mail is due.
     """
 

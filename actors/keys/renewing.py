@@ -23,7 +23,7 @@ class _Target:
 
 
 class KeyRenewing(KeyIssuing):
-    """The messages of a batch that change what a key is called, when it ends, or its text."""
+    """The messages of a batch that rename keys, move their ends, rotate them, or mail their owners before they end."""
 
     def _edit(self, edit: EditKey) -> Answer:
         found = self._target(edit)
@@ -106,7 +106,7 @@ class KeyRenewing(KeyIssuing):
         return Rotated(key, over, ends_ms, changed)
 
     def _tell_ends(self, message: TellEnds) -> Answer:
-        """A mail is due once for each end: whoever moves the end makes it due again."""
+        """Mail each end once. Moving the end makes a mail due again."""
         told: list[str] = []
         for each in message.notices:
             key, account = self._key(each.key_id), self._account(each.email)
@@ -185,7 +185,7 @@ class KeyRenewing(KeyIssuing):
 
 
 def fresh_kind(old: Key) -> Kind:
-    """The kind of the key that replaces another one: nobody minted it, so it is never anonymous."""
+    """The kind of the key that replaces another one. It is never anonymous, because it was not minted."""
     return Kind.USER if old.scopes is None else Kind.SCOPED
 
 

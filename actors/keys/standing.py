@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from actors.keys.messages import Key
+from actors.times import HOUR_MS
 from actors.values import Scope
 
 ADMIN_SCOPES = frozenset({Scope.ADMIN_READ, Scope.ADMIN_WRITE})
@@ -22,6 +23,10 @@ def held_scopes(key: Key, *, admin: bool) -> tuple[Scope, ...]:
     return tuple(scope for scope in scopes if key.scopes is None or scope in key.scopes)
 
 
+CLOCKS_DIFFER_MS = HOUR_MS
+"""How long after its end a rotated key may still work on a node whose clock is behind, so that revoking it matters."""
+
+
 def is_live(key: Key, now_ms: int) -> bool:
     """Neither revoked nor expired."""
     return key.revoked_ms is None and (key.expires_ms is None or now_ms < key.expires_ms)
@@ -35,6 +40,11 @@ def counts(key: Key, now_ms: int) -> bool:
 def in_grace(key: Key, now_ms: int) -> bool:
     """Whether a key was rotated and still works."""
     return is_live(key, now_ms) and key.successor_id is not None
+
+
+def is_spent(key: Key, now_ms: int) -> bool:
+    """Whether a key was rotated and has ended."""
+    return key.successor_id is not None and not is_live(key, now_ms)
 
 
 def count_live(keys: Iterable[Key], now_ms: int) -> Mapping[tuple[str, bool], int]:

@@ -44,8 +44,8 @@ class KeyStore(UseStore, Protocol):
         """The keys with this displayed prefix, at most 10, for the command line."""
         ...
 
-    async def live_keys(self, tenant_id: str) -> Sequence[Key]:
-        """The keys of a tenant that are not revoked, newest first (`created_ms`, then `id`, descending)."""
+    async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
+        """The keys of a tenant that are neither revoked nor spent, newest first (`created_ms`, then `id`, descending)."""
         ...
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from actors.actor import Actor, ActorLimits
+from actors.audits import audit_record
 from actors.clock import Clock, Entropy
 from actors.credentials import (
     ENTROPY_BYTES,
@@ -17,7 +18,6 @@ from actors.credentials import (
 )
 from actors.ids import ID_BYTES, new_id
 from actors.letters import Draft, Origin, count_id
-from actors.mailbox import request_id
 from actors.notices import NoticeLimiter, notice
 from actors.sessions.messages import (
     Answer,
@@ -219,17 +219,7 @@ class SessionKeeper(Actor[Message, Answer]):
         return new_id(prefix, self._entropy.token(ID_BYTES))
 
     def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
-        return AuditRecord(
-            id=self._id("aud"),
-            created_ms=self._clock.now_ms(),
-            actor_type=agent.type,
-            actor_id=agent.id,
-            actor_email=agent.email,
-            action=action,
-            target_type=target_type,
-            target_id=target_id,
-            request_id=request_id.get(),
-        )
+        return audit_record(self._id("aud"), self._clock.now_ms(), agent, action, target_type, target_id)
 
 
 def _started(token: str, answer: Answer) -> StartedSession | AwaitedSession | Refused:

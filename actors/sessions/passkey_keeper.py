@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.actor import Actor, ActorLimits
+from actors.audits import audit_record
 from actors.clock import Clock, Entropy
 from actors.credentials import ENTROPY_BYTES, digest, is_session_token, new_session_token
 from actors.ids import ID_BYTES, new_id
-from actors.mailbox import request_id
 from actors.notices import notice
 from actors.sessions.actor import StartedSession
 from actors.sessions.messages import Answer, Kept, Message
@@ -220,17 +220,7 @@ class PasskeyKeeper(Actor[Message, Answer]):
         return new_id(prefix, self._entropy.token(ID_BYTES))
 
     def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
-        return AuditRecord(
-            id=self._id("aud"),
-            created_ms=self._clock.now_ms(),
-            actor_type=agent.type,
-            actor_id=agent.id,
-            actor_email=agent.email,
-            action=action,
-            target_type=target_type,
-            target_id=target_id,
-            request_id=request_id.get(),
-        )
+        return audit_record(self._id("aud"), self._clock.now_ms(), agent, action, target_type, target_id)
 
     def _mail(self, template: str, email: str) -> OutboxMessage:
         return notice(self._id("let"), template, email, self._clock.now_ms())

@@ -1,14 +1,13 @@
 """The keeper of webhooks: creates, deletes, tests and turns on endpoints of accounts, one transaction per batch."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from actors.actor import Actor, ActorLimits
+from actors.audits import audit_record
 from actors.clock import Clock, Entropy
 from actors.ids import ID_BYTES, fingerprint, new_id
-from actors.mailbox import request_id
 from actors.values import Agent, AuditRecord, BatchId, Refused
 from actors.webhooks.messages import (
     Answer,
@@ -124,18 +123,8 @@ class WebhookKeeper(Actor[Message, Answer]):
     def _audit(
         self, agent: Agent, action: str, webhook_id: str, changes: Mapping[str, Any] | None = None
     ) -> AuditRecord:
-        return AuditRecord(
-            id=new_id("aud", self._entropy.token(ID_BYTES)),
-            created_ms=self._clock.now_ms(),
-            actor_type=agent.type,
-            actor_id=agent.id,
-            actor_email=agent.email,
-            action=action,
-            target_type="webhook",
-            target_id=webhook_id,
-            request_id=request_id.get(),
-            changes=json.dumps(changes or {}),
-        )
+        record_id = new_id("aud", self._entropy.token(ID_BYTES))
+        return audit_record(record_id, self._clock.now_ms(), agent, action, "webhook", webhook_id, changes)
 
 
 def receiver_of(url: str) -> str:

@@ -18,6 +18,8 @@ from service.api.policy import Access
 from service.api.rate_limits import Budgets
 
 T = TypeVar("T")
+DASHBOARD = "/dashboard"
+"""The page where the owner of an account creates keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +156,15 @@ async def authenticate(
         return Refused(Code.INVALID_API_KEY, "This API key does not exist or has been revoked.")
     if resolved.key.expires_ms is not None and resolved.key.expires_ms <= clock.now_ms():
         if resolved.key.successor_id is not None:
-            return Refused(Code.KEY_EXPIRED, "This API key was rotated and has ended. Use the key that replaced it.")
+            return Refused(
+                Code.KEY_EXPIRED,
+                "This API key was rotated and has ended. Use the key that replaced it.",
+                hint=DASHBOARD,
+            )
         if resolved.email is not None:
-            return Refused(Code.KEY_EXPIRED, "This API key has expired. Create another one on the dashboard.")
+            return Refused(
+                Code.KEY_EXPIRED, "This API key has expired. Create another one on the dashboard.", hint=DASHBOARD
+            )
         return Refused(Code.KEY_EXPIRED, "This anonymous key has expired. Claim it by email to keep using it.")
     return Caller(address, resolved, require_passkey=require_passkey)
 

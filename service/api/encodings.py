@@ -1,6 +1,7 @@
 """Content codings: which ones a client accepts, and the ETags of encoded bodies (RFC 9110, 8.8.3.3 and 12.5.3). Pure."""
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from service.snapshots.etags import matches
@@ -65,12 +66,16 @@ def tag_in(etag: str, coding: str, *, best: bool = False) -> str:
     return f'{etag[:-1]}-{coding}{"-best" if best else ""}"'
 
 
-def known_tag(if_none_match: str, etag: str, accept_encoding: str | None) -> str | None:
-    """The ETag of a 304: of the best coding that the client both has and accepts. None if there is none.
+def known_tag(headers: Mapping[str, str], etag: str) -> str | None:
+    """The ETag of a 304 to a request with these headers: of the best coding that the client both has and accepts. None if
+    there is none. `etag` is that of the plain body.
 
-    A cache may hold a coding that the present client does not accept. It must not be told to use that one. A plain body comes
-    last and is always good: every client can read it, and gets it where no coding pays, even with `identity;q=0`.
+    A cache may hold a coding that the present client does not accept. It must not be told to use that one. A plain body
+    comes last and always counts: every client can read it, and gets it where no coding pays, even with `identity;q=0`.
     """
-    codings = (*acceptable(accept_encoding), IDENTITY)
+    if_none_match = headers.get("if-none-match")
+    if if_none_match is None:
+        return None
+    codings = (*acceptable(headers.get("accept-encoding")), IDENTITY)
     tags = (tag_in(etag, coding, best=best) for coding in codings for best in (False, True))
     return next((tag for tag in tags if matches(if_none_match, tag)), None)

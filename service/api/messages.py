@@ -67,9 +67,8 @@ class RequestTrace:
     client: str = ""
     caller: str = ""
     refusal: str = ""
-    status: int = (
-        0  # in place of that of the response: of one that the server sent instead, or of an operation called as a tool
-    )
+    # In place of that of the response: of one that the server sent instead, or of an operation called as a tool.
+    status: int = 0
     span: RequestSpan | None = None  # if it is recorded
 
 

@@ -1,4 +1,4 @@
-"""The `Link` header of a list that goes on (RFC 8288): the address of its next page, as `rel="next"`. Pure.
+"""The `Link` header of a page of a list (RFC 8288): the address of the next page, as `rel="next"`. Pure.
 
 Clients such as `requests` follow it without knowing the list's own cursor.
 """

@@ -89,7 +89,7 @@ def message_of(document: Mapping[str, Any]) -> tuple[str, list[str]]:
 class Client:
     """Sends requests to the service at `base`, authenticated by `key` if it has one.
 
-    `is_default` is whether nobody chose the service.
+    `is_default`: the service was chosen by no option, variable or login.
     """
 
     base: str
@@ -129,7 +129,7 @@ class Client:
             raise self._lost(str(error)) from None
 
     def _lost(self, words: str) -> Unreachable:
-        """The error, which says how to choose a service if nobody did."""
+        """The error. It says how to choose a service if none was chosen."""
         return Unreachable(f"{words}; choose a service by --url URL or {URL_VARIABLE}" if self.is_default else words)
 
     def accepted(self, reply: Reply) -> Reply:

@@ -79,7 +79,7 @@ def _replacing(path: Path) -> Iterator[Callable[[bytes], None]]:
                 raise
     except FileExistsError as error:
         raise Misused(
-            f"{error.filename} is in the way: another download writes it, or one was cut off; remove it"
+            f"{error.filename} exists: another download is writing it, or one was interrupted; remove it if none is running"
         ) from None
     except OSError as error:
         raise Misused(f"cannot write {path}: {error.strerror}") from None

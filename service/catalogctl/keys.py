@@ -25,7 +25,7 @@ USAGE = (
     Column("DAY", whole=True),
     Column("REQUESTS", whole=True, right=True),
 )
-KEY = {"Key": "id", "Name": "name", "Prefix": "keyPrefix", "Scopes": "scopes"}
+KEY = {"Id": "id", "Name": "name", "Prefix": "keyPrefix", "Scopes": "scopes"}
 NEVER = "never"
 UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 _SPAN = re.compile(r"([0-9]{1,9})([smhd]?)", re.ASCII)
@@ -83,7 +83,7 @@ def rotate(session: Session) -> None:
     fresh = reply.document
     facts = {title: shown(fresh.get(field)) for title, field in KEY.items() if field != "keyPrefix"}
     ends = {"Expires": _end(fresh.get("expiresAt")), "The old key ends": moment(fresh.get("previousEndsAt"))}
-    session.show(reply, session.facts(facts | {"Text": shown(fresh.get("apiKey"))} | ends))
+    session.show(reply, session.facts(facts | {"Key": shown(fresh.get("apiKey"))} | ends))
     session.hint("The key is shown only once.")
 
 

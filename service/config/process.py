@@ -12,19 +12,19 @@ BIND = r"(\[[0-9A-Fa-f:.]+\]|[^:\s]+):[0-9]{1,5}"
 A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
 Bind = Annotated[str, format_of(BIND, A_BIND)]
 OptionalBind = Annotated[str, format_of(f"({BIND})?", A_BIND)]
+
 EMAIL = r"[0-9A-Za-z.!#$%&'*+/=?^_`{|}~-]+@[0-9A-Za-z.-]+"
 CONTACT = rf"((mailto:)?{EMAIL}|https://[0-9A-Za-z\[][!-~]*)?"
-A_CONTACT = "must be an email address, or an address that begins with mailto: or https://"
 """An optional contact as RFC 9116 has it."""
+A_CONTACT = "must be an email address, or an address that begins with mailto: or https://"
+
+WEB_ORIGIN = r"\*|https?://[^/\s]+"
+A_WEB_ORIGIN = 'must be http:// or https:// and a host, without a path, or "*"'
 
 
 def _as_url(contact: str) -> str:
     """The contact as a web or mail address."""
     return f"mailto:{contact}" if contact and not contact.startswith(("mailto:", "https:")) else contact
-
-
-WEB_ORIGIN = r"\*|https?://[^/\s]+"
-A_WEB_ORIGIN = 'must be http:// or https:// and a host, without a path, or "*"'
 
 
 class Server(Section):

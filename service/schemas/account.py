@@ -51,7 +51,7 @@ class UsageByKey(BaseModel):
 
     items: list[KeyUsage] = Field(description="The live keys of the account, newest first")
     other: list[UsageDay] = Field(
-        description="What is of none of these keys: of keys that have ended, or from before requests were counted by key"
+        description="Requests of keys that have ended, and of the time before requests were counted by key"
     )
     used: Count = Field(description="Requests of the account in the period")
 

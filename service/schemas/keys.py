@@ -124,7 +124,7 @@ class KeyEdit(Edit):
 
 
 class KeyRotation(Strict):
-    """How long the old key goes on working."""
+    """The grace of the old key."""
 
     graceSeconds: Annotated[
         int,

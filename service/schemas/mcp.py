@@ -65,7 +65,7 @@ class CallParams(_Wire):
 
 
 class RequestMeta(_Wire):
-    """What each request of a stateless revision must carry in `_meta`."""
+    """The `_meta` of each request of a stateless revision."""
 
     version: Annotated[StrictStr, Field(alias=VERSION_KEY)]
     capabilities: Annotated[dict[str, Any], Field(alias=f"{META}clientCapabilities")]

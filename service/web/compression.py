@@ -31,7 +31,7 @@ BEST = {BR: 10, GZIP: 9}
 
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 _ENTRY_BYTES = 400
-"""What a cached body takes beside its bytes: its key and its place in the table."""
+"""Memory of a cached body beside its bytes: its key and its place in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +39,8 @@ class CompressionLimits:
     """Bodies of at least `least_bytes` are compressed. Cached ones take at most `cached_bytes` together.
 
     At most `bytes_per_second` of bodies are compressed, which takes about 2 % of a core, and `burst_bytes` at once after a
-    quiet time; others are sent plain. A large
-    body that is asked for `popular` times is compressed once more, in a thread: bodies of `best_least_bytes` to
-    `best_bytes`, and `best_bytes_per_second` of them, which takes as much again.
+    quiet time; others are sent plain. A body of `best_least_bytes` to `best_bytes` that is asked for `popular` times is
+    compressed once more, in a thread, at most `best_bytes_per_second` of them, which takes as much again.
     """
 
     least_bytes: int = LEAST_BYTES

@@ -28,11 +28,11 @@ PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-# With no-referrer, browsers would send no origin with our own forms either.
 API_LINKS = (
     '</openapi.json>; rel="service-desc"; type="application/json", </docs>; rel="service-doc"; type="text/html", '
     '</.well-known/api-catalog>; rel="api-catalog"'
 )
+# With no-referrer, browsers would send no origin with our own forms either.
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
 
 

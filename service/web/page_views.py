@@ -46,8 +46,8 @@ def prepare_templates(app: QuartTrio) -> None:
 def page_view(services: Services, page: Page, compressor: Compressor) -> Callable[..., Awaitable[Response]]:
     """The view of a page.
 
-    A request without a cookie gets what anybody gets, so that page holds no secret and may be compressed. A page of somebody
-    is never compressed, because it can hold text of others beside what only its reader may know.
+    Without a cookie, a page is the same for everyone, so it holds no secret and may be compressed. A personal page is never
+    compressed, because it can hold text of others beside what only its reader may know (BREACH).
     """
 
     async def view(**path_values: str) -> Response:

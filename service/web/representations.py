@@ -24,10 +24,9 @@ class Representation:
 
     async def answer(self, headers: Mapping[str, str]) -> Answer:
         """200 with the document, or 304 if the client has it. `headers` are the request's."""
-        if "if-none-match" in headers:
-            tag = known_tag(headers["if-none-match"], self.etag, headers.get("accept-encoding"))
-            if tag is not None:
-                return Answer(304, b"", [("etag", tag), VARY, *self._headers])
+        tag = known_tag(headers, self.etag)
+        if tag is not None:
+            return Answer(304, b"", [("etag", tag), VARY, *self._headers])
         own: Headers = [("etag", self.etag), VARY, *self._headers]
         coding = choice(headers, len(self.body), LEAST_BYTES)
         body = None if coding == IDENTITY else await self._in(coding)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
-from actors.keys.standing import count_in_grace, count_live
+from actors.keys.standing import CLOCKS_DIFFER_MS, count_in_grace, count_live, is_spent
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
 from actors.values import BatchId, Contended
@@ -28,9 +28,9 @@ class MemoryKeys(MemoryStore):
         found = sorted((key for key in self._memory.keys.values() if key.prefix == prefix), key=lambda key: key.id)
         return [self._resolved(key) for key in found[:10]]
 
-    async def live_keys(self, tenant_id: str) -> Sequence[Key]:
+    async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
         await self._memory.before()
-        live = (key for key in self._memory.keys.values() if key.tenant_id == tenant_id and key.revoked_ms is None)
+        live = (key for key in self._memory.keys.values() if key.tenant_id == tenant_id and _is_listed(key, now_ms))
         return sorted(live, key=lambda key: (key.created_ms, key.id), reverse=True)
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
@@ -75,12 +75,13 @@ class MemoryKeys(MemoryStore):
         named = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in claims.values())}
         owners = {accounts[email].tenant_id for email in lock_set.owners if email in accounts}
         families = {key.tenant_id for key in picked(tables.keys, lock_set.families).values()}
+        over_ms = now_ms - CLOCKS_DIFFER_MS
         keys = {
             key.id: key
             for key in sorted(tables.keys.values(), key=lambda key: key.id)
             if key.id in named
-            or (key.revoked_ms is None and key.tenant_id in owners)
-            or (key.revoked_ms is None and key.tenant_id in families and _is_made_by_a_key(key))
+            or (_is_listed(key, over_ms) and key.tenant_id in owners)
+            or (_is_listed(key, over_ms) and key.tenant_id in families and _is_made_by_a_key(key))
         }
         tenant_ids = sorted({*(a.tenant_id for a in accounts.values()), *(key.tenant_id for key in keys.values())})
         live = live_keys(tables, tenant_ids, now_ms)
@@ -126,6 +127,11 @@ class MemoryKeys(MemoryStore):
         for place in [place for place in keyed if place[0] == source]:
             moved = (target, *place[1:])
             keyed[moved] = keyed.get(moved, 0) + keyed.pop(place)
+
+
+def _is_listed(key: Key, now_ms: int) -> bool:
+    """Whether a key is neither revoked nor spent. One that expired stays in the list of its owner."""
+    return key.revoked_ms is None and not is_spent(key, now_ms)
 
 
 def _is_made_by_a_key(key: Key) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.keys.messages import Claim, Key, Resolved
+from actors.keys.standing import CLOCKS_DIFFER_MS
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
 from actors.values import Account, BatchId, OutboxMessage, Scope, Tenant, Tier
@@ -48,8 +49,8 @@ class PostgresKeys(Store):
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
         return [_resolved(row) for row in await self._database.fetch(SQL.resolve_prefix, prefix)]
 
-    async def live_keys(self, tenant_id: str) -> Sequence[Key]:
-        return [_key(row) for row in await self._database.fetch(SQL.live_keys, tenant_id)]
+    async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
+        return [_key(row) for row in await self._database.fetch(SQL.live_keys, tenant_id, now_ms)]
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]
@@ -89,7 +90,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if lock_set.admin_emails:
         for row in await connection.fetch(SQL.lock_administrators, list(lock_set.admin_emails)):
             snapshot.administrators[row["email"]] = row["granted_ms"]
-    await _lock_keys(connection, lock_set, snapshot)
+    await _lock_keys(connection, lock_set, snapshot, now_ms)
     tenant_ids = {account.tenant_id for account in snapshot.accounts.values()}
     tenant_ids |= {key.tenant_id for key in snapshot.keys.values()}
     if tenant_ids:
@@ -102,7 +103,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     return snapshot
 
 
-async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
+async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot, now_ms: int) -> None:
     """Lock the named keys and those of claims, then the keys of owners, then the keys that others granted."""
 
     def keep(rows: Sequence[Row]) -> None:
@@ -117,7 +118,7 @@ async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapsh
         known = -1
         while tenant_ids and len(snapshot.keys) > known:
             known = len(snapshot.keys)
-            keep(await connection.fetch(statement, tenant_ids))
+            keep(await connection.fetch(statement, tenant_ids, now_ms - CLOCKS_DIFFER_MS))
 
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:

@@ -45,18 +45,23 @@ select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, 
 from api_keys where id = any ($1::text[]) order by id for update
 
 -- name: lock_granted
--- Lock the live keys of these tenants that keys granted, or that keys became by rotating themselves. Repeated until no new
--- one appears, because a key that was granted while this waited for a lock is not in its result.
+-- Lock the keys of these tenants that keys granted, or that keys became by rotating themselves, unless they are revoked or,
+-- at $2, rotated and ended. Repeated until no new one appears, because a key that was granted while this waited for a lock is
+-- not in its result.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
     origin_id, generation, end_notice_ms
-from api_keys where tenant_id = any ($1::text[]) and (granter_id is not null or origin_id is not null) and revoked_ms is null
+from api_keys
+where tenant_id = any ($1::text[]) and (granter_id is not null or origin_id is not null) and revoked_ms is null
+    and (successor_id is null or expires_ms > $2)
 order by id for update
 
 -- name: lock_keys_of
--- Lock the keys of tenants that are not revoked.
+-- Lock the keys of tenants, except revoked ones and those that were rotated and have ended at $2: a key that is rotated every
+-- hour would leave thousands in a year.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
     origin_id, generation, end_notice_ms
-from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null order by id for update
+from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null and (successor_id is null or expires_ms > $2)
+order by id for update
 
 -- name: count_live
 -- Live keys of tenants, full and scoped: those that were not rotated, and rotated ones that still work. An approved device
@@ -169,10 +174,12 @@ left join administrators on administrators.email = accounts.email
 where prefix = $1 order by keys.id limit 10
 
 -- name: live_keys
--- Keys of a tenant that are not revoked, newest first. The limit is the maximum number of keys per account.
+-- Keys of a tenant, newest first, except revoked ones and those that were rotated and have ended at $2. The limit is the
+-- maximum number of keys per account.
 select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
     origin_id, generation, end_notice_ms
-from api_keys where tenant_id = $1 and revoked_ms is null order by created_ms desc, id collate "C" desc limit 2000
+from api_keys where tenant_id = $1 and revoked_ms is null and (successor_id is null or expires_ms > $2)
+order by created_ms desc, id collate "C" desc limit 2000
 
 -- name: ending_keys
 -- Live keys whose owner is to be mailed now that they end, with the owner's email, longest due first.

@@ -105,4 +105,9 @@ def test_each_coding_and_level_has_a_tag_of_its_own() -> None:
     ],
 )
 def test_a_client_is_told_of_what_it_has_and_accepts(has: str, accepts: str | None, told: str | None) -> None:
-    assert known_tag(has, TAG, accepts) == told
+    headers = {"if-none-match": has} | ({} if accepts is None else {"accept-encoding": accepts})
+    assert known_tag(headers, TAG) == told
+
+
+def test_a_client_that_has_nothing_is_told_of_nothing() -> None:
+    assert known_tag({"accept-encoding": "br"}, TAG) is None

@@ -144,6 +144,7 @@ async def test_a_key_ends_when_it_was_said_to_and_takes_granted_keys_along(world
         refused = await world.client.get(BOTS, key)
         assert refused.words == "403 key_expired"
         assert refused.json["message"] == "This API key has expired. Create another one on the dashboard."
+        assert refused.json["hint"] == "/dashboard"
 
 
 @pytest.mark.parametrize("ends", [0, NOON_MS, -1, 10**18, "tomorrow", None])

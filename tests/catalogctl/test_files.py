@@ -81,7 +81,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_sent(stage: S
     for place, words in (
         (tmp_path / "absent" / "a.csv", "cannot write "),
         (tmp_path, "cannot write "),
-        (tmp_path / "busy.csv", "busy.csv.part is in the way"),
+        (tmp_path / "busy.csv", "busy.csv.part exists"),
     ):
         assert stage.run("admin", "audit", "--csv", "--output", str(place)) == 2
         assert words in stage.err

@@ -38,7 +38,7 @@ async def test_a_rotated_key_is_shown_once_and_rotates_itself(desk: Desk) -> Non
     first = await desk.json("keys", "rotate", key_id, "--grace", "1h")
     assert first["previousEndsAt"] == desk.world.now_ms + 3_600_000
     out = await desk.out("keys", "rotate", first["id"], "--grace", "0")
-    assert "Text              cs_scoped_" in out
+    assert "Key               cs_scoped_" in out
     assert "The old key ends  2026-11-18 12:00 UTC" in out
     assert "shown only once" in desk.stage.err
     assert "(not_found)" in await desk.refused("keys", "rotate", first["id"], code=4)

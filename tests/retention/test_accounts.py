@@ -183,7 +183,7 @@ async def test_an_account_that_ended_lets_nobody_in_and_its_email_is_free(year: 
     begun = await year.node.services.accounts.begin_erasure(deletion)
     assert begun.begun_ms == year.clock.at_ms
     assert await year.stores.accounts.account(READER) is None
-    assert await year.stores.keys.live_keys(old.tenant_id) == []
+    assert await year.stores.keys.live_keys(old.tenant_id, year.clock.at_ms) == []
     assert await year.stores.sessions.of_email(READER, year.clock.at_ms) == []
     # A sign-in before the erasure is over opens a fresh account, which the erasure leaves alone.
     fresh_session = await year.sign_in(READER)

@@ -9,16 +9,19 @@ from actors.credentials import Kind
 from actors.keys.messages import (
     ByKey,
     EditKey,
+    EndKeys,
     EndNotice,
     EndsTold,
     Issue,
     Kept,
     Key,
+    KeysEnded,
     Revoke,
     Rotated,
     RotateKey,
     TellEnds,
 )
+from actors.keys.standing import CLOCKS_DIFFER_MS
 from actors.notices import notice
 from actors.values import Code, Refused, Scope
 from storage.memory.tables import Memory
@@ -106,10 +109,27 @@ async def test_keys_that_rotated_themselves_are_locked_and_end_with_the_first(de
     assert set(kept.ended) == {"key_6", "key_2", "key_3"}
 
 
+async def test_keys_that_were_rotated_and_have_ended_are_neither_listed_nor_locked(desk: Desk) -> None:
+    """A node whose clock is behind may still take such a key, so it is locked for a while longer than it is listed."""
+    await desk.keys(rotate(2, 5, by=2))
+    over_ms = NOW + HOUR_MS
+    for now_ms, shown in ((over_ms - 1, {"key_1", "key_2", "key_3", "key_5"}), (over_ms, {"key_1", "key_3", "key_5"})):
+        assert {each.id for each in await desk.stores.keys.live_keys("ten_1", now_ms)} == shown
+    later_ms = over_ms + CLOCKS_DIFFER_MS
+    for now_ms, code in ((later_ms - 1, Code.INVALID_STATE), (later_ms, Code.NOT_FOUND)):
+        (refused,) = await desk.keys(edit(2), now_ms=now_ms)
+        assert isinstance(refused, Refused)
+        assert refused.code is code
+    (ended,) = await desk.keys(EndKeys(EMAIL, replace(audit(9), id="aud_ended", target_id=EMAIL)), now_ms=later_ms)
+    assert isinstance(ended, KeysEnded)
+    assert {each.id for each in ended.keys} == {"key_1", "key_3", "key_5"}
+    assert (await stored(desk))["key_2"].revoked_ms is None
+
+
 async def test_rotated_keys_do_not_count_towards_the_limit(desk: Desk) -> None:
     await desk.keys(rotate(2, 5, by=1), rotate(3, 6, by=1))
     await desk.keys(*[Issue(_key(number), EMAIL, audit(number)) for number in range(10, 34)])
-    rows = {each.id for each in await desk.stores.keys.live_keys("ten_1") if each.scopes is not None}
+    rows = {each.id for each in await desk.stores.keys.live_keys("ten_1", NOW) if each.scopes is not None}
     assert len(rows) == 2 + 25
     (refused,) = await desk.keys(Issue(_key(40), EMAIL, audit(40)))
     assert isinstance(refused, Refused)

@@ -296,16 +296,16 @@ async def test_the_live_keys_of_a_tenant_are_listed_the_newest_first(desk: Desk)
     await desk.keys(Issue(full, EMAIL, audit(1)), *[Issue(each, EMAIL, audit(int(each.id[4:]))) for each in made])
     await desk.keys(Issue(scoped(6), "other@example.com", audit(6)))
     await desk.keys(Revoke("key_4", audit(9)))
-    found = await desk.stores.keys.live_keys("ten_1")
+    found = await desk.stores.keys.live_keys("ten_1", NOW)
     assert found[:3] == [replace(made[place], tenant_id="ten_1") for place in (0, 3, 1)]
     assert found[3:] == [full]
-    assert await desk.stores.keys.live_keys("ten_9") == []
+    assert await desk.stores.keys.live_keys("ten_9", NOW) == []
 
 
 async def test_keys_of_one_moment_are_listed_by_their_ids_as_bytes(desk: Desk) -> None:
     ids = ["key_a", "key_B", "key_1", "key_b", "key_A"]
     await desk.keys(*[Issue(scoped(n, id=key_id), EMAIL, audit(n)) for n, key_id in enumerate(ids)])
-    found = await desk.stores.keys.live_keys("ten_0")
+    found = await desk.stores.keys.live_keys("ten_0", NOW)
     assert [each.id for each in found] == ["key_b", "key_a", "key_B", "key_A", "key_1"]
 
 
@@ -375,7 +375,7 @@ async def test_a_person_grants_what_his_account_holds_at_the_commit(desk: Desk) 
     await desk.keys(GrantAdmin(EMAIL, membership_audit(5, EMAIL)))
     (kept,) = await desk.keys(Issue(admin, EMAIL, audit(6), ByAccount("ses_1")))
     assert isinstance(kept, Kept)
-    assert {each.id for each in await desk.stores.keys.live_keys("ten_1")} == {f"key_{n}" for n in (1, 2, 3, 4)}
+    assert {each.id for each in await desk.stores.keys.live_keys("ten_1", NOW)} == {f"key_{n}" for n in (1, 2, 3, 4)}
 
 
 async def test_an_owner_who_may_revokes_full_keys_of_his_own_too(desk: Desk) -> None:
@@ -386,7 +386,7 @@ async def test_an_owner_who_may_revokes_full_keys_of_his_own_too(desk: Desk) -> 
         Revoke("key_2", audit(5), "ten_1", full=True),
     ]
     assert [isinstance(answer, Kept) for answer in await desk.keys(*orders)] == [False, True, True]
-    assert await desk.stores.keys.live_keys("ten_1") == []
+    assert await desk.stores.keys.live_keys("ten_1", NOW) == []
 
 
 # Uses.
@@ -576,7 +576,9 @@ async def test_nodes_that_create_the_same_key_at_once_create_one(stores: Stores)
             nursery.start_soon(issue, number)
     [created] = [answer for answer in answers if isinstance(answer, Kept)]
     assert {answer.code for answer in answers if isinstance(answer, Refused)} == {Code.IDEMPOTENCY_CONFLICT}
-    assert [each.hash for each in await stores.keys.live_keys("ten_1") if each.id == "key_same"] == [created.key.hash]
+    assert [each.hash for each in await stores.keys.live_keys("ten_1", NOW) if each.id == "key_same"] == [
+        created.key.hash
+    ]
     assert list(await stores.keys.resolve([hash_of(number) for number in range(30, 34)])) == [created.key.hash]
 
 
@@ -593,4 +595,4 @@ async def test_an_account_at_its_limit_is_not_taken_over_it_by_two_nodes(stores:
         for number in range(30, 34):
             nursery.start_soon(issue, number)
     assert sorted(isinstance(answer, Kept) for answer in answers) == [False, False, False, True]
-    assert len(await stores.keys.live_keys("ten_1")) == 25
+    assert len(await stores.keys.live_keys("ten_1", NOW)) == 25

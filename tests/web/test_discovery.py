@@ -13,7 +13,7 @@ from service.api.operations import OPERATIONS
 from service.api.policy import Access
 from service.config.loading import load
 from service.user_errors import ConfigError
-from service.web.discovery.llms import MAIN_TAGS, NOT_FOR_AGENTS, llms_text
+from service.web.discovery.llms import MAIN_TAGS, NOT_FOR_AGENTS
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
 from tests.api.conformity import BASE_URL
@@ -120,12 +120,9 @@ async def test_llms_txt_says_the_limits_that_are_set() -> None:
     assert "77 requests a day, 1000 in all and 200 reads of use cases, and expires after 5 h." in text
 
 
-async def test_llms_txt_names_the_endpoint_of_mcp_where_there_is_one(world: World) -> None:
-    config = world.services.config
-    for mcp in (True, False):
-        assert (f"({BASE_URL}/mcp)" in llms_text(OPERATIONS, BASE_URL, config, mcp=mcp)) is mcp
-    routed = (await world.client.post("/mcp")).status != 404
-    assert (f"({BASE_URL}/mcp)" in await _text(world, LLMS)) is routed
+async def test_llms_txt_names_the_endpoint_of_mcp(world: World) -> None:
+    assert f"({BASE_URL}/mcp)" in await _text(world, LLMS)
+    assert (await world.client.post("/mcp")).status != 404
 
 
 # robots.txt.

@@ -8,6 +8,7 @@ import pytest
 
 from actors.catalog.store import Entry, Kind
 from actors.clock import DAY_MS
+from service.api.operations import OPERATIONS
 from service.schemas.fields import NEWEST_MS
 from service.snapshots.shelves import Building, CatalogSnapshot
 from service.web.discovery.sitemaps import NAMESPACE, PART_URLS, Sitemaps
@@ -99,11 +100,13 @@ async def test_the_sitemap_names_each_public_page_once_and_each_says_that_it_is_
     }
     assert {kind: len(found) for kind, found in slugs.items()} == {"usecases": 45, "bots": 23}
     entries = [f"{BASE_URL}/{kind}/{slug}" for kind, found in slugs.items() for slug in found]
-    pages = ("/", "/usecases", "/bots", "/advertise", "/claim", "/embed", "/docs")
-    assert set(entries) <= set(addresses)
+    pages = ("/", "/usecases", "/bots", "/advertise", "/claim", "/embed", "/docs", "/docs/scoped-keys")
+    operations = {f"{BASE_URL}/docs/{operation.name}" for operation in OPERATIONS}
+    assert operations | set(entries) <= set(addresses)
     assert {f"{BASE_URL}{page}" for page in pages} <= set(addresses)
+    # Of entries and operations, which have a template each, some are read.
     for number, address in enumerate(addresses):
-        if address not in entries or number % 30 == 0:
+        if number % 30 == 0 or address not in operations | set(entries):
             response = await Visitor(world).get(address.removeprefix(BASE_URL))
             assert response.status == 200
             assert card_of(response.body.decode())["canonical"] == address

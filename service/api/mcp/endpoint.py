@@ -38,7 +38,7 @@ TTL_MS = 3_600_000
 SERVER = wire.Implementation(name="catalog-service", title="Catalog and Sponsorship Service", version=VERSION)
 INSTRUCTIONS = (
     "Search this catalog for use cases of automation and for bot templates, then read one by its slug. No key is needed. "
-    "With the header `Authorization: Bearer <key>`, calls count for that key, and `get_usage` tells what is left of it."
+    "With the header `Authorization: Bearer <key>`, calls count for that key, and `get_usage` returns what is left."
 )
 
 _READABLE = ("ratelimit", "ratelimit-policy")
@@ -116,7 +116,7 @@ class Mcp:
         return Answer(202) if asked is None else _succeeded(of, asked)
 
     def _asked(self, of: Read) -> ToolCall | wire.Result | Failed | None:
-        """What a message asks for: a call, or what is the answer already. None for a notification."""
+        """The call that a message asks for, or its result. None for a notification."""
         if of.message.notifies:
             return None
         match of.message.method:

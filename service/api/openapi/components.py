@@ -73,7 +73,7 @@ TAGS: Mapping[str, str] = {
     "Campaigns": "The creatives of a sponsor, and their way through review.",
     "Bookings": "Weeks of slots: reserve, pay, cancel, refund, and follow their delivery.",
     "Scoped keys": "Keys that may do less than their account.",
-    "Webhooks": "Addresses that are told what happens to the account's bookings and campaigns (Standard Webhooks).",
+    "Webhooks": "Events of the account's bookings and campaigns, posted to your own systems (Standard Webhooks).",
     "Administration": "Reviews, slots, bookings, accounts and the audit log. Needs an administrator's account.",
     "Payments": "Events of the payment processor.",
     "Operation": "Whether the process and the node work, for load balancers and supervisors.",

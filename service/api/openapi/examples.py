@@ -1,4 +1,4 @@
-"""Recorded examples of responses: bodies that the service returned to a known course of requests.
+"""Recorded examples of responses: bodies that the service returned to a fixed series of requests.
 
 `make examples` records `examples.json` (`tests/document`). A test records them again and compares, so an example is
 never out of date.

@@ -82,7 +82,7 @@ def _success_headers(operation: Operation) -> list[str]:
 
 
 def _has_pages(operation: Operation) -> bool:
-    """Whether the operation is a list that goes on at a cursor. The pages of an export are no such list."""
+    """Whether the operation is a list with pages by cursor. The pages of an export have no `Link`."""
     fields = operation.result.model_fields
     return operation.query is not None and ("nextCursor" in fields or {"items", "cursor"} <= fields.keys())
 

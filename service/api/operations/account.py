@@ -149,8 +149,8 @@ ROWS = (
         name="listUsageByKey",
         path="/api/v1/account/usage/keys",
         summary="List daily usage by key",
-        description="Returns what each live key of the account used on each of the last days, ending with today, and what is "
-        "of none of them. All of it adds up to the daily usage of the account.",
+        description="Returns the requests of each live key of the account on each of the last days, ending with today, and "
+        "under `other` those of keys that have ended. They add up to the daily usage of the account.",
         handler=usage_by_key,
         result=UsageByKey,
         query=UsageDaysQuery,

@@ -47,7 +47,7 @@ async def list_categories(services: Services, call: Call) -> Answer | Refused:
 
 
 async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
-    """A page of the list, or a search. A cursor is a position in the whole list, so it is good for each of its categories."""
+    """A page of the list, or a search. A cursor is a position in the whole list, so it is valid in each category."""
     query: CatalogQuery = call.query
     limit = query.limit or DEFAULT_LIMIT
     category = None if query.category is None else services.catalog.category(kind, query.category)
@@ -167,11 +167,11 @@ ROWS = (
     ),
     _reading(
         name="listCategories",
+        tool="list_categories",
         path="/api/v1/categories",
         summary="List the categories",
         description="Returns the categories by name, with the number of use cases and bot templates that each has.",
         handler=list_categories,
-        tool="list_categories",
         result=CategoryList,
     ),
 )

@@ -84,11 +84,9 @@ def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:
     the same for all callers, so it may be compressed."""
     if call.caller.resolved is not None:
         return Answer(200, body, [("cache-control", "no-store"), VARY], public_tag=etag)
-    headers = call.request.headers
-    if "if-none-match" in headers:
-        tag = known_tag(headers["if-none-match"], etag, headers.get("accept-encoding"))
-        if tag is not None:
-            return Answer(304, b"", [("etag", tag), *_shared(max_age_seconds)])
+    tag = known_tag(call.request.headers, etag)
+    if tag is not None:
+        return Answer(304, b"", [("etag", tag), *_shared(max_age_seconds)])
     return Answer(200, body, [("etag", etag), *_shared(max_age_seconds)], public_tag=etag)
 
 

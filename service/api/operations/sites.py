@@ -15,7 +15,7 @@ async def list_sites(services: Services, call: Call) -> Answer | Refused:
     last = day_of(services.clock.now_ms()) if asked["to"] is None else asked["to"]
     first = last - USUAL_DAYS + 1 if asked["from"] is None else asked["from"]
     if not 0 <= last - first < MOST_DAYS:
-        problem = Problem("from", "period", f"must be at most {MOST_DAYS} days before to, and not after it")
+        problem = Problem("from", "period", f"must be at most {MOST_DAYS} days before `to`, and not after it")
         return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
     items = [SiteCounts.of(each) for each in await services.sites.store.between(first, last)]
     counting = services.config.events.count_sites

@@ -7,7 +7,7 @@ refused.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
 
-from quart import Response, abort, current_app, request
+from quart import Response, abort, request
 
 from service.api.context import Services
 from service.api.operations import OPERATIONS
@@ -20,6 +20,7 @@ from service.web.discovery.sitemaps import Sitemaps
 from service.web.discovery.well_known import API_CATALOG, OAUTH, SECURITY, api_catalog, oauth_metadata, security_text
 from service.web.page_views import response_of
 from service.web.pages.table import PAGES
+from service.web.reference.contents import group_slug
 from service.web.requests import headers_of
 
 View = Callable[..., Awaitable[Response]]
@@ -28,7 +29,11 @@ OLD_SECURITY = "/security.txt"
 """The address of the contact before RFC 9116."""
 SITEMAP, SITEMAP_PART = "/sitemap.xml", "/sitemap-<part>.xml"
 PATHS = ("/llms.txt", "/robots.txt", SITEMAP, SITEMAP_PART, SECURITY, OLD_SECURITY, OAUTH, API_CATALOG)
-INDEXED = ("/docs", *(f"/docs/{operation.name}" for operation in OPERATIONS))
+INDEXED = (
+    "/docs",
+    *dict.fromkeys(f"/docs/{group_slug(operation.tag)}" for operation in OPERATIONS),
+    *(f"/docs/{operation.name}" for operation in OPERATIONS),
+)
 """Documents that belong in the sitemap beside the pages."""
 
 
@@ -50,15 +55,8 @@ def discovery_views(
     base_url, contact = services.base_url, services.config.server.security_contact
     paths = [page.path for page in PAGES if page.indexed and "{" not in page.path]
     sitemaps = Sitemaps(base_url, [*paths, *INDEXED])
+    llms = Published(llms_text(OPERATIONS, base_url, services.config).encode(), TEXT)
     robots = Published(robots_text(PAGES, OPERATIONS, base_url).encode(), TEXT)
-
-    texts: list[Published] = []
-
-    async def llms() -> Response:
-        if not texts:
-            mcp = any(rule.rule == "/mcp" for rule in current_app.url_map.iter_rules())
-            texts.append(Published(llms_text(OPERATIONS, base_url, services.config, mcp=mcp).encode(), TEXT))
-        return await sent(texts[0])
 
     async def sitemap() -> Response:
         return await sent(sitemaps.index(services.catalog.snapshot))
@@ -74,7 +72,7 @@ def discovery_views(
         return Response(b"", 301, {"location": SECURITY}, content_type=TEXT) if contact else abort(404)
 
     views = (
-        llms,
+        always(llms),
         always(robots),
         sitemap,
         counted(services, sitemap_part),

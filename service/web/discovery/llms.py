@@ -7,6 +7,7 @@ section `Optional`.
 from collections.abc import Iterable, Sequence
 
 from actors.times import HOUR_MS, SECOND_MS
+from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.operation import Operation
 from service.api.policy import Access
 from service.config.model import Config
@@ -24,8 +25,8 @@ _NEEDS = {
 }
 
 
-def llms_text(operations: Sequence[Operation], base_url: str, config: Config, *, mcp: bool) -> str:
-    """The document in Markdown. `mcp` says whether the service has an endpoint of the Model Context Protocol."""
+def llms_text(operations: Sequence[Operation], base_url: str, config: Config) -> str:
+    """The document in Markdown."""
     ours = [each for each in operations if each.access in _NEEDS and not each.admin and each.tag not in NOT_FOR_AGENTS]
     main = [each for tag in MAIN_TAGS for each in ours if each.tag == tag]
     rest = [each for each in ours if each.tag not in MAIN_TAGS]
@@ -34,7 +35,7 @@ def llms_text(operations: Sequence[Operation], base_url: str, config: Config, *,
         "> A free catalog of automation use cases, each with its source, and of bot templates, read over HTTP as JSON. "
         "Sponsors book slots beside it by the week.",
         _introduction(operations, base_url, config),
-        _section("Start here", _entrances(base_url, mcp=mcp)),
+        _section("Start here", _entrances(base_url)),
         _section("Operations", (_entry(each, base_url) for each in main)),
         _section("Pages", _pages(base_url)),
         _section("Optional", (_entry(each, base_url) for each in rest)),
@@ -70,14 +71,15 @@ Search, then read one entry:
 - A list has the cursor of its next page, and the address of that page as a `Link` header with `rel="next"`."""
 
 
-def _entrances(base_url: str, *, mcp: bool) -> Iterable[str]:
+def _entrances(base_url: str) -> Iterable[str]:
     yield _link(
         "OpenAPI document", f"{base_url}/openapi.json", "Every operation with its parameters, responses and errors."
     )
     yield _link("Reference", f"{base_url}/docs", "The same for people.")
-    if mcp:
-        note = "Model Context Protocol, streamable HTTP, by POST: tools that search and read the catalog. A key is optional."
-        yield _link("MCP endpoint", f"{base_url}/mcp", note)
+    note = (
+        "Model Context Protocol, streamable HTTP, by POST: tools that search and read the catalog. A key is optional."
+    )
+    yield _link("MCP endpoint", base_url + MCP_PATH, note)
     metadata = f"{base_url}/.well-known/oauth-authorization-server"
     yield _link(
         "OAuth metadata",

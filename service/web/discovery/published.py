@@ -34,9 +34,8 @@ class Published:
             own.append(("access-control-allow-origin", "*"))
         if self.link:
             own.append(("link", self.link))
-        if "if-none-match" in headers:
-            tag = known_tag(headers["if-none-match"], etag, headers.get("accept-encoding"))
-            if tag is not None:
-                return Answer(304, b"", [("etag", tag), *own])
+        tag = known_tag(headers, etag)
+        if tag is not None:
+            return Answer(304, b"", [("etag", tag), *own])
         content = body if isinstance(body, bytes) else body()
         return Answer(200, content, [("etag", etag), *own], self.content_type, public_tag=etag)

@@ -1,4 +1,4 @@
-"""`/robots.txt` (RFC 9309): which addresses crawlers should leave alone. Made from the tables of pages and operations. Pure.
+"""`/robots.txt` (RFC 9309): which addresses crawlers should not read. Made from the tables of pages and operations. Pure.
 
 Public pages that should not be found, such as the sign-in, are not listed: a crawler has to read their `noindex`.
 """

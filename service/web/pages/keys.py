@@ -20,7 +20,7 @@ GRACES: Mapping[int, str] = {
 
 
 async def shown(request: PageRequest) -> Mapping[str, object]:
-    """What the page shows of keys, besides their list."""
+    """The values of the page about keys, besides their list."""
     usage = (await request.ask("listUsageByKey", query={"days": request.query.get("days")})).or_refused()
     return {
         "lives": LIVES,

@@ -15,7 +15,7 @@ KEY, SESSION = "KEY", "SESSION"
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """What an operation needs: a word for lists, and a sentence with words in backticks as code."""
+    """The credentials of an operation: a word for lists, and a sentence with words in backticks as code."""
 
     word: str
     sentence: str

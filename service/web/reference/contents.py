@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import chain
 from typing import Any
 
 from actors.values import Code
@@ -47,7 +46,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One operation. `types` are the media types of its answers."""
+    """One operation. `types` are the media types of its success."""
 
     name: str
     group: "GroupName"
@@ -151,9 +150,13 @@ def _operations(document: Schema) -> Iterator[tuple[tuple[str, str], Schema]]:
                 yield (method.upper(), path), operation
 
 
+def group_slug(tag: str) -> str:
+    """The name of a tag's group in the address of its page: `Scoped keys` is `scoped-keys`."""
+    return re.sub(r"[^a-z0-9]+", "-", tag.lower())
+
+
 def _group_name(tag: Schema) -> GroupName:
-    slug = re.sub(r"[^a-z0-9]+", "-", tag["name"].lower())
-    return GroupName(slug, tag["name"], str(tag.get("description", "")))
+    return GroupName(group_slug(tag["name"]), tag["name"], str(tag.get("description", "")))
 
 
 def _entry(
@@ -211,32 +214,24 @@ def _present(schema: Schema) -> Schema:
 
 
 def _codes(document: Schema, operation: Schema) -> Iterator[tuple[int, str]]:
-    """The statuses and codes of an operation's errors, from `x-error-codes`, descriptions (`Conflict: key_limit`) and
-    examples."""
+    """The statuses and codes of an operation's errors."""
     for status, response in operation["responses"].items():
-        if not status.isdigit() or int(status) < HTTPStatus.BAD_REQUEST:
-            continue
-        response = resolved(document, response)
-        named = re.findall(r"[a-z_]+", str(response["description"]).partition(":")[2])
-        media = response.get("content", {}).get("application/json", {})
-        shown = [value["error"] for value in examples_of(document, media) if isinstance(value, dict)]
-        for code in dict.fromkeys(chain(response.get("x-error-codes", named), shown)):
-            if code in REMEDIES:
-                yield int(status), code
+        for code in resolved(document, response).get("x-error-codes", ()):
+            yield int(status), code
 
 
 def _answers(document: Schema, operation: Schema, counts: "_Counts") -> Iterator[Example]:
     """The examples of a success, and one of a refusal: the one that the fewest operations return."""
     content = resolved(document, operation["responses"]["200"])["content"]
     for kind, media in content.items():
-        title = "Answer, 200" if kind == "application/json" else f"Answer, 200, {kind}"
+        title = "Response, 200" if kind == "application/json" else f"Response, 200, {kind}"
         for value in examples_of(document, media)[:1]:
             yield _example(title, value)
     refusals = []
     for status, response in operation["responses"].items():
         if status.isdigit() and int(status) >= HTTPStatus.BAD_REQUEST:
             media = resolved(document, response).get("content", {}).get("application/json", {})
-            refusals += [(f"Refusal, {status}", value) for value in examples_of(document, media)]
+            refusals += [(f"Error, {status}", value) for value in examples_of(document, media)]
     if refusals:
         yield _example(*min(refusals, key=lambda each: counts.times[each[1]["error"]]))
 

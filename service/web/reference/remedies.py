@@ -1,4 +1,4 @@
-"""What a client does about each error code. Pure."""
+"""The remedy of each error code: what a client can do. Pure."""
 
 from collections.abc import Mapping
 

@@ -57,7 +57,7 @@ def _stem(word: str) -> str:
 
 
 def _points(row: Row, word: str) -> int:
-    """What a word of the query counts for a row; 0 if the row does not have it."""
+    """The points of a row for a word of the query; 0 if the row does not have it."""
     if f" {word}" in row.strong:
         return 4
     if word in row.strong:
