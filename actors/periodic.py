@@ -7,7 +7,7 @@ from collections.abc import Callable
 import trio
 
 from actors.statistics import State
-from actors.values import TransientStorageError
+from actors.values import Stopped, TransientStorageError
 
 
 class PeriodicTask(ABC):
@@ -111,7 +111,12 @@ class PeriodicTask(ABC):
         return self._pause_seconds if seconds is None else seconds
 
     def _on_error(self, error: Exception) -> None:
-        """Log the first error of an outage; with a traceback if it is not a transient storage error."""
+        """Log the first error of an outage; with a traceback if it is not a transient storage error.
+
+        `Stopped` is not an outage: the process is shutting down, and the actor that the round asked has stopped first.
+        """
+        if isinstance(error, Stopped):
+            return
         if not self._failing:
             unexpected = None if isinstance(error, TransientStorageError) else error
             meanwhile = self._meanwhile()

@@ -39,10 +39,10 @@ class UsageDays(BaseModel):
 class KeyUsage(BaseModel):
     """Usage of one key."""
 
-    id: str
+    id: str = Field(description="Id of the key")
     keyPrefix: str = Field(description="First characters of the key, for display")
-    name: str | None = optional()
-    used: int = Field(description="Requests in the period")
+    name: str | None = optional("Name chosen for the key")
+    used: Count = Field(description="Requests in the period")
     days: list[UsageDay] = Field(description="The days with use, oldest first")
 
 
@@ -53,7 +53,7 @@ class UsageByKey(BaseModel):
     other: list[UsageDay] = Field(
         description="What is of none of these keys: of keys that have ended, or from before requests were counted by key"
     )
-    used: int = Field(description="Requests of the account in the period")
+    used: Count = Field(description="Requests of the account in the period")
 
 
 class AccountKeyRequest(Strict):

@@ -119,8 +119,8 @@ class ScopedKeyRequest(Strict):
 class KeyEdit(Edit):
     """Changes to a key. Absent fields stay; null takes away the end."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64), NAME] = absent()
-    expiresAt: ExpiresAt | None = absent()
+    name: Annotated[str, Field(min_length=1, max_length=64), NAME] = absent("Name to tell the key by; one line")
+    expiresAt: ExpiresAt | None = absent("When the key ends, in the future; epoch milliseconds. Null: it does not end")
 
 
 class KeyRotation(Strict):
@@ -137,14 +137,14 @@ class KeyRotation(Strict):
 class KeyRotated(BaseModel):
     """The key that replaces another one. `apiKey` is shown once."""
 
-    apiKey: str
-    id: str
+    apiKey: str = Field(description="The key, shown only in this response. Send it as `Authorization: Bearer`")
+    id: str = Field(description="Id of the key, to revoke it by")
     keyPrefix: str = Field(description="First characters of the key, for display")
-    scopes: list[Scope] | None = optional()
-    name: str | None = optional()
-    expiresAt: int | None = optional("Epoch milliseconds; absent if the key does not expire")
+    scopes: list[Scope] | None = optional("Scopes of the key; absent for a full key")
+    name: str | None = optional("Name chosen for the key")
+    expiresAt: Milliseconds | None = optional("Epoch milliseconds; absent if the key does not expire")
     previousId: str = Field(description="The id of the old key")
-    previousEndsAt: int = Field(description="When the old key ends or ended; epoch milliseconds")
+    previousEndsAt: Milliseconds = Field(description="When the old key ends or ended; epoch milliseconds")
 
 
 class ScopedKeyIssued(BaseModel):

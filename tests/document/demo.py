@@ -5,6 +5,7 @@ from typing import Any
 
 import service.seed.samples
 from actors.catalog.store import Import
+from actors.clock import DAY_MS
 from actors.values import Agent
 from actors.weeks import WEEK_MS
 from service.seed.catalog_file import parse
@@ -136,7 +137,10 @@ async def _visitor(world: World) -> None:
 async def _keys(world: World, person: Person) -> None:
     made = (await person.post(f"{API}/keys", {"name": "Reporting", "scopes": ["sponsor:read"]})).json
     await person.get(f"{API}/keys")
-    await person.delete(f"{API}/keys/{made['id']}")
+    path = f"{API}/keys/{made['id']}"
+    await person.patch(path, {"name": "Reports", "expiresAt": world.now_ms + 90 * DAY_MS})
+    await person.post(f"{path}/rotate", {"graceSeconds": 86_400})
+    await person.delete(path)
 
 
 async def _webhooks(world: World, person: Person) -> None:
@@ -219,6 +223,9 @@ async def _account(world: World) -> None:
 
     key = await ask("POST", "/keys", {"name": "Build server"})
     await ask("GET", "/export?limit=2")
+    await ask("GET", "/usage/keys?days=3")
+    await ask("PATCH", f"/keys/{key['id']}", {"name": "Build server 2"})
+    await ask("POST", f"/keys/{key['id']}/rotate", {"graceSeconds": 86_400})
     await ask("DELETE", f"/keys/{key['id']}")
     await ask("DELETE", "")
     await ask("POST", "/deletion", {"code": await world.emailed_code(email)})

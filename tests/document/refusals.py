@@ -84,6 +84,7 @@ async def callers(world: World) -> None:
         for name in ("getUsage", "getBot", "getUseCase", "getSponsor", "listSlots"):
             await ask(world, PLACES[name], caller)
     await ask(world, PLACES["getUseCase"], "a key without a use case read left")
+    await ask(world, PLACES["getUsage"], "an exhausted key")
     await ask(world, PLACES["endSession"], "a session from another site")
 
 

@@ -61,6 +61,23 @@ async def key_limits(world: World) -> None:
         await person.post(f"{API}/keys", scoped)
 
 
+async def rotations(world: World) -> None:
+    """Rotations until too many keys are in their grace, and changes of a key that was rotated."""
+    headers = in_browser(world.session(ANN))
+    for path, body in (
+        ("/api/v1/account/keys", {"name": "Laptop"}),
+        (f"{API}/keys", {"name": "Reporting", "scopes": ["sponsor:read"]}),
+    ):
+        first = key_id = (await world.client.post(path, headers=headers, json=body)).json["id"]
+        while key_id is not None:
+            rotation = await world.client.post(
+                f"{path}/{key_id}/rotate", headers=headers, json={"graceSeconds": 86_400}
+            )
+            key_id = rotation.json.get("id")
+        await world.client.post(f"{path}/{first}/rotate", headers=headers, json={"graceSeconds": 0})
+        await world.client.request("PATCH", f"{path}/{first}", headers=headers, json={"name": "Old"})
+
+
 async def passkeys(world: World) -> None:
     """A passkey of another account, of another site, and ceremonies that were not begun."""
     owner, authenticator = await owner_with_passkey(world)
@@ -165,6 +182,7 @@ STORIES = (
     Story(claim_with_passkey, PLENTY),
     Story(devices, PLENTY),
     Story(key_limits, {"KEYS__FULL_PER_ACCOUNT": 1, "KEYS__SCOPED_PER_ACCOUNT": 1}),
+    Story(rotations, {"KEYS__FULL_PER_ACCOUNT": 2, "KEYS__SCOPED_PER_ACCOUNT": 2}),
     Story(passkeys, PLENTY),
     Story(passkey_limit, PLENTY),
     Story(passkeys_at_no_host),

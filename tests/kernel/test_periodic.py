@@ -10,7 +10,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from actors.periodic import PeriodicTask
 from actors.statistics import State
 from actors.supervision import running
-from actors.values import Contended, Overloaded, StorageUnavailable
+from actors.values import CallFailed, Contended, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import Script, Step
 
 AWAY = StorageUnavailable("away")
@@ -133,6 +133,17 @@ async def test_an_error_that_is_tolerated_but_unexpected_has_its_traceback_logge
     [record] = caplog.records
     assert record.exc_info is not None
     assert task.begun == [0, 2]
+
+
+async def test_a_round_that_meets_a_stopped_actor_is_no_outage(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = Rounds([Stopped()])
+    task.tolerated = (CallFailed,)
+    async with running([task]):
+        await trio.sleep(1)
+    assert task.begun == [0]
+    assert [record.getMessage() for record in caplog.records if record.name == __name__] == []
 
 
 async def test_the_process_starts_on_once_the_task_is_ready(autojump_clock: MockClock) -> None:

@@ -186,7 +186,7 @@ ROWS = (
         name="editAccountKey",
         method="PATCH",
         path="/api/v1/account/keys/{id}",
-        summary="Rename a key of the account, or move its end",
+        summary="Edit the name or the end of a key of the account",
         description="Changes the name or the end of a full or scoped key of the account; `null` takes away the end. A key "
         "ends no later than the key that granted it, so the end in the response may be earlier, and the keys that it granted "
         "end no later than it. A key that has ended or was rotated stays as it is.",

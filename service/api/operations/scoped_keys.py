@@ -195,7 +195,7 @@ ROWS = (
         name="editScopedKey",
         method="PATCH",
         path="/api/v1/sponsors/keys/{id}",
-        summary="Rename a scoped key, or move its end",
+        summary="Edit the name or the end of a scoped key",
         description="Changes the name or the end of a scoped key of the account; `null` takes away the end. A key ends no "
         "later than the key that granted it, so the end in the response may be earlier, and the keys that it granted end no "
         "later than it. A key can shorten the life of every scoped key, and extend only keys that it granted. A key that "

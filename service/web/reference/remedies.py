@@ -15,7 +15,7 @@ REMEDIES: Mapping[Code, str] = {
     Code.ACCESS_DENIED: "Stop polling: the person denied the device.",
     Code.UNAUTHORIZED: "Send `Authorization: Bearer` and the key, or sign in.",
     Code.INVALID_API_KEY: "Check the key for a missing character, or create a new one.",
-    Code.KEY_EXPIRED: "Claim the key. It then works again.",
+    Code.KEY_EXPIRED: "Claim the key. It then works again. A key of an account stays ended: create another one.",
     Code.QUOTA_EXHAUSTED: "Claim the key. If it is claimed, wait for the next calendar month (UTC).",
     Code.CLAIM_REQUIRED: "Claim the key. An anonymous key cannot do this, or has reached its limit.",
     Code.INSUFFICIENT_SCOPE: "Use a key with the scope that the message names.",
