@@ -38,11 +38,23 @@ async def test_a_rotated_key_is_shown_once_and_rotates_itself(desk: Desk) -> Non
     first = await desk.json("keys", "rotate", key_id, "--grace", "1h")
     assert first["previousEndsAt"] == desk.world.now_ms + 3_600_000
     out = await desk.out("keys", "rotate", first["id"], "--grace", "0")
-    assert "Text              cs_scoped_" in out
+    assert "Key               cs_scoped_" in out
     assert "The old key ends  2026-11-18 12:00 UTC" in out
     assert "shown only once" in desk.stage.err
     assert "(not_found)" in await desk.refused("keys", "rotate", first["id"], code=4)
     assert "(invalid_state)" in await desk.refused("keys", "rotate", key_id)
+
+
+async def test_a_full_key_is_found_on_the_dashboard_only(desk: Desk) -> None:
+    full = desk.world.id_of(desk.key)
+    for words in (("rename", full, "Other"), ("rotate", full), ("revoke", full)):
+        assert "changed on the dashboard" in await desk.refused("keys", *words, code=4)
+
+
+async def test_a_key_is_revoked_where_it_is_listed(desk: Desk) -> None:
+    key_id = await created(desk)
+    assert await desk.out("keys", "revoke", key_id) == f"{key_id} is revoked.\n"
+    assert key_id not in await desk.out("keys", "list")
 
 
 async def test_usage_is_shown_by_key_and_day(desk: Desk) -> None:

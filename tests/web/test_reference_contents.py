@@ -163,7 +163,9 @@ def test_scopes_and_administrators_are_told_beside_the_description() -> None:
 
 
 @pytest.mark.parametrize("security", [[], [{"session": []}]])
-def test_a_request_that_must_come_from_our_pages_has_our_origin_in_the_code(security: list[dict[str, list[str]]]) -> None:
+def test_a_request_that_must_come_from_our_pages_has_our_origin_in_the_code(
+    security: list[dict[str, list[str]]],
+) -> None:
     entry = entry_of(security=security, **{"x-same-origin": True})
     assert all("Origin" in sample.code and "https://example.com" in sample.code for sample in entry.samples)
     assert not any("Origin" in sample.code for sample in entry_of(security=security).samples)

@@ -24,7 +24,9 @@ class Needs:
 def access_of(security: Sequence[Mapping[str, Any]], scopes: str, same_origin: bool = False) -> Needs:
     """`scopes` are those that a scoped key needs, in backticks; empty if it needs none. `same_origin` wants our `Origin`."""
     if not security:
-        return Needs("no key", "None, but the request carries the `Origin` of this service." if same_origin else "None.")
+        return Needs(
+            "no key", "None, but the request carries the `Origin` of this service." if same_origin else "None."
+        )
     if {} in security:
         optional = "A key is optional. Without one, a lower rate limit applies."
         return Needs("key optional", f"{optional} A scoped key needs {scopes}." if scopes else optional)
