@@ -18,6 +18,8 @@ DELIVERY_MS = 3 * DAY_MS
 
 TEMPLATES = frozenset({"new_key", "new_session", "new_administrator"})
 """The templates of notices, which are limited by the hour. Codes have limits of their own (`actors.letters`)."""
+ENDS = frozenset({"key_ends"})
+"""The template of mails before a key ends. They have a limit of their own, so that neither kind can use up the other's."""
 
 
 class Ending(StrEnum):
@@ -29,11 +31,12 @@ class Ending(StrEnum):
 
 
 class NoticeLimiter:
-    """At most `per_hour` notices to one recipient in an hour. Counts those that a batch writes, and a batch once, however
-    often it is retried, so that requests which are refused take none from the owner."""
+    """At most `per_hour` notices of these `templates` to one recipient in an hour. Counts those that a batch writes, and a
+    batch once, however often it is retried, so that requests which are refused take none from the owner."""
 
-    def __init__(self, per_hour: int) -> None:
+    def __init__(self, per_hour: int, templates: frozenset[str] = TEMPLATES) -> None:
         self._per_hour = per_hour
+        self._templates = templates
         self._sent = WindowLimiter(HOUR_MS // SECOND_MS)
         self._batch_id: BatchId | None = None
         self._allowed: dict[str, bool] = {}
@@ -43,7 +46,7 @@ class NoticeLimiter:
         if batch_id is not self._batch_id:
             self._batch_id, self._allowed = batch_id, {}
         for message in outbox:
-            if message.template in TEMPLATES and message.id not in self._allowed:
+            if message.template in self._templates and message.id not in self._allowed:
                 self._allowed[message.id] = self._sent.hit(message.recipient, self._per_hour, now_ms).allowed
         return [message for message in outbox if self._allowed.get(message.id, True)]
 

@@ -39,7 +39,7 @@ from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.letters import Draft, Origin, count_id
 from actors.mailbox import request_id
-from actors.notices import NoticeLimiter
+from actors.notices import ENDS, NoticeLimiter
 from actors.times import SECOND_MS
 from actors.values import Account, Agent, BatchId, OutboxMessage, Refused, Scope, Tier
 
@@ -91,6 +91,7 @@ class KeyKeeper(Actor[Message, Answer]):
         self._make = RecordMaker(clock, entropy)
         self.rules = rules
         self._notices = NoticeLimiter(rules.notices_per_hour)
+        self._ends = NoticeLimiter(rules.full_keys_per_account + rules.scoped_keys_per_account, ENDS)
 
     # Intents.
 
@@ -292,6 +293,7 @@ class KeyKeeper(Actor[Message, Answer]):
         def on(snapshot: Snapshot) -> Decision:
             decision = decide(snapshot, messages, now_ms, self.rules)
             decision.outbox = self._notices.within(batch_id, decision.outbox, now_ms)
+            decision.outbox = self._ends.within(batch_id, decision.outbox, now_ms)
             return decision
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers

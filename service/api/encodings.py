@@ -68,8 +68,9 @@ def tag_in(etag: str, coding: str, *, best: bool = False) -> str:
 def known_tag(if_none_match: str, etag: str, accept_encoding: str | None) -> str | None:
     """The ETag of a 304: of the best coding that the client both has and accepts. None if there is none.
 
-    A cache may hold a coding that the present client does not accept. It must not be told to use that one.
+    A cache may hold a coding that the present client does not accept. It must not be told to use that one. A plain body comes
+    last and is always good: every client can read it, and gets it where no coding pays, even with `identity;q=0`.
     """
-    codings = acceptable(accept_encoding) or (IDENTITY,)
+    codings = (*acceptable(accept_encoding), IDENTITY)
     tags = (tag_in(etag, coding, best=best) for coding in codings for best in (False, True))
     return next((tag for tag in tags if matches(if_none_match, tag)), None)

@@ -75,7 +75,11 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
     if count > MOST_PROBLEMS:
         return (Problem("", "too_many_problems", f"there are {count} problems"),)
     return tuple(
-        Problem(path_of(detail["loc"]), detail["type"], _message(detail["type"], detail["msg"], detail.get("ctx", {})))
+        Problem(
+            _field(detail["loc"], detail["type"]),
+            detail["type"],
+            _message(detail["type"], detail["msg"], detail.get("ctx", {})),
+        )
         for detail in error.errors(include_url=False, include_input=False)
     )
 
@@ -86,6 +90,14 @@ def path_of(location: Sequence[int | str]) -> str:
     Names of the alternatives of a union are left out.
     """
     return ".".join(str(part) for part in location if "[" not in str(part))
+
+
+def _field(location: Sequence[int | str], kind: str) -> str:
+    """The field of a problem. An unknown one has the client's name, which may look like an alternative of a union."""
+    if kind != "extra_forbidden":
+        return path_of(location)
+    above = path_of(location[:-1])
+    return f"{above}.{location[-1]}" if above else str(location[-1])
 
 
 def text_of(problems: Sequence[Problem]) -> str:

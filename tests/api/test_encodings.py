@@ -95,7 +95,9 @@ def test_each_coding_and_level_has_a_tag_of_its_own() -> None:
         (TAG, "gzip, br", TAG),
         # The cache has only what this client does not accept.
         ('"abc-br"', "gzip", None),
-        (TAG, "gzip, identity;q=0", None),
+        # A body that no coding makes smaller is sent plain to this client, too.
+        (TAG, "gzip, identity;q=0", TAG),
+        (f'{TAG}, "abc-gzip"', "gzip, identity;q=0", '"abc-gzip"'),
         ('"abc-zstd"', "zstd", None),
         ('"other"', "br", None),
         ("*", "gzip", '"abc-gzip"'),

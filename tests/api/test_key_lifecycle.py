@@ -57,6 +57,15 @@ async def test_a_scoped_key_is_renamed_and_its_end_moved(world: World, full: str
     assert world.memory.audits[-1].action == "key.changed"
 
 
+async def test_an_unknown_field_is_named_whatever_its_name_is(world: World, full: str) -> None:
+    made = await scoped(world, full)
+    response = await world.client.request(
+        "PATCH", f"{SCOPED}/{made['id']}", full, json={"name": "a", "scopes[]": ["x"]}
+    )
+    assert response.words == "400 invalid_request"
+    assert response.json["fields"] == [{"name": "scopes[]", "message": "is not a known property"}]
+
+
 async def test_a_new_end_holds_at_once(world: World, full: str) -> None:
     made = await scoped(world, full, expiresAt=NOON_MS + HOUR_MS)
     assert (await world.client.get(BOTS, made["apiKey"])).words == "200"
@@ -256,3 +265,17 @@ async def test_the_owner_is_mailed_a_week_before_a_key_ends_once_on_two_nodes(wo
     [mail] = [each for each in world.postbox.mails if each.subject == "An API key of your account ends soon"]
     assert f"{made['apiKey'][:14]}..." in mail.text
     assert "List-Unsubscribe" not in str(mail), "it is about the access of programs, so it always comes"
+
+
+async def test_whoever_moves_the_end_again_and_again_sends_the_owner_a_bounded_number_of_mails(
+    world: World, full: str
+) -> None:
+    made = await scoped(world, full)
+    keys = world.config.keys
+    most = keys.full_per_account + keys.scoped_per_account
+    for turn in range(most + 3):
+        end_ms = NOON_MS + 2 * turn * SECOND_MS + 7 * DAY_MS + SECOND_MS
+        assert (await edit(world, full, made["id"], expiresAt=end_ms)).words == "200"
+        await world.pass_seconds(2)
+        await KeyEndNotifier(world.services.keys, world.services.mail.wake)._round()
+    assert sum(each.template == "key_ends" for each in world.memory.messages.values()) == most

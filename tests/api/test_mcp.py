@@ -5,6 +5,7 @@ import re
 import jsonschema_rs
 import pytest
 
+from actors.credentials import ENTROPY_BYTES, Kind, new_key
 from actors.values import Tier
 from service.api.mcp.endpoint import SERVER
 from service.api.mcp.tools import definitions, tools_of
@@ -215,6 +216,24 @@ async def test_calls_count_as_pages_only_with_wrong_arguments() -> None:
             assert refused(await call(world, "get_bot"))["error"] == "invalid_request"
         response = await send(world, message("tools/call", {"name": "search_bots"}))
         assert (response.status, response.json["error"]["data"]["error"]) == (429, "rate_limited")
+
+
+@pytest.mark.parametrize("key", [None, "nonsense", new_key(Kind.USER, b"an unknown key".ljust(ENTROPY_BYTES))])
+async def test_calls_that_no_limit_of_their_operation_counts_are_pages(key: str | None) -> None:
+    async with open_world(PAGES__PER_MINUTE=3, KEYLESS__PER_MINUTE=1) as world:
+        await world.client.get("/api/v1/bots")
+        for _ in range(3):
+            assert refused(await call(world, "search_bots", {}, key))["error"] in ("rate_limited", "invalid_api_key")
+        response = await send(world, message("tools/call", {"name": "search_bots"}), key)
+        assert (response.status, response.json["error"]["data"]["error"]) == (429, "rate_limited")
+
+
+async def test_calls_that_a_limit_of_their_key_counts_are_no_pages() -> None:
+    async with open_world(PAGES__PER_MINUTE=2, TIERS__ANONYMOUS__USECASE_READS=1) as world:
+        key = world.key()
+        await call(world, "search_use_cases", {}, key)
+        for _ in range(4):
+            assert refused(await call(world, "search_use_cases", {}, key))["error"] == "claim_required"
 
 
 async def test_pages_of_a_list_follow_one_another(world: World) -> None:

@@ -147,3 +147,11 @@ def test_each_mail_leads_to_pages_that_there_are() -> None:
         paths = re.findall(rf"^{SITE}(/[^#\s]*)", WRITER.write(message).text, re.MULTILINE)
         for path in paths:
             assert any(pattern.fullmatch(path) for pattern in patterns), f"{name} leads to {path}"
+
+
+async def test_the_outbox_is_neither_stored_nor_compressed() -> None:
+    async with open_world(**LOCAL) as world:
+        response = await world.client.get("/dev/outbox", headers={"Accept-Encoding": "br"}, address="127.0.0.1")
+        assert response.status == 200
+        assert response.header("cache-control") == "no-store"
+        assert response.header("content-encoding") is None

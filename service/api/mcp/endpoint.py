@@ -2,12 +2,14 @@
 
 Clients of revisions 2025-06-18 and 2025-11-25 send `initialize` first; those of 2026-07-28 describe themselves in each
 request. Calls of tools go through `dispatch`, so they are limited, charged, refused, counted and logged as their operations
-are. All other messages count as pages for the limit of an address, and calls with wrong arguments do.
+are. All other messages count as pages for the limit of an address, and so do calls with wrong arguments and those that the
+operation refused before its limits counted them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from http import HTTPStatus
 from typing import Any
 
 from pydantic_core import from_json
@@ -149,8 +151,9 @@ class Mcp:
         if isinstance(inner, Refused):
             answer = refusal(inner, operation.family)
         else:
-            self._services.budgets.not_a_page(request.client)
             answer = await dispatch(self._services, operation, inner)
+            if _is_limited(answer):
+                self._services.budgets.not_a_page(request.client)
         _note_status(answer.status)
         passed = [header for header in answer.headers if header[0] in _READABLE]
         content = (wire.TextContent(text=answer.body.decode()), *_told(operation, answer))
@@ -228,6 +231,14 @@ def _cors(services: Services, request: Request) -> Headers:
 def _foreign() -> Refused:
     words = "A page of this origin may not call this endpoint. The operator can allow it in server.mcp_origins."
     return Refused(Code.FORBIDDEN, words)
+
+
+def _is_limited(answer: Answer) -> bool:
+    """Whether a limit of the operation counted the call. Unknown keys and whoever has used up a limit are not counted, and
+    would have their messages read without end."""
+    if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return any(name == "ratelimit" for name, _ in answer.headers)
+    return answer.status != HTTPStatus.TOO_MANY_REQUESTS
 
 
 def _note_status(status: int) -> None:

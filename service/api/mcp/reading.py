@@ -85,12 +85,12 @@ def _message(body: bytes) -> wire.Message | Failed:
         return Failed(wire.INVALID_REQUEST, "The body must be a JSON-RPC message: an object.")
     message_id = value.get("id")
     known = message_id if isinstance(message_id, int | str) and not isinstance(message_id, bool) else None
+    if "id" in value and known is None:
+        return Failed(wire.INVALID_REQUEST, "The message is not valid: id: must be a string or a whole number")
     try:
         message = wire.Message.model_validate(value)
     except ValidationError as error:
         return Failed(wire.INVALID_REQUEST, f"The message is not valid: {text_of(problems_of(error))}", known)
-    if not message.notifies and message.id is None:
-        return Failed(wire.INVALID_REQUEST, "The message is not valid: id: must be a string or a whole number")
     repeated = repeated_key(body, message)
     if repeated is not None:
         return Failed(wire.INVALID_REQUEST, f"The message is not valid: {repeated}: must be given only once", known)

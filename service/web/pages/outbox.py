@@ -8,7 +8,8 @@ POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none
 
 
 async def outbox(request: PageRequest) -> Template:
-    return Template("outbox.html", (await request.ask("listOutbox")).or_refused())
+    """The mails. Their codes and links are secrets, so the page is neither stored nor compressed."""
+    return Template("outbox.html", (await request.ask("listOutbox")).or_refused(), headers=[*NO_STORE])
 
 
 async def html_part(request: PageRequest) -> Template:
