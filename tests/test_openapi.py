@@ -415,6 +415,12 @@ def test_polling_a_device_may_be_a_form_as_the_rfc_has_it() -> None:
     assert [operation.name for operation in OPERATIONS if operation.form] == ["pollDevice"]
 
 
+def test_the_document_tells_which_requests_must_come_from_our_pages() -> None:
+    marked = {operation.name for operation in OPERATIONS if described(operation).get("x-same-origin")}
+    assert {"startSignIn", "completeSignIn", "getDeviceApproval", "decideDevice", "createAccountKey"} <= marked
+    assert not marked & {"getSponsor", "createScopedKey", "mintKey", "listSessions", "getPendingSignIn"}
+
+
 def test_all_error_bodies_stand_among_the_components() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     catalog, sponsorship = schemas["CatalogError"], schemas["SponsorshipError"]

@@ -6,6 +6,9 @@ from actors.sessions.messages import Session
 from actors.times import MINUTE_MS
 from actors.values import Code, Refused
 
+SIGN_IN = "/api/v1/auth/session"
+"""The operation that begins a sign-in: the hint of refusals for want of one, where a new key would not help."""
+
 
 @dataclass(frozen=True, slots=True)
 class PasskeyRules:
@@ -35,7 +38,7 @@ def not_verified() -> Refused:
 
 
 def sign_in_ended() -> Refused:
-    return Refused(Code.UNAUTHORIZED, "This sign-in has ended. Ask for a new code.")
+    return Refused(Code.UNAUTHORIZED, "This sign-in has ended. Ask for a new code.", hint=SIGN_IN)
 
 
 def unknown_passkey() -> Refused:

@@ -11,6 +11,7 @@ from actors.keys.messages import ByAccount, ByKey, Granter, Resolved
 from actors.keys.standing import account_scopes, held_scopes
 from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
+from actors.sessions.standing import SIGN_IN
 from actors.values import Agent, Code, Refused, Scope, Tier
 from service.api.cookies import session_token
 from service.api.messages import Request
@@ -231,7 +232,7 @@ def no_key() -> Refused:
 
 
 def no_session() -> Refused:
-    return Refused(Code.UNAUTHORIZED, "This requires a browser session. Sign in first.")
+    return Refused(Code.UNAUTHORIZED, "This requires a browser session. Sign in first.", hint=SIGN_IN)
 
 
 def no_passkey() -> Refused:

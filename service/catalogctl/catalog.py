@@ -41,16 +41,18 @@ def show_bots(session: Session) -> None:
 def _show(session: Session, path: str, columns: tuple[Column, ...], fields: tuple[str, ...], one: Any) -> None:
     options = session.options
     if options.slug is not None:
-        if options.query or options.category or options.all or options.limit or options.cursor:
+        if options.words or options.category or options.all or options.limit or options.cursor:
             raise Misused(
                 "--slug shows one entry; it cannot be combined with a query, --category, --all, --limit or --cursor"
             )
         reply = session.client.ask("GET", f"{path}/{quote(options.slug, safe='')}")
         session.show(reply, session.facts(one(reply.document)))
         return
-    entries = walk(session, path, CATALOG, {"q": options.query, "category": options.category})
+    entries = walk(session, path, CATALOG, {"q": " ".join(options.words) or None, "category": options.category})
     rows = [[*(shown(entry.get(name)) for name in fields), day(entry.get("addedAt"))] for entry in entries]
     session.say(*session.table(columns, rows, "Nothing found."))
+    if options.category and not rows:
+        session.hint("catalogctl categories lists the categories.")
 
 
 def show_categories(session: Session) -> None:

@@ -11,7 +11,8 @@ def add_key_commands(add: Callable[..., ArgumentParser]) -> None:
     rename = add("rename", "Rename a scoped key.", keys.rename)
     expire = add("expire", "Set when a scoped key ends, or that it never does.", keys.expire)
     rotate = add("rotate", "Replace a scoped key; the new one is shown only once.", keys.rotate)
-    for one in (rename, expire, rotate):
+    revoke = add("revoke", "Revoke a scoped key permanently, the same as sponsor revoke-key.", keys.revoke)
+    for one in (rename, expire, rotate, revoke):
         one.add_argument("id", metavar="ID", help="the key's id")
     rename.add_argument("name", metavar="NAME", help="the new name")
     expire.add_argument("when", metavar="WHEN", help=f"a date (00:00 UTC), such as 2026-12-28, or {keys.NEVER}")

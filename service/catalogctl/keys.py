@@ -1,9 +1,12 @@
-"""Keys of the account: list them with their usage, rename, extend and rotate scoped ones."""
+"""Keys of the account: list them with their usage, rename, extend, rotate and revoke scoped ones."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import date
 
-from service.catalogctl.failures import Misused, Unreachable
+from service.catalogctl.buying import revoke_key
+from service.catalogctl.failures import Exit, Failure, Misused, Unreachable
 from service.catalogctl.paging import entries_of
 from service.catalogctl.session import Session
 from service.catalogctl.sponsoring import DAY_MS, EPOCH, at
@@ -65,7 +68,8 @@ def expire(session: Session) -> None:
 
 def _edit(session: Session, body: dict[str, object]) -> None:
     session.needs_key()
-    reply = session.client.ask("PATCH", at("keys", session.options.id), body=body)
+    with _scoped_only():
+        reply = session.client.ask("PATCH", at("keys", session.options.id), body=body)
     key = reply.document
     facts = {title: shown(key.get(field)) for title, field in KEY.items()}
     session.show(reply, session.facts(facts | {"Expires": _end(key.get("expiresAt"))}))
@@ -76,7 +80,8 @@ def rotate(session: Session) -> None:
     session.needs_key()
     key_id, grace = session.options.id, _seconds(session.options.grace)
     try:
-        reply = session.client.ask("POST", at("keys", key_id, "rotate"), body={"graceSeconds": grace})
+        with _scoped_only():
+            reply = session.client.ask("POST", at("keys", key_id, "rotate"), body={"graceSeconds": grace})
     except Unreachable as error:
         lost = "the key may have been rotated; if catalogctl keys list shows a new key, rotate that one to see its text"
         raise Unreachable(f"{error}; {lost}") from None
@@ -85,6 +90,22 @@ def rotate(session: Session) -> None:
     ends = {"Expires": _end(fresh.get("expiresAt")), "The old key ends": moment(fresh.get("previousEndsAt"))}
     session.show(reply, session.facts(facts | {"Key": shown(fresh.get("apiKey"))} | ends))
     session.hint("The key is shown only once.")
+
+
+def revoke(session: Session) -> None:
+    with _scoped_only():
+        revoke_key(session)
+
+
+@contextmanager
+def _scoped_only() -> Iterator[None]:
+    """Explain a key that is not found: the list has full keys, too, and no key changes those."""
+    try:
+        yield
+    except Failure as failure:
+        if failure.code is Exit.NOT_FOUND:
+            failure.details = ["only scoped keys are changed here; full keys are changed on the dashboard"]
+        raise
 
 
 def show_usage(session: Session) -> None:

@@ -67,7 +67,7 @@ def made_parser() -> Parser:
         ("bots", "List or search bot templates, or show one.", catalog.show_bots),
     ):
         entries = _paged(add(name, words, command))
-        entries.add_argument("query", nargs="?", metavar="QUERY", help="words to search for; best matches first")
+        entries.add_argument("words", nargs="*", metavar="WORD", help="words to search for; best matches first")
         entries.add_argument("--category", metavar="NAME", help="only entries of this category")
         entries.add_argument("--slug", help="show this entry in full")
     add("categories", "List the categories and how many entries each has.", catalog.show_categories)
@@ -85,7 +85,7 @@ def made_parser() -> Parser:
     admin = add("admin", "Look after accounts, bookings and the review queue.", None)
     subparsers = admin.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     add_admin_commands(partial(_add, subparsers, shared), _paged)
-    own = add("keys", "Rename, extend and rotate keys, and see what each used.", None)
+    own = add("keys", "Rename, extend, rotate and revoke keys, and see what each used.", None)
     add_key_commands(partial(_add, own.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))
     hooks = add("webhooks", "Have what happens to bookings and campaigns posted to your own systems.", None)
     _add_webhooks(partial(_add, hooks.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser), shared))

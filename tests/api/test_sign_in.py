@@ -308,7 +308,8 @@ async def test_ending_another_session_leaves_this_one(world: World) -> None:
     [gone] = [item["id"] for item in (await listed(world, mine)).json["items"] if not item["current"]]
     ended = await world.client.request("DELETE", f"{SESSIONS}/{gone}", headers=cookie(mine) | OUR_PAGE)
     assert (ended.json, ended.header("set-cookie")) == ({"ended": True}, None)
-    assert (await listed(world, lost)).words == "401 unauthorized"
+    ended = await listed(world, lost)
+    assert (ended.words, ended.json["hint"]) == ("401 unauthorized", START)
     assert len((await listed(world, mine)).json["items"]) == 1
     again = await world.client.request("DELETE", f"{SESSIONS}/{gone}", headers=cookie(mine) | OUR_PAGE)
     assert again.json == {"ended": True}

@@ -100,6 +100,7 @@ async def test_the_catalog_is_listed_searched_and_read(desk: Desk) -> None:
     assert column(await desk.out("usecases", "zebra")) == ["case-04", "case-30"]
     assert await desk.out("usecases", "nothing like it") == "Nothing found.\n"
     assert column(await desk.out("usecases", "zebra submarine")) == ["case-04", "case-30"]
+    assert column(await desk.out("usecases", "--limit", "9", "zebra", "submarine")) == ["case-04", "case-30"]
     assert desk.stage.err == "No entry has all of these words. Those shown have the most of them, or similar words.\n"
     shown = await desk.out("usecases", "--slug", "case-04")
     assert "Title        Zebra counting\n" in shown
@@ -119,6 +120,7 @@ async def test_entries_are_filtered_by_category_and_categories_are_counted(desk:
     assert column(await desk.out("usecases", "--category", "finance")) == ["case-04"]
     assert column(await desk.out("usecases", "zebra", "--category", "Finance")) == ["case-04"]
     assert await desk.out("usecases", "--category", "Unknown") == "Nothing found.\n"
+    assert "catalogctl categories lists" in desk.stage.err
     assert len(column(await desk.out("bots", "--category", "Finance", "--limit", "20", "--all"))) == 23
 
 

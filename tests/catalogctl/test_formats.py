@@ -79,6 +79,7 @@ STORY = (
     ("keys expire {key} never", "id", ""),
     ("keys rotate {key} --grace 0", "apiKey", ""),
     ("sponsor revoke-key {key}", "", ""),
+    ("keys revoke {key}", "", ""),
     (f"webhooks create {HOOK} --events booking.paid", "secret", ""),
     ("webhooks list", "items.id", "hook"),
     ("webhooks show {hook}", "webhook.id", ""),

@@ -45,6 +45,18 @@ async def test_a_rotated_key_is_shown_once_and_rotates_itself(desk: Desk) -> Non
     assert "(invalid_state)" in await desk.refused("keys", "rotate", key_id)
 
 
+async def test_a_full_key_is_found_on_the_dashboard_only(desk: Desk) -> None:
+    full = desk.world.id_of(desk.key)
+    for words in (("rename", full, "Other"), ("rotate", full), ("revoke", full)):
+        assert "changed on the dashboard" in await desk.refused("keys", *words, code=4)
+
+
+async def test_a_key_is_revoked_where_it_is_listed(desk: Desk) -> None:
+    key_id = await created(desk)
+    assert await desk.out("keys", "revoke", key_id) == f"{key_id} is revoked.\n"
+    assert key_id not in await desk.out("keys", "list")
+
+
 async def test_usage_is_shown_by_key_and_day(desk: Desk) -> None:
     await desk.out("bots", "--limit", "1")
     out = await desk.out("keys", "usage", "--days", "2")

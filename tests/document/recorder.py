@@ -60,19 +60,24 @@ class Recording:
 
     def examples(self) -> dict[str, Any]:
         """The contents of `examples.json`, in the order of operations and codes."""
-        own = {each.name: refusals for each in OPERATIONS if (refusals := self._own(each))}
+        shared = {family: self._shared(family) for family in Family}
+        own = {each.name: refusals for each in OPERATIONS if (refusals := self._own(each, shared[each.family]))}
         return {
             "successes": {each.name: self.successes[each.name] for each in OPERATIONS if each.name in self.successes},
             "files": {each.name: self.files[each.name] for each in OPERATIONS if each.name in self.files},
-            "refusals": {family.value: self._shared(family) for family in Family},
+            "refusals": {family.value: shared[family] for family in Family},
             "own": own,
         }
 
-    def _own(self, operation: Operation) -> dict[str, Any]:
-        """The refusals by the handler of an operation, and those of `ITS_OWN`."""
-        codes = [code for code in operation.all_codes if code in operation.codes or code in ITS_OWN]
-        found = {str(code): self.refusals.get((operation.name, str(code))) for code in codes}
-        return {code: body for code, body in found.items() if body is not None}
+    def _own(self, operation: Operation, shared: Mapping[str, Any]) -> dict[str, Any]:
+        """The refusals by the handler of an operation, those of `ITS_OWN`, and others that differ from its family's."""
+        found: dict[str, Any] = {}
+        for code in operation.all_codes:
+            body = self.refusals.get((operation.name, str(code)))
+            own = code in operation.codes or code in ITS_OWN
+            if body is not None and (own or body != shared.get(str(code))):
+                found[str(code)] = body
+        return found
 
     def _shared(self, family: Family) -> dict[str, Any]:
         """The refusals that access and limits of the operations of a family imply, by code."""

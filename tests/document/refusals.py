@@ -1,10 +1,13 @@
 """Refusals that do not depend on what an operation does: unknown ids, invalid requests, callers, overload and outages."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from service.api.operation import Operation
 from service.api.operations import OPERATIONS
+from service.api.policy import Access
 from tests.api.callers import CALLERS
 from tests.api.devices import in_browser, polled, started
 from tests.api.test_access import PLACES, Place
@@ -13,6 +16,9 @@ from tests.document.recorder import Story
 
 MOST = "an administrator's session"
 """The caller with the most rights."""
+
+REASON = "The ads lead to another page than they say."
+"""Why the accounts of suspended callers are."""
 
 PLENTY = dict.fromkeys(
     (
@@ -25,7 +31,11 @@ PLENTY = dict.fromkeys(
 
 
 async def ask(world: World, place: Place, caller: str, **change: Any) -> None:
-    presented = CALLERS[caller](world)
+    await ask_with(world, place, CALLERS[caller](world), **change)
+
+
+async def ask_with(world: World, place: Place, presented: str | dict[str, str] | None, **change: Any) -> None:
+    """`presented` is the value of `Authorization`, or the headers of a browser."""
     headers = {"Authorization": presented} if isinstance(presented, str) else presented or {}
     await world.client.request(place.method, place.target, headers=headers, **({"json": place.body} | change))
 
@@ -83,12 +93,44 @@ async def callers(world: World) -> None:
     for caller in CALLED.values():
         for name in ("getUsage", "getBot", "getUseCase", "getSponsor", "listSlots"):
             await ask(world, PLACES[name], caller)
+    for operation in OPERATIONS:
+        await _without_right(world, operation)
     await ask(world, PLACES["getUseCase"], "a key without a use case read left")
     await ask(world, PLACES["getUsage"], "an exhausted key")
     await ask(world, PLACES["endSession"], "a session from another site")
 
 
+async def _without_right(world: World, operation: Operation) -> None:
+    """Callers whose refusal depends on the operation: by its scopes, by the credentials that it takes, by its page."""
+    place = PLACES[operation.name]
+    if operation.scopes:
+        await ask(world, place, "a key for nothing")
+    if operation.access in (Access.SESSION, Access.REQUIRED):
+        await ask(world, place, "nobody" if operation.access is Access.REQUIRED else "a cookie that is no session")
+    if operation.admin:
+        await ask(world, place, "a session")
+    elif operation.same_origin or (operation.changes and operation.access in (Access.SESSION, Access.REQUIRED)):
+        await ask(world, place, "a session from another site")
+    elif operation.access is not Access.PUBLIC:
+        await _suspended(world, place, operation.access)
+
+
+async def _suspended(world: World, place: Place, access: Access) -> None:
+    presented = CALLERS["a session" if access is Access.SESSION else "a key for everything"](world)
+    email, account = list(world.memory.accounts.items())[-1]
+    world.memory.accounts[email] = replace(account, suspended_ms=world.now_ms, suspension_reason=REASON)
+    await ask_with(world, place, presented)
+
+
 ONE_OF_EACH_FAMILY = ("mintKey", "pollDevice", "saveProfile")
+
+
+async def many_requests(world: World) -> None:
+    """More requests than a key may send in a minute: the limit that all operations have."""
+    key = CALLERS["an issued key"](world)
+    for name in ("getUsage", "saveProfile"):
+        for _ in range(3):
+            await ask_with(world, PLACES[name], key)
 
 
 async def too_large(world: World) -> None:
@@ -116,6 +158,7 @@ async def many_polls(world: World) -> None:
 
 
 STORIES = (
+    Story(many_requests, {"TIERS__CLAIMED__PER_MINUTE": 1}),
     Story(callers, PLENTY),
     Story(too_large),
     *(Story(partial(failing, name, before)) for name in ONE_OF_EACH_FAMILY for before in (broken, away)),

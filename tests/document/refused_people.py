@@ -54,10 +54,11 @@ async def devices(world: World) -> None:
 
 async def key_limits(world: World) -> None:
     token, device = world.session(ANN), await started(world)
-    await decided(world, token, device["user_code"])
-    await world.client.post("/api/v1/account/keys", headers=in_browser(token), json={"name": "One more"})
-    person, scoped = sponsor(world), {"name": "Reporting", "scopes": ["sponsor:read"]}
     for _ in range(2):
+        await world.client.post("/api/v1/account/keys", headers=in_browser(token), json={"name": "One more"})
+    await decided(world, token, device["user_code"])
+    person, scoped = sponsor(world), {"name": "Reporting", "scopes": ["sponsor:read"]}
+    for _ in range(3):
         await person.post(f"{API}/keys", scoped)
 
 
@@ -181,7 +182,7 @@ STORIES = (
     Story(claims, PLENTY),
     Story(claim_with_passkey, PLENTY),
     Story(devices, PLENTY),
-    Story(key_limits, {"KEYS__FULL_PER_ACCOUNT": 1, "KEYS__SCOPED_PER_ACCOUNT": 1}),
+    Story(key_limits, {"KEYS__FULL_PER_ACCOUNT": 2, "KEYS__SCOPED_PER_ACCOUNT": 2}),
     Story(rotations, {"KEYS__FULL_PER_ACCOUNT": 2, "KEYS__SCOPED_PER_ACCOUNT": 2}),
     Story(passkeys, PLENTY),
     Story(passkey_limit, PLENTY),

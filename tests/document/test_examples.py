@@ -12,6 +12,7 @@ from service.api.errors import TABLE, Family
 from service.api.openapi.examples import FILE, examples
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
+from service.api.policy import Access
 from tests.api.conformity import DOCUMENT, validator
 from tests.document.recorder import record, text_of
 from tests.document.stories import STORIES
@@ -59,6 +60,24 @@ def test_an_example_is_valid_and_has_its_code(operation: Operation) -> None:
             check.validate(body)
             assert body["error"] == code
             assert TABLE[Code(code)].status == int(status)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+def test_an_example_of_a_refusal_can_happen_at_its_operation(operation: Operation) -> None:
+    """Operations share the example of a refusal only if they return the same one."""
+    shown = {
+        code: _resolved(example)["value"]["message"]
+        for _, media in media_of(operation)
+        for code, example in media.get("examples", {}).items()
+    }
+    if operation.scopes:
+        assert f": {', '.join(operation.scopes)}." in shown["insufficient_scope"]
+    if operation.access is Access.SESSION:
+        assert "API key" not in shown["unauthorized"]
+    if "forbidden" in shown and operation.codes.count(Code.FORBIDDEN) == 0:
+        assert ("Only administrators" in shown["forbidden"]) == operation.admin
+    if not operation.metered:
+        assert "of today" not in shown.get("rate_limited", "")
 
 
 def _resolved(example: dict[str, Any]) -> Any:

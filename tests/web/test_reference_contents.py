@@ -165,6 +165,16 @@ def test_scopes_and_administrators_are_told_beside_the_description() -> None:
     assert entry_of(security=security).needs == "A key or a signed-in browser."
 
 
+@pytest.mark.parametrize("security", [[], [{"session": []}]])
+def test_a_request_that_must_come_from_our_pages_has_our_origin_in_the_code(
+    security: list[dict[str, list[str]]],
+) -> None:
+    entry = entry_of(security=security, **{"x-same-origin": True})
+    assert all("Origin" in sample.code and "https://example.com" in sample.code for sample in entry.samples)
+    assert not any("Origin" in sample.code for sample in entry_of(security=security).samples)
+    assert ("`Origin`" in entry.needs) == (not security)
+
+
 def test_words_that_begin_a_name_come_before_words_within_it_and_in_the_description() -> None:
     rows = [
         Row("/a", "GET", "a", "", words_of("Read it"), words_of("Needs a key.")),

@@ -16,6 +16,12 @@ from tests.api.conformity import BASE_URL, DOCUMENT
 CONTENTS = read(DOCUMENT, BASE_URL, "__Host-session")
 KEY = Header("Authorization", "Bearer ", "KEY")
 URL = "https://catalog.example.com/api/v1/usage"
+PRINTED = (
+    "answer = response.json()\n"
+    "if response.is_error:\n"
+    "    raise RuntimeError(f\"{answer['error']}: {answer['message']}\")\n"
+    "print(answer)"
+)
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 values = st.recursive(
@@ -38,9 +44,7 @@ def test_curl_reads_as_people_write_it() -> None:
 
 
 def test_python_reads_as_people_write_it() -> None:
-    assert python(Call("GET", URL)) == (
-        f'import httpx\n\nresponse = httpx.get("{URL}")\nresponse.raise_for_status()\nprint(response.json())'
-    )
+    assert python(Call("GET", URL)) == (f'import httpx\n\nresponse = httpx.get("{URL}")\n{PRINTED}')
     assert python(Call("PATCH", URL, [KEY], {"reports": False, "names": ["a"], "none": []})) == (
         "import os\n\nimport httpx\n\n"
         "response = httpx.patch(\n"
@@ -48,7 +52,7 @@ def test_python_reads_as_people_write_it() -> None:
         '    headers={\n        "Authorization": "Bearer " + os.environ["KEY"],\n    },\n'
         '    json={\n        "reports": False,\n        "names": [\n            "a",\n        ],\n'
         '        "none": [],\n    },\n'
-        ")\nresponse.raise_for_status()\nprint(response.json())"
+        f")\n{PRINTED}"
     )
     assert 'httpx.request(\n    "DELETE",' in python(Call("DELETE", URL, body={}))
 

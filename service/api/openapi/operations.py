@@ -55,6 +55,8 @@ def described(operation: Operation, examples: Examples) -> dict[str, Any]:
         "responses": responses(operation, examples),
         "security": _security(operation),
     }
+    if operation.same_origin or (operation.changes and operation.access is Access.SESSION):
+        found["x-same-origin"] = True
     keys = [IDEMPOTENCY_KEY] if operation.keyed else []
     parameters = [*_path_parameters(operation), *_query_parameters(operation), *keys]
     if parameters:

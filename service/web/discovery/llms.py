@@ -52,8 +52,8 @@ def _introduction(operations: Sequence[Operation], base_url: str, config: Config
     paths = {each.name: each.path for each in operations}
     tier = config.tiers.anonymous
     lifetime = duration(tier.expires_hours * HOUR_MS // SECOND_MS)
-    return f"""The catalog can be read without a key. Get one with one request, without signing up. The response shows
-`apiKey` and `claimToken` once:
+    return f"""The catalog can be read without a key. One request makes a key, without signing up. The
+response shows `apiKey` and `claimToken` once:
 
     curl -X POST {base_url}{paths["mintKey"]}
 

@@ -21,10 +21,12 @@ class Needs:
     sentence: str
 
 
-def access_of(security: Sequence[Mapping[str, Any]], scopes: str) -> Needs:
-    """`scopes` are those that a scoped key needs, in backticks; empty if it needs none."""
+def access_of(security: Sequence[Mapping[str, Any]], scopes: str, same_origin: bool = False) -> Needs:
+    """`scopes` are those that a scoped key needs, in backticks; empty if it needs none. `same_origin` wants our `Origin`."""
     if not security:
-        return Needs("no key", "None.")
+        return Needs(
+            "no key", "None, but the request carries the `Origin` of this service." if same_origin else "None."
+        )
     if {} in security:
         optional = "A key is optional. Without one, a lower rate limit applies."
         return Needs("key optional", f"{optional} A scoped key needs {scopes}." if scopes else optional)
@@ -48,18 +50,19 @@ def call_of(document: Schema, method: str, url: str, operation: Schema, base_url
             else:
                 headers.append(Header(name, value))
     whole = f"{url}?{urlencode(query)}" if query else url
-    credentials = _credentials(operation["security"], method, base_url, cookie)
-    return Call(method, whole, [*credentials, *headers], _body(document, operation))
+    credentials = _credentials(operation["security"], cookie)
+    # Without our origin, the request is refused as one of another site.
+    origin = [Header("Origin", base_url)] if operation.get("x-same-origin", False) else []
+    return Call(method, whole, [*credentials, *origin, *headers], _body(document, operation))
 
 
-def _credentials(security: Sequence[Mapping[str, Any]], method: str, base_url: str, cookie: str) -> list[Header]:
-    """The headers of a caller: a key if one is needed and works, else a session, whose changes need our origin."""
+def _credentials(security: Sequence[Mapping[str, Any]], cookie: str) -> list[Header]:
+    """The headers of a caller: a key if one is needed and works, else a session."""
     if not security or {} in security:
         return []
     if any("bearer" in each for each in security):
         return [Header("Authorization", "Bearer ", KEY)]
-    session = Header("Cookie", f"{cookie}=", SESSION)
-    return [session] if method == "GET" else [session, Header("Origin", base_url)]
+    return [Header("Cookie", f"{cookie}=", SESSION)]
 
 
 def _body(document: Schema, operation: Schema) -> Any:

@@ -173,7 +173,8 @@ def _entry(
     success = resolved(document, operation["responses"]["200"])["content"]
     description = str(operation["description"])
     scopes = _SCOPES.search(description)
-    access = access_of(operation["security"], scopes[1].replace(", ", " and ") if scopes else "")
+    same_origin = bool(operation.get("x-same-origin", False))
+    access = access_of(operation["security"], scopes[1].replace(", ", " and ") if scopes else "", same_origin)
     parameters = [resolved(document, each) for each in operation.get("parameters", ())]
     problems = [
         Problem(status, code, REMEDIES[Code(code)], counts.is_common(code))

@@ -68,8 +68,15 @@ def _shell_header(header: Header) -> str:
     return '"' + re.sub(r'[\\"$`]', r"\\\g<0>", text) + f'${header.variable}"'
 
 
+_PRINTED = """answer = response.json()
+if response.is_error:
+    raise RuntimeError(f"{answer['error']}: {answer['message']}")
+print(answer)"""
+"""The end of a program in Python. `raise_for_status` would hide the code and the message of the error."""
+
+
 def python(call: Call) -> str:
-    """A program that prints the response, or fails on an error response."""
+    """A program that prints the response, or fails on an error response with its code and message."""
     named = call.method in ("POST", "PUT", "PATCH") or (call.method in ("GET", "DELETE") and call.body is NOTHING)
     function = f"httpx.{call.method.lower()}" if named else "httpx.request"
     arguments = [] if named else [_quoted(call.method)]
@@ -82,7 +89,7 @@ def python(call: Call) -> str:
     alone = len(arguments) == 1
     sent = f"{function}({arguments[0]})" if alone else _block(f"{function}(", arguments, ")", 0)
     imports = "import os\n\nimport httpx" if any(header.variable for header in call.headers) else "import httpx"
-    return f"{imports}\n\nresponse = {sent}\nresponse.raise_for_status()\nprint(response.json())"
+    return f"{imports}\n\nresponse = {sent}\n{_PRINTED}"
 
 
 def _python_value(header: Header) -> str:
