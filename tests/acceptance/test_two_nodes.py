@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -163,9 +164,12 @@ def test_an_import_is_seen_by_both_nodes_within_a_second(nodes: tuple[Service, S
     assert [entry["slug"] for entry in rest] == [f"bot-{number}" for number in range(9, 0, -1)]
 
 
-async def test_the_cap_of_a_key_is_exact_over_both_nodes(nodes: tuple[Service, Service]) -> None:
+async def test_the_cap_of_a_key_is_exact_over_both_nodes(
+    nodes: tuple[Service, Service], settings: Settings, external: PostgresServer
+) -> None:
     first, second = nodes
-    key = first.mint()["apiKey"]
+    minted = first.mint()
+    key = minted["apiKey"]
     crowds = [Crowd(node.url, "/api/v1/bots?limit=1", key, requests=CAP) for node in nodes]
     async with trio.open_nursery() as nursery:
         for crowd in crowds:
@@ -173,7 +177,10 @@ async def test_the_cap_of_a_key_is_exact_over_both_nodes(nodes: tuple[Service, S
     outcomes: Counter[str] = sum((crowd.tally.outcomes for crowd in crowds), Counter())
     assert outcomes == {"200": CAP, "403 quota_exhausted": CAP}
     assert all(crowd.tally.yes > CAP // 10 for crowd in crowds), "both nodes let some through"
-    assert [node.usage(key)["requestsUsed"] for node in (first, second)] == [CAP, CAP]
+    assert [node.status("/api/v1/usage", key) for node in (first, second)] == [403, 403]
+    charged = f"select lifetime_used from tenants where id = '{minted['tenantId']}'"
+    [tenant] = external.ask(charged, database=urlsplit(str(settings["database.url"])).path.lstrip("/"))
+    assert tenant["lifetime_used"] == CAP
 
 
 def test_a_node_with_another_secret_is_refused(settings: Settings, playground: Path) -> None:

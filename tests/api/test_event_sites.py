@@ -167,6 +167,8 @@ async def test_administrators_see_the_sums_of_a_period(counting: World) -> None:
     }
     before = (await boss.get(f"{ADMIN}/sites?from={today_ms - DAY_MS}&to={today_ms - 1}")).json
     assert (before["items"], before["from"], before["to"]) == ([], today_ms - DAY_MS, today_ms - DAY_MS)
+    first = (await boss.get(f"{ADMIN}/sites?to={DAY_MS}")).json
+    assert (first["from"], first["to"]) == (0, DAY_MS), "no period begins before the epoch"
 
 
 @pytest.mark.parametrize("query", ["from=2&to=1&from=3", "from=86400000&to=0", "from=0", "from=-1", "to=x"])

@@ -13,7 +13,7 @@ from service.schemas.sites import MOST_DAYS, USUAL_DAYS, PeriodQuery, SiteCounts
 async def list_sites(services: Services, call: Call) -> Answer | Refused:
     asked = call.query.model_dump()
     last = day_of(services.clock.now_ms()) if asked["to"] is None else asked["to"]
-    first = last - USUAL_DAYS + 1 if asked["from"] is None else asked["from"]
+    first = max(last - USUAL_DAYS + 1, 0) if asked["from"] is None else asked["from"]
     if not 0 <= last - first < MOST_DAYS:
         problem = Problem("from", "period", f"must be at most {MOST_DAYS} days before `to`, and not after it")
         return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
