@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
 import trio
@@ -94,12 +95,12 @@ def _memory(*bookings: Booking) -> Memory:
 
 @asynccontextmanager
 async def _sweeping(
-    memory: Memory, processor: Processor, mode: Mode = Mode.TEST, node: str = "one"
+    memory: Memory, processor: Processor, mode: Mode = Mode.TEST, node: str = "one", *, sweep_seconds: float = SWEEP
 ) -> AsyncIterator[HoldAndRefundSweeper]:
     clock = TrioClock(BASE_MS)
     rules = BookingRules(mode=mode)
     ledger = BookingLedger(MemoryLedger(memory), clock, SeededEntropy(), rules, node=node, limits=ActorLimits())
-    limits = SweeperLimits(sweep_seconds=SWEEP, refund_retry_seconds=RETRY)
+    limits = SweeperLimits(sweep_seconds=sweep_seconds, refund_retry_seconds=RETRY)
     cashier = HoldAndRefundSweeper(MemorySponsorship(memory), ledger, processor, clock, limits)
     async with running([ledger, cashier]):
         yield cashier
@@ -247,10 +248,11 @@ async def test_a_paid_booking_is_followed_from_its_first_day_to_its_refund(autoj
     paid = _booking("b1", BookingStatus.PAID, payment_id="pay_1", paid_ms=BASE_MS, paid_cents=1_000, next_step_ms=WEEK)
     memory, processor = _memory(paid), Processor()
     memory.accounts["owner@example.com"] = Account("owner@example.com", "t1", BASE_MS)
-    async with _sweeping(memory, processor), _sweeping(memory, processor, node="two"):
-        await trio.sleep((WEEK - BASE_MS) / 1_000 + SWEEP)
+    sweeping = partial(_sweeping, memory, processor, sweep_seconds=300.0)
+    async with sweeping(), sweeping(node="two"):
+        await trio.sleep((WEEK - BASE_MS) / 1_000 + 300)
         assert [message.template for message in memory.messages.values()] == ["week_begins"]
-        await trio.sleep(WEEK_MS / 1_000 + 600)
+        await trio.sleep(WEEK_MS / 1_000 + 1_200)
     booking = memory.bookings["b1"]
     assert (booking.status, booking.refunded_cents) == (BookingStatus.REFUNDED, 1_000)
     assert set(processor.refunds) == {"b1"}
