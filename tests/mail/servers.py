@@ -13,6 +13,7 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 STOP_SECONDS = 10.0
+ABORT_ROUNDS = 10
 
 
 class Mailbox:
@@ -116,11 +117,13 @@ class LocalServer(Controller):
     async def _abort(self) -> None:
         assert self.server is not None
         self.server.close()
-        for session in self._sessions:
-            if isinstance(session.transport, asyncio.Transport):
-                session.transport.abort()
-        # A transport closes its socket in the next round of the loop.
-        await asyncio.sleep(0)
+        # A connection gets its transport some rounds of the loop after it was accepted, and a transport closes its socket in
+        # the round after it was aborted.
+        for _ in range(ABORT_ROUNDS):
+            for session in self._sessions:
+                if isinstance(session.transport, asyncio.Transport):
+                    session.transport.abort()
+            await asyncio.sleep(0)
 
     def _trigger_server(self) -> None:
         # The earliest moment at which the socket is bound.

@@ -1,10 +1,12 @@
 """Shared ports: reserved sockets, rejected addresses, and the queues of dead workers."""
 
+import os
 import re
 import resource
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from itertools import count, islice
 
 import pytest
 
@@ -87,14 +89,16 @@ def test_a_host_that_does_not_exist_is_refused() -> None:
 
 def test_more_sockets_than_files_may_be_open_are_refused() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with socket.socket() as newest:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (newest.fileno() + 8, hard))
-        try:
-            text = r"^server.workers: cannot open sockets for 64 workers: Too many open files$"
-            with pytest.raises(ConfigError, match=text):
-                reserve([LOOPBACK], 64)
-        finally:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    opened = {int(name) for name in os.listdir("/proc/self/fd")}
+    # The lowest limit with ten free numbers below it, wherever the open ones are.
+    limit = list(islice((number + 1 for number in count() if number not in opened), 10))[-1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    try:
+        text = r"^server.workers: cannot open sockets for 64 workers: Too many open files$"
+        with pytest.raises(ConfigError, match=text):
+            reserve([LOOPBACK], 64)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.mark.parametrize("host", ["a..b", "a" * 64 + ".example.com"])
