@@ -117,12 +117,13 @@ class LocalServer(Controller):
     async def _abort(self) -> None:
         assert self.server is not None
         self.server.close()
-        # A connection gets its transport some rounds of the loop after it was accepted, and a transport closes its socket in
-        # the round after it was aborted.
+        # A connection gets its transport some rounds of the loop after it was accepted, has only the original one while it
+        # agrees on TLS, and closes its socket in the round after it was aborted.
         for _ in range(ABORT_ROUNDS):
             for session in self._sessions:
-                if isinstance(session.transport, asyncio.Transport):
-                    session.transport.abort()
+                for transport in (session.transport, session._original_transport):
+                    if isinstance(transport, asyncio.Transport):
+                        transport.abort()
             await asyncio.sleep(0)
 
     def _trigger_server(self) -> None:
