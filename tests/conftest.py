@@ -32,7 +32,15 @@ from tests.memory import in_memory
 TEMPLATE = "catalog_template"
 PROCESSES = ("tests/acceptance/", "tests/browser/")
 """Folders of tests with real processes. Tests of one folder never run in parallel."""
-LONG = (*PROCESSES, "tests/api/test_schemathesis.py", "tests/simulation/test_simulation.py")
+APART = ("tests/acceptance/test_renewal.py", "tests/acceptance/test_upgrade.py")
+"""Of those, the files that mostly wait for nodes of their own, and may run beside the others."""
+LONG = (
+    *PROCESSES,
+    "tests/api/test_schemathesis.py",
+    "tests/simulation/test_simulation.py",
+    *APART,
+    "tests/retention/test_year.py",
+)
 """The longest tests, which start first."""
 _numbers = itertools.count(1)
 
@@ -58,6 +66,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByRoom(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
+            if file in APART:
+                return file
             return next((room for room in PROCESSES if file.startswith(room)), file)
 
         def _assign_work_unit(self, node: Any) -> None:
