@@ -37,7 +37,7 @@ def look_ups_are_fresh(case: Case) -> Iterator[str]:
 
 
 def stale(case: Case, read: Operation, key: Key, claims: Sequence[Operation]) -> Iterator[str]:
-    revokes = [each for each in case.revokes.get(key.id, []) if surely(each) and _must_see(read, each)]
+    revokes = [each for each in case.revokes.get(key.id, []) if surely(each) and _must_see(read, each, key)]
     if revokes and key.revoked_ms is None:
         yield f"{read.node} saw {key.id} alive at {read.start:.3f}, {_since(read, revokes)}"
     seen = [each for each in claims if _must_see(read, each)]
@@ -45,8 +45,9 @@ def stale(case: Case, read: Operation, key: Key, claims: Sequence[Operation]) ->
         yield f"{read.node} saw {key.id} unclaimed at {read.start:.3f}, {_since(read, seen)}"
 
 
-def _must_see(read: Operation, change: Operation) -> bool:
-    if change.node == read.node:
+def _must_see(read: Operation, change: Operation, revoked: Key | None = None) -> bool:
+    """A revocation is its node's own change only of the keys that it ended: others of the family ended elsewhere before."""
+    if change.node == read.node and (revoked is None or revoked.hash in change.result.changed):
         return change.ended < read.began
     return change.end + LIFE_SECONDS + EPSILON < read.start
 
