@@ -84,11 +84,20 @@ class Shelf:
     def page(self, position: Position | None, limit: int, category: str | None = None) -> Page:
         """At most `limit` entries strictly after `position`, or from the start; of one category if it is given."""
         assert limit > 0
-        places = range(len(self._keys)) if category is None else self.categories.places(category)
+        if category is None:
+            return self._run(position, limit)
+        places = self.categories.places(category)
         start = 0 if position is None else bisect_right(places, _key(*position), key=self._keys.__getitem__)
         page = places[start : start + limit]
         last = _position_of(self._keys[page[-1]]) if start + limit < len(places) else None
         return self._page(page, last)
+
+    def _run(self, position: Position | None, limit: int) -> Page:
+        """The same of the whole list, whose entries stand beside one another."""
+        start = 0 if position is None else bisect_right(self._keys, _key(*position))
+        end = min(start + limit, len(self._keys))
+        last = _position_of(self._keys[end - 1]) if end < len(self._keys) else None
+        return Page(self._documents[start:end], self.digests(start, end), last)
 
     def pick(self, slugs: Iterable[str]) -> Page:
         """The entries with these slugs, in this order. Unknown slugs are skipped."""
