@@ -108,7 +108,7 @@ def programs() -> Iterator[list[Program]]:
 
 
 def metadata_of(node: Service) -> AuthorizationServerMetadata:
-    """What a client finds out from the address of the service."""
+    """Finds the endpoints of a client from the address of the service alone."""
     answer = node.get("/.well-known/oauth-authorization-server")
     assert answer.status_code == 200
     metadata = AuthorizationServerMetadata(answer.json())

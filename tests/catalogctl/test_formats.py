@@ -222,7 +222,7 @@ async def _refused(desk: Desk, arguments: list[str]) -> None:
 
 
 async def _goes_on(desk: Desk, name: str, names: dict[str, str]) -> None:
-    """What happens in the story beside the commands."""
+    """Changes the world between the commands of the story."""
     ledger = desk.world.services.ledger
     if name == "PAID":
         row = desk.world.memory.bookings[names["booking"]]

@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _variables(service: Service) -> dict[str, str]:
-    """What all clients are given: the node's address, and an anonymous key that is used up."""
+    """The arguments of all clients: the node's address, and an anonymous key that is used up."""
     used_up = str(service.mint()["apiKey"])
     statuses = [service.get("/api/v1/bots", used_up).status_code for _ in range(11)]
     assert statuses == [200] * 10 + [403], statuses
