@@ -221,7 +221,7 @@ def test_a_key_rotates_itself_and_what_it_granted(
 def test_a_key_that_rotated_itself_takes_its_successors_along_when_it_is_revoked(
     registry: Registry, grace_ms: int
 ) -> None:
-    """Whoever held a leaked key holds all that it became."""
+    """A revocation ends every key that a leaked key was rotated into."""
     registry.act(rotate(registry, "2", "6", "2", grace_ms=grace_ms))
     registry.pass_ms(1)
     registry.act(rotate(registry, "6", "7", "6", grace_ms=grace_ms))

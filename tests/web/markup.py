@@ -21,7 +21,7 @@ LISTED = {
     *("description", "canonical", "og:site_name", "og:type", "og:title", "og:description", "og:url", "og:image"),
     *("og:image:type", "og:image:width", "og:image:height", "og:image:alt", "twitter:card"),
 }
-"""What the head of a page has that search engines list."""
+"""The parts of a page's head that search engines list."""
 TOLD = {"robots", "alternate", *LISTED}
 HEADING = re.compile(r"h([1-6])")
 
@@ -139,7 +139,7 @@ def _frame(page: Markup) -> list[str]:
 
 
 def card_of(html: str) -> dict[str, str]:
-    """What the head tells search engines and link previews, by name: of `meta` elements, `canonical` and `alternate`."""
+    """Values of the head for search engines and link previews, by name: of `meta` elements, `canonical` and `alternate`."""
     page = parsed(html)
     told = [
         *(

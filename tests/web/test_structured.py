@@ -1,4 +1,4 @@
-"""What pages tell search engines and link previews: addresses, cards, and data of schema.org."""
+"""Addresses, cards and data of schema.org that pages give to search engines and link previews."""
 
 import struct
 from pathlib import Path
