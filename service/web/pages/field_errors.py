@@ -74,6 +74,11 @@ def wrong(**sentences: str) -> Refused:
     return Refused(Code.INVALID_REQUEST, problems[0].message, problems=problems)
 
 
+def above(code: Code, sentence: str) -> Refused:
+    """A refusal by the page itself that stands above the form, whatever the form says about its code."""
+    return Refused(code, sentence, problems=(Problem("", SAID, sentence),))
+
+
 def errors_of(refused: Refused, form: Form, typed: Mapping[str, str]) -> dict[str, Any]:
     """The values `errors`, `error_links` and `problem` of a refused form."""
     found: dict[str, str] = {}

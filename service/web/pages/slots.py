@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actors.values import Code, Refused
-from service.web.pages.field_errors import Field, Form
+from service.web.pages.field_errors import Field, Form, above
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.sentences import CHOOSE
 from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
@@ -16,6 +16,8 @@ READERS: Mapping[str, tuple[str, Callable[[str], int | None]]] = {
 }
 """By field: the property of the operation, and the function that reads the text."""
 FIELDS = (*READERS, "name", "side", "active", "comingSoon", "packageKind", "description")
+
+CREATED_ALREADY = "This form has created its slot already. Reload the page for another one."
 
 FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 """The initial values of the form for a new slot."""
@@ -30,8 +32,13 @@ async def slots(request: PageRequest) -> Template:
 async def create(request: PageRequest) -> SeeOther | FormError:
     body = _body(request.form, FIELDS)
     # A slot without an id takes one from the form, so that a form sent twice creates one slot.
-    slot_id = text_of(request.form, "id") or request.form.get("form_id")
+    typed_id = text_of(request.form, "id")
+    slot_id = typed_id or request.form.get("form_id")
     result = await request.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
+    if typed_id is None and result.refused is not None and result.refused.code is Code.INVALID_STATE:
+        return FormError(
+            above(Code.INVALID_STATE, "This form has created its slot already. Reload the page for another one.")
+        )
     return result.see_other("/admin/slots", "slot_created")
 
 
