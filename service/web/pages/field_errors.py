@@ -108,6 +108,14 @@ def plain_message(refused: Refused) -> str:
     return STALE_LIST if any(each.code == "cursor" for each in refused.problems) else WRONG_ADDRESS
 
 
+def in_one_line(refused: Refused, form: Form, query: Mapping[str, str]) -> str:
+    """The errors of a query whose fields have no place for them: `Search: This has 201 characters. Shorten it by 1.`"""
+    found = errors_of(refused, form, query)
+    if not found["error_links"]:
+        return plain_message(refused)
+    return " ".join(f"{label}: {sentence}" for _, label, sentence in found["error_links"])
+
+
 def sentence_of(problem: Problem, field: Field, typed: str) -> str:
     """What is wrong with a field, and how to put it right. `typed` is its text."""
     code, written = problem.code, typed.replace("\r\n", "\n").strip()

@@ -50,6 +50,8 @@ BY_MESSAGE: Mapping[str, str] = {
 BY_CODE: Mapping[str, str] = {
     "literal_error": CHOOSE,
     "enum": CHOOSE,
+    "list_type": CHOOSE,
+    "string_type": "Write some text.",
     "bool_type": CHOOSE,
     "bool_parsing": CHOOSE,
     "int_type": WHOLE,
