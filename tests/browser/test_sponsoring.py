@@ -49,7 +49,9 @@ def admin(meet: Meet) -> Person:
 
 def makes_a_slot(admin: Person, name: str) -> None:
     admin.opens("/admin/slots")
-    admin.fills(**{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description (optional)": name})
+    admin.fills(
+        **{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description (optional)": name}
+    )
     admin.page.get_by_label("Side", exact=True).select_option("Right")
     admin.page.get_by_label("Active: the slot is sold").check()
     admin.presses("Create the slot")
@@ -71,7 +73,7 @@ def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
     for part in ("Headline", "Text", "Call to action", "Logo letters"):
         expect(preview).to_contain_text(creative[part])
     left = 55 - len(creative["Headline"])
-    expect(sponsor.page.get_by_text(f"Use at most 55 characters. {left} left.")).to_be_visible()
+    expect(sponsor.page.get_by_text(f"At most 55 characters. {left} left.")).to_be_visible()
     sponsor.presses("Create the campaign")
     sponsor.told("The campaign is created")
     return sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]

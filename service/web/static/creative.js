@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-  const inputs = new Map([...document.querySelectorAll("form input[id]")].map((input) => [input.id, input]));
+  const inputs = new Map([...document.querySelectorAll("form :is(input, textarea)[id]")].map((input) => [input.id, input]));
 
   // The default logo of a brand, as in the API: up to three initials, or the first character.
   const initials = (name) => {
