@@ -678,7 +678,7 @@ async def test_delivery_is_plotted_from_the_first_day_on(world: World) -> None:
     assert 'svg class="wide-only"' in person.html
     assert "25 Nov: 100 times shown, 1 click, 1.00 %" in person.text
     assert "Today 0 0 No rate" in person.text
-    assert "The days from 27 Nov to 29 Nov are still to come." in person.text
+    assert "The days from 27 to 29 November are still to come." in person.text
 
 
 def test_a_new_uuid_is_one_of_version_4() -> None:

@@ -10,6 +10,7 @@ from actors.weeks import week_of
 from service.web.pages.chart_words import Counts, Rate
 from service.web.pages.charts import Chart, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
+from service.web.pages.paging import paged
 
 WEEKS = 12
 """Weeks that the form offers, from the chosen one on."""
@@ -18,13 +19,12 @@ CAMPAIGNS = 50
 """The newest campaigns that the form offers."""
 
 UUID_BYTES = 16
-PERCENT = 100
 
 
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
-    values = {"bookings": listed, "cursor": cursor, "now_ms": request.now_ms}
+    values = {"bookings": listed, "paging": paged(request, listed), "now_ms": request.now_ms}
     return Template("sponsor_bookings.html", values)
 
 
@@ -147,7 +147,7 @@ def chart_of(delivery: Mapping[str, Any], run_ends_ms: int, now_ms: int) -> Char
     items = delivery["items"]
     if not items:
         return None
-    rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
+    rates = [each["clicks"] / each["impressions"] if each["impressions"] else None for each in items]
     return by_day(
         [each["day"] for each in items],
         Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),
