@@ -69,9 +69,9 @@ def prepare_templates(app: QuartTrio) -> None:
     """Set the options and filters that the templates use."""
     app.jinja_env.globals["static_url"] = static_url
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
     app.jinja_env.filters.update(FILTERS)
     app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})
+    app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
 
 
 def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:
