@@ -1,5 +1,5 @@
-"""The page that claims a key. Its script reads the token from the address and loads no further pages; without the script,
-the same forms are sent to `/claim/form`."""
+"""The page that claims a key, in forms that are sent to `/claim/form`. A script only takes the token from the fragment of a
+link, and keeps what a reload would lose."""
 
 import re
 from collections.abc import Mapping
@@ -46,6 +46,7 @@ def _at(step: str, request: PageRequest, *, sent: bool = False) -> Template:
         "typed": _typed(request),
         "form_path": FORM,
         "outbox": request.outbox_open,
+        "pause_seconds": request.config.claim.code_pause_seconds,
     }
     return Template("claim.html", values)
 
