@@ -133,6 +133,17 @@ async def test_too_many_mails_are_refused_with_the_seconds_to_wait(world: World)
     assert _step(answers[-1]) == "start"
 
 
+async def test_a_second_mail_that_is_refused_keeps_the_form_for_the_code_of_the_first(world: World) -> None:
+    token = (await world.services.keys.mint()).claim_token
+    sent = await _send(world, "start", claimToken=token, email=ANN)
+    assert "You can ask for another code in 1 minute." in parsed(sent.body.decode()).text
+    refused = await _send(world, "again", claimToken=token, email=ANN)
+    assert (refused.status, _step(refused), _values(refused)["claimToken"]) == (429, "complete", token)
+    await world.pass_seconds(61)
+    assert _step(await _send(world, "again", claimToken=token, email=ANN)) == "complete"
+    assert len(world.postbox.mails) == 2
+
+
 async def test_without_the_database_the_forms_keep_what_was_typed(world: World) -> None:
     token = (await world.services.keys.mint()).claim_token
     world.memory.before = away

@@ -13,8 +13,8 @@ LONGEST = 2_000
 
 
 async def claim(request: PageRequest) -> Template:
-    """The form for the email, or the form for the code after a refused code."""
-    return _at("complete" if request.form.get("do") == "complete" else "start", request)
+    """The form for the email, or the form for the code after a refused code or a refused second mail."""
+    return _at("complete" if request.form.get("do") in ("again", "complete") else "start", request)
 
 
 async def start(request: PageRequest) -> Template | FormError:
@@ -61,6 +61,6 @@ def _typed(request: PageRequest, *names: str) -> Mapping[str, str]:
     return form
 
 
-ACTS = {"start": start, "complete": complete, "enter": enter, "change": change}
+ACTS = {"start": start, "again": start, "complete": complete, "enter": enter, "change": change}
 
 PAGES = (Page("/claim", claim, indexed=True), Page(FORM, claim, ACTS))
