@@ -4,6 +4,7 @@ from actors.values import Code
 from actors.webhooks.messages import EventType
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.paging import paged
 from service.web.pages.sentences import ADDRESS
 from service.web.pages.typed import address_of
 
@@ -41,8 +42,9 @@ async def create(request: PageRequest) -> Template | FormError:
 async def webhook(request: PageRequest) -> Template:
     found = (await request.ask("getWebhook", path=request.path_values)).or_refused()["webhook"]
     cursor = request.query.get("cursor")
-    log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor, "limit": 20})
-    values = {"webhook": found, "deliveries": log.or_refused(), "cursor": cursor, "events": EVENTS}
+    log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor})
+    deliveries = log.or_refused()
+    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries), "events": EVENTS}
     return Template("sponsor_webhook.html", values)
 
 
