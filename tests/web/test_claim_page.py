@@ -140,6 +140,7 @@ async def test_a_second_mail_that_is_refused_keeps_the_form_for_the_code_of_the_
     assert (refused.status, _step(refused), _values(refused)["claimToken"]) == (429, "complete", token)
     await world.pass_seconds(61)
     assert _step(await _send(world, "again", claimToken=token, email=ANN)) == "complete"
+    await world.settled()
     assert len(world.postbox.mails) == 2
 
 
