@@ -1,6 +1,6 @@
 """Opens every page in a real Chromium and measures it, on a desktop and under a finger, by day and by night."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.browser.people import DESKTOP, PHONE, Person
 from tests.browser.test_pages import Look, lookers
 from tests.pages import findings
 from tests.pages.findings import Finding, Place
-from tests.pages.stage import Stage
+from tests.pages.stage import Stage, touch
 
 PROBE = (Path(__file__).parent / "probe.js").read_text(encoding="utf-8")
 SMALL_PHONE: ViewportSize = {"width": 320, "height": 640}
@@ -72,10 +72,6 @@ class Loads:
             self._page.evaluate("0")
         self._page.wait_for_load_state()
 
-    def touch(self) -> None:
-        """Make the pointer a finger."""
-        self._debugger.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
-
 
 class Eye:
     """One person at one kind of window. `finger` says that the pointer is one."""
@@ -85,7 +81,7 @@ class Eye:
         self._axe = axe
         self._loads = Loads(person.page)
         if finger:
-            self._loads.touch()
+            touch(person.page)
 
     def opens(self, address: str, place: Place, pressed: str = "") -> Iterator[Finding]:
         """Load a page. Yields what is wrong with the load."""
@@ -124,6 +120,13 @@ class Eye:
         targets = [node["target"][0] for node in findings.unsure(results)]
         colours = page.evaluate("(targets) => targets.map(probe.colours)", targets) if targets else []
         yield from findings.of_axe(place, results, colours)
+
+
+def sweep(stage: Stage, looks: Iterable[Look], axe: str) -> Iterator[Finding]:
+    """All that is wrong with these pages. `axe` is the source of axe-core."""
+    with eyes(stage, axe) as seeing:
+        for look in looks:
+            yield from look_at(stage, look, seeing)
 
 
 @contextmanager
