@@ -102,12 +102,11 @@ def _reason(node: Mapping[str, Any]) -> str:
 
 def of_geometry(place: Place, measured: Mapping[str, Any]) -> Iterator[Finding]:
     """What is too wide, too high, too low on the page or too small to hit."""
-    width = measured["width"]
-    yield from of_sideways(place, width, measured["wide"])
-    if measured["page"] > width:
-        yield Finding(place, "sideways", "html", f"the page is {measured['page']} px wide in {width}")
+    yield from of_sideways(place, measured["wide"])
+    if measured["page"] > measured["width"]:
+        yield Finding(place, "sideways", "html", f"the page is {measured['page']} px wide")
     for element, wide in measured["tables"]:
-        yield Finding(place, "table", element, f"it is {wide:g} px wide in {width}")
+        yield Finding(place, "table", element, f"it is {wide:g} px wide")
     if measured["bar"] is None:
         yield Finding(place, "navigation", "body > header", "there is none")
     elif measured["bar"] > BAR_PX:
@@ -119,16 +118,16 @@ def of_geometry(place: Place, measured: Mapping[str, Any]) -> Iterator[Finding]:
     yield from of_targets(place, measured["small"])
 
 
-def of_menus(place: Place, width: int, measured: Mapping[str, Any]) -> Iterator[Finding]:
+def of_menus(place: Place, measured: Mapping[str, Any]) -> Iterator[Finding]:
     """The same of menus, once they are open."""
-    yield from of_sideways(place, width, measured["wide"])
+    yield from of_sideways(place, measured["wide"])
     yield from of_targets(place, measured["small"])
 
 
-def of_sideways(place: Place, width: int, wide: Iterable[tuple[str, float]]) -> Iterator[Finding]:
+def of_sideways(place: Place, wide: Iterable[tuple[str, float]]) -> Iterator[Finding]:
     """What sticks out of the page at the right."""
     for element, right in wide:
-        yield Finding(place, "sideways", element, f"it ends at {right:g} px of {width}")
+        yield Finding(place, "sideways", element, f"it ends at {right:g} px")
 
 
 def of_targets(place: Place, small: Iterable[tuple[str, float, float]]) -> Iterator[Finding]:

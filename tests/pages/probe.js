@@ -1,7 +1,7 @@
 // Measures a page that is open. Evaluated by the debugger, so the policy of the page does not stop it. `tests/pages/probing.py`
 // calls the functions and knows the shape of what they return.
 window.probe = (() => {
-  const INTERACTIVE = "a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [role=button], [tabindex='0']";
+  const INTERACTIVE = "a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [role=button]";
   const LEAST = 44, MOST = 8;
   const root = document.documentElement;
 

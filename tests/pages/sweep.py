@@ -49,14 +49,11 @@ class Loads:
 
     def __init__(self, page: Page) -> None:
         self.transferred = 0
-        self._held: list[str] = []
         self._page = page
         self._debugger = debugger = page.context.new_cdp_session(page)
         debugger.send("Network.enable")
         debugger.send("Network.setCacheDisabled", {"cacheDisabled": True})
-        debugger.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "resourceType": "Script"}]})
         debugger.on("Network.loadingFinished", self._finished)
-        debugger.on("Fetch.requestPaused", lambda event: self._held.append(event["requestId"]))
 
     def _finished(self, event: Mapping[str, Any]) -> None:
         self.transferred += int(event["encodedDataLength"])
@@ -64,12 +61,12 @@ class Loads:
     def load(self, go: Callable[[], object]) -> None:
         """Do what opens a page, and wait until all that belongs to it has come."""
         self.transferred = 0
+        self._debugger.send("Fetch.enable", {"patterns": [{"urlPattern": "*", "resourceType": "Script"}]})
         go()
         self._page.evaluate(PROBE)
         self._page.evaluate("probe.painted()")
-        while self._held:
-            self._debugger.send("Fetch.continueRequest", {"requestId": self._held.pop()})
-            self._page.evaluate("0")
+        # This lets go of what was held.
+        self._debugger.send("Fetch.disable")
         self._page.wait_for_load_state()
 
 
@@ -99,8 +96,7 @@ class Eye:
             page.set_viewport_size({"width": place.width, "height": PHONE["height"]})
         measured = page.evaluate("(finger) => probe.geometry(finger)", self.finger)
         yield from findings.of_geometry(place, measured)
-        opened = page.evaluate("(finger) => probe.menus(finger)", self.finger)
-        yield from findings.of_menus(place, measured["width"], opened)
+        yield from findings.of_menus(place, page.evaluate("(finger) => probe.menus(finger)", self.finger))
 
     def judges(self, place: Place, alike: str = "") -> Iterator[Finding]:
         """What axe-core finds by day, and of colours by night."""
