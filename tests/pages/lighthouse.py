@@ -65,6 +65,7 @@ def wanted(stage: Stage) -> list[dict[str, Any]]:
             "url": f"{stage.node.url}{stage.address(looks[name])}",
             "headers": {"Cookie": cookies_of(stage, name)} if name in PRIVATE else {},
             "skip": ["is-crawlable"] if name in PRIVATE else [],
+            "enough": findings.LEAST_SCORE / 100,
         }
         for name in (*PUBLIC, *PRIVATE)
     ]

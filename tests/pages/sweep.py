@@ -86,8 +86,12 @@ class Eye:
         page.set_viewport_size(PHONE if self.finger else DESKTOP)
         self._loads.load(lambda: page.goto(address, wait_until="commit"))
         if pressed:
-            self._loads.load(lambda: self.person.presses(pressed))
+            self._loads.load(lambda: self._press(pressed))
         yield from findings.of_load(place, self._loads.transferred, page.evaluate("probe.shifted()"))
+
+    def _press(self, button: str) -> None:
+        with self.person.page.expect_navigation(wait_until="commit"):
+            self.person.presses(button)
 
     def measures(self, place: Place) -> Iterator[Finding]:
         """What is wrong with the layout at the width of the place."""
