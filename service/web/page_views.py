@@ -23,6 +23,7 @@ from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
+from service.web.pages.browsers import browser
 from service.web.pages.page import Audience, Page, SeeOther, Template
 from service.web.pages.states import state_of
 from service.web.pages.structured import json_ld
@@ -42,6 +43,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "rate": words.rate,
     "per_click": words.per_click,
     "short_id": words.short_id,
+    "browser": browser,
     "day": words.day,
     "short_day": words.short_day,
     "moment": words.moment,
