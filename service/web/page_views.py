@@ -23,7 +23,9 @@ from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
+from service.web.pages.browsers import browser
 from service.web.pages.page import Audience, Page, SeeOther, Template
+from service.web.pages.states import state_of
 from service.web.pages.structured import json_ld
 from service.web.requests import headers_of, request_of
 from service.web.static_files import static_url
@@ -41,6 +43,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "rate": words.rate,
     "per_click": words.per_click,
     "short_id": words.short_id,
+    "browser": browser,
     "day": words.day,
     "short_day": words.short_day,
     "moment": words.moment,
@@ -55,8 +58,10 @@ BY_NOW: Mapping[str, Callable[..., Any]] = {
     "until": words.until,
     "left": words.left,
     "ago": words.ago,
+    "days": words.days,
+    "state_of": state_of,
 }
-"""Filters of a moment that also take the time of the page."""
+"""Filters that also take the time of the page."""
 
 
 def prepare_templates(app: QuartTrio) -> None:
@@ -65,21 +70,15 @@ def prepare_templates(app: QuartTrio) -> None:
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(FILTERS)
     app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})
-    app.jinja_env.filters["days"] = _days
 
 
 def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:
     # A filter that takes the context is never evaluated before there is a page.
     @pass_context
-    def told(_: Context, moment_ms: int, **options: bool) -> Any:
-        return words_of(moment_ms, NOW_MS.get(), **options)
+    def told(_: Context, *values: Any, **options: bool) -> Any:
+        return words_of(*values, NOW_MS.get(), **options)
 
     return told
-
-
-@pass_context
-def _days(_: Context, start_ms: int, end_ms: int, *, short: bool = False) -> str:
-    return words.days(start_ms, end_ms, NOW_MS.get(), short=short)
 
 
 def page_view(services: Services, page: Page, compressor: Compressor) -> Callable[..., Awaitable[Response]]:
