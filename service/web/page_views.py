@@ -20,6 +20,7 @@ from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
+from service.web.pages.meters import gauge_of, spark_of
 from service.web.pages.page import Audience, Page, SeeOther, Template
 from service.web.pages.structured import json_ld
 from service.web.requests import headers_of, request_of
@@ -41,6 +42,7 @@ def prepare_templates(app: QuartTrio) -> None:
         summary=words.summary,
         json_ld=json_ld,
     )
+    app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
 
 
 def page_view(services: Services, page: Page, compressor: Compressor) -> Callable[..., Awaitable[Response]]:
