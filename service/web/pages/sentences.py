@@ -14,6 +14,8 @@ WRONG_ADDRESS = "Something in the address of this page is not valid. Open the pa
 STALE_LIST = "This part of the list is no longer there. Open the list from its first page."
 ADDRESS = "Write an address such as tools.example.com."
 EMAIL = "Write an email address such as you@example.com."
+CODE = "Write the digits of the newest email."
+WRONG_CODE = "This code is wrong or no longer valid. Ask for a new one."
 CHOOSE = "Choose one of the options."
 WHOLE = "Write a whole number."
 
