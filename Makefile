@@ -15,7 +15,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients shots clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -51,6 +51,11 @@ $(DOCUMENT_LINT)/npm.stamp: tests/document/package.json tests/document/package-l
 	cp tests/document/package.json tests/document/package-lock.json $(DOCUMENT_LINT)
 	cd $(DOCUMENT_LINT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+# Pictures of every page at 1280 pixels by day and by night and at 390, and contact sheets of them, in build/shots. Needs Chromium.
+# Some of them: make shots ONLY='home,sponsor-*'
+shots: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.pages.shots build/shots $(if $(ONLY),'$(ONLY)')
 
 # A longer simulation than the suite's, on all cores. For a night: make simulate SEEDS=10000
 SEEDS ?= 200

@@ -4,7 +4,8 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -149,21 +150,37 @@ def test_every_page_is_looked_at() -> None:
     assert {look.path for look in LOOKS} - NO_PAGES == {page.path for page in PAGES} - LOOKED_AT_ELSEWHERE
 
 
-@pytest.fixture(scope="module")
-def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
-    """One person of each kind, shared by all pages."""
-    met = {who: Person(browser, node, viewport=PHONE, color_scheme="light") for who in EVERYBODY}
+@contextmanager
+def everybody(browser: Browser, node: Service, **options: Any) -> Iterator[dict[str, Person]]:
+    """One person of each kind. `placeholders` signs the sponsor in."""
+    met = {who: Person(browser, node, color_scheme="light", **options) for who in (*EVERYBODY, "sponsor")}
     met["account"].comes(ACCOUNT, "/dashboard")
     met["administrator"].comes(ADMIN, "/dashboard")
-    met["sponsor"] = Person(browser, node, viewport=PHONE, color_scheme="light")
     yield met
     for person in met.values():
         person.context.close()
 
 
 @pytest.fixture(scope="module")
+def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
+    """One person of each kind, shared by all pages."""
+    with everybody(browser, node, viewport=PHONE) as met:
+        yield met
+
+
+@pytest.fixture(scope="module")
 def found(node: Service, people: dict[str, Person]) -> dict[str, str]:
-    """The ids in addresses that only the service knows, by their placeholder in a look."""
+    """The ids in addresses, by their placeholder in a look."""
+    return placeholders(node, people)
+
+
+def address_of(look: Look, found: Mapping[str, str]) -> str:
+    """The address of a look on this node."""
+    return re.sub(r"[A-Z]{3,}", lambda word: found[word[0]], look.address or look.path)
+
+
+def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
+    """Creates what the demo lacks. Returns the ids that only the service knows, by their placeholder in a look."""
     key = node.command("issue-key", "--email", ACCOUNT).strip()
 
     def get(path: str) -> Any:
@@ -258,7 +275,7 @@ def _stop_link(node: Service, key: str) -> str:
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
 def test_a_page_is_sound_in_every_form(people: dict[str, Person], found: dict[str, str], look: Look) -> None:
-    address = re.sub(r"[A-Z]{3,}", lambda word: found[word[0]], look.address or look.path)
+    address = address_of(look, found)
     first, *others = lookers(look)
     for who in (first, *(others if SLOW else ())):
         person = people[who]
