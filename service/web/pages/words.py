@@ -159,6 +159,11 @@ def day(moment_ms: int) -> str:
     return f"{at:%A}, {at.day} {at:%B %Y}"
 
 
+def month(moment_ms: int) -> str:
+    """`November 2026`."""
+    return f"{_utc(moment_ms):%B %Y}"
+
+
 def short_day(moment_ms: int) -> str:
     """`2 Nov 2026`."""
     at = _utc(moment_ms)
