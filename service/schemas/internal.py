@@ -107,7 +107,7 @@ class Spent(BaseModel):
 class SponsorOverview(BaseModel):
     """The bookings of an account that matter now, and sums over the newest ones.
 
-    `present` are held, or paid with weeks that are not over, earliest week first; `past` are the others, latest week first.
+    `present` are held, or paid with weeks that are not over, earliest week first; `past` were paid, latest week first.
     `bookings` counts all that were read; with `more`, there are older ones. `sinceMs` is the first payment among them.
     """
 

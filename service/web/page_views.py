@@ -43,6 +43,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "counted": words.counted,
     "rate": words.rate,
     "per_click": words.per_click,
+    "bare": words.bare,
     "short_id": words.short_id,
     "browser": browser,
     "day": words.day,

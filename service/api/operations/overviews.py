@@ -31,7 +31,7 @@ async def read_overview(services: Services, call: Call) -> Answer | Refused:
             before = booking_position(page[-1])
     now_ms = services.clock.now_ms()
     present = sorted((each for each in views if is_present(each, now_ms)), key=_first_week)
-    past = sorted((each for each in views if not is_present(each, now_ms)), key=_first_week, reverse=True)
+    past = sorted((each for each in views if is_past(each, now_ms)), key=_first_week, reverse=True)
     paid = [each.booking.paid_ms for each in views if each.booking.paid_ms is not None]
     overview = SponsorOverview(
         present=[booking_of(services, each) for each in present[:MOST_PRESENT]],
@@ -50,6 +50,11 @@ def is_present(view: BookingView, now_ms: int) -> bool:
     """Whether a booking is held, or paid with weeks that are not over."""
     status = view.booking.status_at(now_ms)
     return status in OPEN or (status is BookingStatus.PAID and now_ms < view.booking.week_end_ms)
+
+
+def is_past(view: BookingView, now_ms: int) -> bool:
+    """Whether a booking was paid, and is over or was refunded. Those that were never paid are only in the whole list."""
+    return view.booking.paid_ms is not None and not is_present(view, now_ms)
 
 
 def _first_week(view: BookingView) -> tuple[int, int, str]:

@@ -152,11 +152,13 @@ def history(
     if booking.get("refundRequestedAt"):
         known.append((booking["refundRequestedAt"], "You asked for a refund"))
     if running and start_ms <= now_ms:
-        known.append((max(start_ms, paid_ms or 0), f"The {_by_weeks(booking, 'week', 'weeks')} began"))
+        is_shown = booking["nextStep"] == "watch_delivery"
+        began = f"The {_by_weeks(booking, 'week', 'weeks')} began"
+        known.append((max(start_ms, paid_ms or 0), "Running" if is_shown else began))
     if running and end_ms <= now_ms:
         known.append((end_ms, f"The {_by_weeks(booking, 'week', 'weeks')} ended"))
     steps: list[tuple[str, words.Moment | str, bool]] = [
-        (said, words.when(moment_ms, now_ms), False) for moment_ms, said in sorted(known, reverse=True)
+        (said, words.when(moment_ms, now_ms, first=True), False) for moment_ms, said in sorted(known, reverse=True)
     ]
     ending = {
         "expired": "Not paid in time",
@@ -171,8 +173,8 @@ def history(
 
 
 def daily(count: int, days: int) -> str:
-    """`912 a day on average`, nothing before there are two days."""
-    return f"{round(count / days):,} a day on average" if days > 1 else ""
+    """`912 a day on average`, nothing before there are two days, or for less than one a day."""
+    return f"{round(count / days):,} a day on average" if days > 1 and round(count / days) else ""
 
 
 def days_left(end_ms: int, now_ms: int) -> int:

@@ -19,19 +19,22 @@ PATH = "/sponsor/reports"
 SPANS = (7, 30, 90, 365)
 """Numbers of days up to today that a link shows."""
 
-DAY = "Write a day such as 2026-11-30."
-DAYS_FORM = Form({"from": Field("First day", right=DAY), "to": Field("Last day", right=DAY)})
+DAY = "Write a date such as 2026-11-30."
+PERIOD = "Choose a day that is not after the last one, and at most a year before it."
+DAYS_FORM = Form({"from": Field("First day", DAY, right=PERIOD), "to": Field("Last day", DAY, right=DAY)})
 
 Json = Mapping[str, Any]
 
 
 @dataclass(slots=True)
 class Sums:
-    """The counts of a booking on the asked days."""
+    """The counts of a booking on the asked days, the first and the last of which begin at `first_ms` and `last_ms`."""
 
     booking_id: str
     slot: str
     campaign: str
+    first_ms: int
+    last_ms: int
     impressions: int = 0
     clicks: int = 0
 
@@ -58,7 +61,9 @@ def by_booking(rows: Sequence[Json]) -> list[Sums]:
     """The rows of a report added up by booking, most times shown first."""
     sums: dict[str, Sums] = {}
     for row in rows:
-        each = sums.setdefault(row["bookingId"], Sums(row["bookingId"], row["slot"], row["campaign"]))
+        day = _ms(row["date"])
+        each = sums.setdefault(row["bookingId"], Sums(row["bookingId"], row["slot"], row["campaign"], day, day))
+        each.last_ms = day
         each.impressions += row["impressions"]
         each.clicks += row["clicks"]
     return sorted(sums.values(), key=lambda each: (-each.impressions, each.booking_id))

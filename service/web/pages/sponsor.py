@@ -61,7 +61,7 @@ async def overview(request: PageRequest) -> Template:
         "tasks": tasks[:MOST_TASKS],
         "more_tasks": len(tasks) - MOST_TASKS,
         "running": [await _run(request, each) for each in running],
-        "bookings": sorted(others, key=lambda each: each["weekStart"], reverse=True),
+        "bookings": others,
         "total": read,
         "since": since_of(read),
         "hold_minutes": request.config.bookings.hold_minutes,

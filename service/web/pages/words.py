@@ -217,6 +217,11 @@ def per_click(cents: int, clicks: int, without: str = "Known after the first cli
 # Texts.
 
 
+def bare(address: str) -> str:
+    """A web address without its scheme and a last slash, as people write it: `tools.example.com/start`."""
+    return address.removeprefix("https://").removeprefix("http://").removesuffix("/")
+
+
 def short_id(whole: str) -> ShortId:
     """An id for a table: its first 8 characters, with the whole one as its title."""
     return ShortId(whole)
