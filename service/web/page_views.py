@@ -73,6 +73,7 @@ def prepare_templates(app: QuartTrio) -> None:
     app.jinja_env.filters.update(FILTERS)
     app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
     app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})
+    app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
 
 
 def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:

@@ -65,7 +65,7 @@ def measured(days: Sequence[int], series: Sequence[Counts], rate: Rate | None, t
         counts = tuple(each.counts[index] or 0 for each in series)
         value = rate.values[index] if rate else None
         rates = [rate.none if value is None else f"{value:.2f}{rate.unit}"] if rate else []
-        when = date(day, today) + (", today" if day == today else "")
+        when = "Today" if day == today else date(day, today)
         told = [
             *(each.words(count) for each, count in zip(series, counts, strict=True)),
             *(each.lower() for each in rates),
@@ -99,7 +99,8 @@ def not_drawn(known: Sequence[Day], first: int, last: int, today: int) -> Iterat
     elif gaps:
         yield f"There are no numbers for {', '.join(span(*gap, today) for gap in gaps)}."
     if last > today:
-        yield f"{span(today + 1, last, today)} {'is' if last == today + 1 else 'are'} still to come."
+        to_come = span(today + 1, last, today)
+        yield f"{to_come} is still to come." if last == today + 1 else f"The days from {to_come} are still to come."
 
 
 def summary(known: Sequence[Day], series: Sequence[Counts], today: int) -> str:

@@ -11,7 +11,7 @@ Bars are drawn for the first series only; the others are in the hover titles and
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, floor, log10, prod
 from typing import NamedTuple
 
 from actors.clock import DAY_MS
@@ -28,8 +28,8 @@ TOP, BELOW = 30, 26
 CHARACTER = 6.7
 """Width of a character of 12 px, estimated generously."""
 
-GAP, EDGE = 8, 12
-"""The least distance between two texts or a text and the plot, and what is left beside the longest number of an axis."""
+GAP, EDGE, BETWEEN = 8, 12, 14
+"""The distance of a number from the plot, the margin left of the longest number, and the least distance of two days."""
 
 FILLED, WIDEST, FLATTEST = 0.68, 34.0, 1.5
 """The share of a day's room that its bar fills, and a bar's maximum width and minimum height, so that a 1 can be seen."""
@@ -45,9 +45,6 @@ ROUND = (1, 2, 2.5, 5, 10)
 
 LABEL_STEPS = (1, 2, 5, 7, 14, 30)
 """Days from one label to the next. Longer plots use multiples of 30."""
-
-LOWEST_RATE = 0.03
-"""The axis of a rate reaches at least this far, so that its numbers stay short."""
 
 EXACT = 100_000
 """An axis up to here has whole numbers; a longer one has them in short form."""
@@ -118,8 +115,8 @@ class Chart:
 class Axes(NamedTuple):
     """The highest values of both axes, and the words of each grid line on the left and on the right."""
 
-    count: float
-    rate: float
+    most: float
+    most_rate: float
     words: tuple[tuple[str, str], ...]
 
 
@@ -162,16 +159,16 @@ def by_day(
 def axes_of(known: Sequence[Day], rate: Rate | None) -> Axes:
     """Axes from 0 to at least the largest values, with as little room above them as round steps allow."""
     most = max(day.counts[0] for day in known)
-    most_rate = max(LOWEST_RATE, *(day.rate or 0 for day in known))
-    steps = min(
-        STEPS,
-        key=lambda steps: steps**2 * step_of(most, steps, whole=True) * (step_of(most_rate, steps) if rate else 1),
-    )
-    count_step, rate_step = step_of(most, steps, whole=True), step_of(most_rate, steps)
-    counts = [count_step * index for index in range(steps + 1)]
+    most_rate = max(day.rate or 0 for day in known) or 1
+
+    def sizes(steps: int) -> tuple[float, float]:
+        return step_of(most, steps, whole=True), step_of(most_rate, steps)
+
+    steps = min(STEPS, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
+    counts, rates = ([size * index for index in range(steps + 1)] for size in sizes(steps))
     words = "{:,.0f}".format if counts[-1] < EXACT else compact
-    rates = [f"{round(rate_step * index, 9):g}{rate.unit}" if rate else "" for index in range(steps + 1)]
-    return Axes(counts[-1], rate_step * steps, tuple(zip(map(words, counts), rates, strict=True)))
+    units = [f"{value:g}{rate.unit}" if rate else "" for value in rates]
+    return Axes(counts[-1], rates[-1], tuple(zip(map(words, counts), units, strict=True)))
 
 
 def step_of(most: float, steps: int, *, whole: bool = False) -> float:
@@ -224,14 +221,14 @@ def _drawing(known: Sequence[Day], axes: Axes, today: int, width: int, height: i
     right = width - GAP - max(ceil(room_for(words)) for _, words in axes.words)
     frame = _Frame(width, left, right, height - BELOW, known[0].number, known[-1].number)
     steps = len(axes.words) - 1
-    strokes, dots = _line(frame, known, axes.rate)
+    strokes, dots = _line(frame, known, axes.most_rate)
     return Drawing(
         width=width,
         height=height,
         left=left,
         right=right,
         grid=tuple(Grid(frame.y(index / steps), *words) for index, words in enumerate(axes.words)),
-        columns=tuple(_column(frame, day, axes.count, today) for day in known),
+        columns=tuple(_column(frame, day, axes.most, today) for day in known),
         labels=_labels(frame, today),
         strokes=strokes,
         dots=dots,
@@ -259,7 +256,7 @@ def _labels(frame: _Frame, today: int) -> tuple[Mark, ...]:
     for step in (*LABEL_STEPS, *range(2 * LABEL_STEPS[-1], len(days) + LABEL_STEPS[-1], LABEL_STEPS[-1])):
         marks = [_label(frame, day, today) for day in days[::step]]
         if all(
-            later.x - earlier.x >= (room_for(later.words) + room_for(earlier.words)) / 2 + GAP
+            later.x - earlier.x >= (room_for(later.words) + room_for(earlier.words)) / 2 + BETWEEN
             for later, earlier in pairwise(marks)
         ):
             return tuple(reversed(marks))
