@@ -52,7 +52,7 @@ async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, de
         "seen": bool(delivery["impressions"] or delivery["clicks"]),
         "shown_daily": daily(delivery["impressions"], days),
         "clicks_daily": daily(delivery["clicks"], days),
-        "used": 0 if paid_ms is None else used_cents(shown, paid_ms, request.now_ms),
+        "used": used_cents(shown, paid_ms or shown["weekStart"], request.now_ms),
         "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
         "chart": chart_of(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
     }
