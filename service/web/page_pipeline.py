@@ -22,6 +22,7 @@ from service.config.model import Config
 from service.web.pages.field_errors import errors_of, plain_message
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template, with_next
+from service.web.pages.refusals import on_a_page
 
 FORM_ID_BYTES = 16
 PAGE_POLICY = (
@@ -114,7 +115,7 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
     if not isinstance(done, FormError):
         return _dressed(page, visit, done)
     note(refusal=str(done.refused.code))
-    visit = replace(visit, problem=done.refused)
+    visit = replace(visit, problem=on_a_page(done.refused))
     shown = _dressed(page, visit, await _shown(page, visit))
     if isinstance(shown, SeeOther):
         return shown
@@ -219,6 +220,7 @@ def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
 def refused_page(services: Services, refused: Refused) -> Template:
     """A refusal as a page of its own. It does not say who is signed in, because that lookup may be what failed."""
     note(refusal=str(refused.code))
+    refused = on_a_page(refused)
     status = status_of(refused)
     notes = trace.get()
     values = {

@@ -3,7 +3,7 @@
 from actors.values import Code
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.sentences import CODE, WRONG_CODE
+from service.web.pages.sentences import CODE
 from service.web.pages.typed import code_of
 
 HERE = "/account/delete"
@@ -47,7 +47,7 @@ async def suspended(request: PageRequest) -> Template | SeeOther:
     return Template("account_suspended.html", {"reason": found.suspension})
 
 
-FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", WRONG_CODE)})
+FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")})
 
 PAGES = (
     Page(

@@ -12,8 +12,6 @@ from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOt
 MOST_INVOICES = 50
 """The newest documents of the account, among which those of the booking are found."""
 
-PERCENT = 100
-
 Json = Mapping[str, Any]
 
 
@@ -63,7 +61,7 @@ def chart_of(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
     items = delivery["items"]
     if not items:
         return None
-    rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
+    rates = [each["clicks"] / each["impressions"] if each["impressions"] else None for each in items]
     return by_day(
         [each["day"] for each in items],
         Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),

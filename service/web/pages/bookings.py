@@ -39,7 +39,10 @@ async def book(request: PageRequest) -> Template | SeeOther:
     slot_id = _asked(request, "slotId")
     if not slot_id:
         return SeeOther("/sponsor/inventory")
-    query = {"weekStart": _asked(request, "weekStart") or None, "weeks": WEEKS}
+    week = _asked(request, "weekStart")
+    if request.problem is not None and not week.isdigit():
+        week = ""
+    query = {"weekStart": week or None, "weeks": WEEKS}
     weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
     slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
     wanted = weeks[0]["weekStart"]

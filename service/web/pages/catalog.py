@@ -8,12 +8,13 @@ from actors.catalog.store import Kind
 from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
-from service.schemas.problems import text_of
 from service.web.pages import structured
+from service.web.pages.field_errors import Field, Form, in_one_line
 from service.web.pages.page import OperationResult, Page, PageRequest, Template
 from service.web.pages.paging import Paging, placed
 
 PAGE_SIZE = 20
+SEARCH = Form({"q": Field("Search"), "category": Field("Category")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,8 @@ class Shelf:
             return Template(self.template, values)
         if result.refused.code is not Code.INVALID_REQUEST:
             result.or_refused()
-        refused = result.refused
-        words = text_of(refused.problems) if refused.introduces_problems else refused.message
-        values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
+        words = in_one_line(result.refused, SEARCH, request.query)
+        values |= {"entries": None, "problem": f"This list cannot be shown. {words}"}
         return Template(self.template, values, status_of(result.refused), [*NO_STORE])
 
     async def _paging(

@@ -74,6 +74,11 @@ def wrong(**sentences: str) -> Refused:
     return Refused(Code.INVALID_REQUEST, problems[0].message, problems=problems)
 
 
+def above(code: Code, sentence: str) -> Refused:
+    """A refusal by the page itself that stands above the form, whatever the form says about its code."""
+    return Refused(code, sentence, problems=(Problem("", SAID, sentence),))
+
+
 def errors_of(refused: Refused, form: Form, typed: Mapping[str, str]) -> dict[str, Any]:
     """The values `errors`, `error_links` and `problem` of a refused form."""
     found: dict[str, str] = {}
@@ -101,6 +106,14 @@ def plain_message(refused: Refused) -> str:
     if not refused.problems:
         return refused.message
     return STALE_LIST if any(each.code == "cursor" for each in refused.problems) else WRONG_ADDRESS
+
+
+def in_one_line(refused: Refused, form: Form, query: Mapping[str, str]) -> str:
+    """The errors of a query whose fields have no place for them: `Search: This has 201 characters. Shorten it by 1.`"""
+    found = errors_of(refused, form, query)
+    if not found["error_links"]:
+        return plain_message(refused)
+    return " ".join(f"{label}: {sentence}" for _, label, sentence in found["error_links"])
 
 
 def sentence_of(problem: Problem, field: Field, typed: str) -> str:

@@ -7,21 +7,18 @@ from typing import Any
 
 from actors.clock import DAY_MS, SECOND_MS
 from service.web.pages import words
-from service.web.pages.booking import PERCENT, figures_of
+from service.web.pages.booking import figures_of
 from service.web.pages.booking_words import run_of
 from service.web.pages.chart_words import Counts, Rate
 from service.web.pages.charts import Chart, by_day
-from service.web.pages.field_errors import Field, Form, query_errors
+from service.web.pages.field_errors import query_errors
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at
+from service.web.pages.sites import DAYS
 
 PATH = "/sponsor/reports"
 SPANS = (7, 30, 90, 365)
 """Numbers of days up to today that a link shows."""
-
-DAY = "Write a date such as 2026-11-30."
-PERIOD = "Choose a day that is not after the last one, and at most a year before it."
-DAYS_FORM = Form({"from": Field("First day", DAY, right=PERIOD), "to": Field("Last day", DAY, right=DAY)})
 
 Json = Mapping[str, Any]
 
@@ -54,7 +51,7 @@ async def report(request: PageRequest) -> Template:
         "spans": _spans(days, request.now_ms),
         "csv": page_at("/api/v1/sponsors/delivery", **days, format="csv"),
     }
-    return Template("sponsor_reports.html", values | query_errors(result.refused, DAYS_FORM, request.query))
+    return Template("sponsor_reports.html", values | query_errors(result.refused, DAYS, request.query))
 
 
 def by_booking(rows: Sequence[Json]) -> list[Sums]:
@@ -88,9 +85,7 @@ def _chart(shown: Json, now_ms: int) -> Chart | None:
         counted[_ms(row["date"])] = seen + row["impressions"], clicked + row["clicks"]
     days = sorted(counted)
     seen_by_day, clicked_by_day = zip(*(counted[day] for day in days), strict=True)
-    rates = [
-        clicks / shown * PERCENT if shown else None for shown, clicks in zip(seen_by_day, clicked_by_day, strict=True)
-    ]
+    rates = [clicks / shown if shown else None for shown, clicks in zip(seen_by_day, clicked_by_day, strict=True)]
     return by_day(
         days,
         Counts("Times shown", list(seen_by_day), "time shown", "Not shown"),

@@ -15,7 +15,6 @@ STALE_LIST = "This part of the list is no longer there. Open the list from its f
 ADDRESS = "Write an address such as tools.example.com."
 EMAIL = "Write an email address such as you@example.com."
 CODE = "Write the digits of the newest email."
-WRONG_CODE = "This code is wrong or no longer valid. Ask for a new one."
 CHOOSE = "Choose one of the options."
 WHOLE = "Write a whole number."
 
@@ -51,6 +50,8 @@ BY_MESSAGE: Mapping[str, str] = {
 BY_CODE: Mapping[str, str] = {
     "literal_error": CHOOSE,
     "enum": CHOOSE,
+    "list_type": CHOOSE,
+    "string_type": "Write some text.",
     "bool_type": CHOOSE,
     "bool_parsing": CHOOSE,
     "int_type": WHOLE,

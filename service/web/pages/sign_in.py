@@ -16,7 +16,7 @@ from service.web.pages.page import (
     Template,
     with_next,
 )
-from service.web.pages.sentences import CODE, EMAIL, WRONG_CODE
+from service.web.pages.sentences import CODE, EMAIL
 from service.web.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
@@ -103,7 +103,7 @@ async def leave(request: PageRequest) -> SeeOther:
 
 FORMS = {
     "send": Form({"email": Field("Email", EMAIL)}),
-    "complete": Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", WRONG_CODE)}),
+    "complete": Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")}),
 }
 
 PAGES = (
