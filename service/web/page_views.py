@@ -44,6 +44,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "counted": words.counted,
     "rate": words.rate,
     "per_click": words.per_click,
+    "bare": words.bare,
     "short_id": words.short_id,
     "browser": browser,
     "day": words.day,
@@ -71,6 +72,7 @@ def prepare_templates(app: QuartTrio) -> None:
     app.jinja_env.globals["static_url"] = static_url
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(FILTERS)
+    app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
     app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})
     app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
 
