@@ -165,7 +165,7 @@ def _dressed(page: Page, visit: PageRequest, ended: Template | SeeOther) -> Temp
         mark = "&" if "?" in ended.path else "?"
         path, hash_mark, place = ended.path.partition("#")
         return replace(ended, path=f"{path}{mark}{urlencode({'notice': ended.notice})}{hash_mark}{place}")
-    common = _common(visit.base_url, visit.config) | {
+    common = _common(visit.base_url, visit.config, visit.now_ms) | {
         "here": visit.request.path,
         "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
         "notice": NOTICES.get(visit.query.get("notice", "")),
@@ -197,8 +197,9 @@ def _explained(refused: Refused) -> str:
     return f"Please correct this: {text_of(refused.problems)}" if refused.introduces_problems else refused.message
 
 
-def _common(base_url: str, config: Config) -> dict[str, object]:
+def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
     return {
+        "now_ms": now_ms,
         "base_url": base_url,
         "billing_mode": config.billing.mode,
         "here": "",
@@ -223,5 +224,6 @@ def refused_page(services: Services, refused: Refused) -> Template:
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,
     }
+    common = _common(services.base_url, services.config, services.clock.now_ms())
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
-    return Template("refused.html", _common(services.base_url, services.config) | values, status, headers)
+    return Template("refused.html", common | values, status, headers)

@@ -238,7 +238,7 @@ async def test_what_is_new_since_the_last_approval_is_shown(world: World) -> Non
         await person.patch(path, edit)
     await person.patch("/api/v1/sponsors/profile", {"name": "New name", "website": "https://tools.example.com/"})
     text = (await visitor.look("/admin")).text
-    assert "was approved on 18 November 2026" in text
+    assert "was approved today, 12:00" in text
     assert f"Headline {CAMPAIGN['headline']} → Second try" in text
     assert "Sponsor name Example Tools → New name" in text
     assert "First try" not in text

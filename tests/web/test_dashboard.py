@@ -123,7 +123,7 @@ async def test_keys_are_listed_with_prefix_scopes_and_last_use_and_never_whole(w
         assert key not in html
     assert others[:12] not in html
     assert '<span class="badge">library:read</span> <span class="badge">sponsor:read</span>' in html
-    assert html.count("18 November 2026, 12:00 UTC") >= 4, "three were created then, and one was used"
+    assert html.count("today, 12:00") >= 4, "three were created then, and one was used"
     assert text_of(html).count("not used yet") == 2
 
 
@@ -254,7 +254,7 @@ async def test_a_key_is_renamed_and_gets_and_loses_an_end(world: World, ann: Bro
     assert (done.status, done.header("location")) == (303, "/dashboard?notice=key_changed")
     html = await ann.look()
     assert "</code> Laptop</h3>" in html
-    assert "18 December 2026, 12:00 UTC" in html
+    assert "18 December, 12:00" in html
     assert NOTICES["key_changed"] in await ann.look("/dashboard?notice=key_changed")
     await ann.send({"do": "edit-key", "id": key_id, "key_name": "", "days": "never"})
     row = world.memory.keys[key_id]

@@ -103,7 +103,7 @@ def _publisher(base_url: str) -> Data:
 def _published(entry: Mapping[str, Any]) -> Data:
     """The moment at which the entry was added, unless the calendar of clients does not reach it."""
     added_ms = entry["addedAt"]
-    return {"datePublished": moment(added_ms)["iso"]} if added_ms // SECOND_MS < LAST_SECOND else {}
+    return {"datePublished": moment(added_ms).iso} if added_ms // SECOND_MS < LAST_SECOND else {}
 
 
 def _link(name: str, url: str) -> Data:
