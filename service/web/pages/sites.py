@@ -26,9 +26,9 @@ async def embed(request: PageRequest) -> Template:
         "looks": LOOKS,
         "snippet": snippet_of(choice, request.base_url),
         "style": style_of(choice),
-        "script": f"{request.base_url}/embed.js",
         "origin": request.base_url,
         "live": [each for each in placements if choice.shows(each)],
+        "bucket_hours": request.config.events.bucket_hours,
         "counting_sites": request.config.events.count_sites,
     }
     return Template("embed.html", values)
