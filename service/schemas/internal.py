@@ -18,6 +18,15 @@ class CatalogSize(BaseModel):
     bots: int
 
 
+class CatalogPlace(BaseModel):
+    """Where a page stands in its list: the entries before it, all entries, and the cursor of the page before it, None if
+    that is the first page."""
+
+    before: int
+    total: int
+    previous: str | None
+
+
 class OutboxMail(BaseModel):
     """One mail of the outbox, codes included. `subject` and both parts are None if this node cannot render it."""
 

@@ -239,6 +239,6 @@ def refused_page(services: Services, refused: Refused, asked: Asked) -> Template
         "words": refusals.words_of(asked.path),
         "shelf": "/bots" if asked.path.startswith("/bots/") else "/usecases",
     }
-    headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
     common = _common(services.base_url, services.config, services.clock.now_ms())
+    headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
     return Template("refused.html", common | values, status, headers)

@@ -14,6 +14,7 @@ from actors.values import Agent, Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
+from service.api.operations.catalog import place_in_catalog
 from service.api.operations.endings import end_by_link, view_ending
 from service.api.operations.notifications import stop_mails, view_stopping
 from service.api.operations.sessions import session_begun
@@ -21,7 +22,17 @@ from service.api.policy import Access, Budget
 from service.config.deployment import host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
-from service.schemas.internal import CatalogSize, Ending, LinkUse, OutboxMail, OutboxMails, Purchase, StoppedMails
+from service.schemas.internal import (
+    CatalogPlace,
+    CatalogSize,
+    Ending,
+    LinkUse,
+    OutboxMail,
+    OutboxMails,
+    Purchase,
+    StoppedMails,
+)
+from service.schemas.lists import CatalogQuery
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import Page
 
@@ -189,6 +200,7 @@ def _row(
 
 INTERNAL = (
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
+    _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
     _row("listOutbox", "outbox", list_outbox, OutboxMails),
     _row(
         "useSignInLink",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from actors.catalog.store import Kind
 from actors.values import Code, Refused
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
@@ -11,7 +12,7 @@ from service.snapshots.catalog import SEARCH_CHARACTERS
 from service.web.pages import structured
 from service.web.pages.beside import sponsored
 from service.web.pages.page import OperationResult, Page, PageRequest, Template
-from service.web.pages.paging import page_at, placed
+from service.web.pages.paging import Paging, page_at, placed
 
 Entry = Mapping[str, Any]
 
@@ -28,15 +29,15 @@ FITTING = 4
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One of the two lists: its path, its names, the operation that lists it, and its name in a category and in the counts of
-    the catalog."""
+    """One of the two lists: its kind, its path, its name and that of one entry, the operation that lists it, its name in a
+    category, and how its page begins and is described."""
 
+    kind: Kind
     path: str
     name: str
     one: str
     lists: str
     counts: str
-    kind: str
     lead: str
     description: str
 
@@ -70,33 +71,33 @@ class Shelf:
         values |= {"entries": None, "problem": _explained(result.refused, q)}
         return Template("shelf.html", values, status_of(result.refused), [*NO_STORE])
 
-    async def _paging(self, request: PageRequest, query: Mapping[str, Any], page: Mapping[str, Any]) -> object:
+    async def _paging(self, request: PageRequest, query: Mapping[str, Any], page: Mapping[str, Any]) -> Paging:
         place = (await request.ask("placeInCatalog", path={"kind": self.kind}, query=query)).or_refused()
         kept = {"category": query["category"]}
         return placed(self.path, kept, place, len(page["data"]), page["nextCursor"])
 
 
 USECASES = Shelf(
+    Kind.USECASES,
     "/usecases",
     "Use cases",
     "use case",
     "listUseCases",
     "useCases",
-    "usecases",
     "What people have automated: who did it, what it brought, and where they tell about it.",
     "Automations that people built, each with its builder, its result and its source, newest first.",
 )
 BOTS = Shelf(
+    Kind.BOTS,
     "/bots",
     "Bot templates",
     "bot template",
     "listBots",
     "bots",
-    "bots",
     "Bots that people run, each with a template to start from.",
     "Bots that people run, each with its job and a template to start from, newest first.",
 )
-OTHER = {"usecases": BOTS, "bots": USECASES}
+OTHER = {Kind.USECASES: BOTS, Kind.BOTS: USECASES}
 
 
 @dataclass(frozen=True, slots=True)
