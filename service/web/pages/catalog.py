@@ -53,9 +53,11 @@ class Shelf:
         }
         result = await request.ask(self.lists, query=query)
         every = (await request.ask("listCategories")).or_refused()["data"]
-        values: dict[str, object] = {"shelf": self, "q": q, "category": category}
+        topics = _topics(every, self.counts, category)
+        category = next((each.name for each in topics[0] if each.chosen), category)
+        values: dict[str, object] = {"shelf": self, "q": q, "category": category, "topics": topics}
         values |= {"total": (await request.ask("countCatalog")).or_refused()[self.kind]}
-        values |= {"topics": _topics(every, self.counts, category), "placements": await sponsored(request)}
+        values |= {"placements": await sponsored(request)}
         # Search engines list the first page, and find the entries themselves in the sitemap.
         values["indexed"] = not q and not cursor and not category
         if result.refused is None:
@@ -73,8 +75,7 @@ class Shelf:
 
     async def _paging(self, request: PageRequest, query: Mapping[str, Any], page: Mapping[str, Any]) -> Paging:
         place = (await request.ask("placeInCatalog", path={"kind": self.kind}, query=query)).or_refused()
-        kept = {"category": query["category"]}
-        return placed(self.path, kept, place, len(page["data"]), page["nextCursor"])
+        return placed(self.path, {"category": query["category"]}, place, len(page["data"]), page["nextCursor"])
 
 
 USECASES = Shelf(

@@ -49,8 +49,9 @@ def address_of(path: str, query: str) -> str:
 
 
 def shown_address(path: str) -> str:
-    """The address in words, cut where it is long."""
-    return path if len(path) <= LONGEST_ADDRESS else f"{path[: LONGEST_ADDRESS - 1]}…"
+    """The address as it can be read: what cannot be printed is a question mark, and a long one is cut."""
+    readable = "".join(each if each.isprintable() else "?" for each in path[: LONGEST_ADDRESS + 1])
+    return readable if len(readable) <= LONGEST_ADDRESS else f"{readable[: LONGEST_ADDRESS - 1]}…"
 
 
 def words_of(path: str) -> str:
