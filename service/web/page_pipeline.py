@@ -4,7 +4,7 @@ The outcome is a template with its values, or an address to go on to. Imports no
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import urlencode
 
@@ -20,9 +20,10 @@ from service.api.messages import NO_STORE, Headers, Request, note, trace
 from service.api.validation import read_form
 from service.config.model import Config
 from service.schemas.problems import text_of
-from service.web.pages import refusals
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template, with_next
+from service.web.pages.refusals import on_a_page
+from service.web.pages.refused import Asked, values_of
 
 FORM_ID_BYTES = 16
 PAGE_POLICY = (
@@ -35,16 +36,6 @@ API_LINKS = (
 )
 # With no-referrer, browsers would send no origin with our own forms either.
 PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cache", "referrer-policy": "same-origin"}
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What the page of a refusal knows of the request, and whether a cookie of a session came with it."""
-
-    method: str
-    path: str
-    query: str
-    has_session: bool
 
 
 async def handle_page(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
@@ -125,7 +116,7 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
     if not isinstance(done, FormError):
         return _dressed(page, visit, done)
     note(refusal=str(done.refused.code))
-    visit = replace(visit, problem=done.refused)
+    visit = replace(visit, problem=on_a_page(done.refused))
     shown = _dressed(page, visit, await _shown(page, visit))
     if isinstance(shown, SeeOther):
         return shown
@@ -224,21 +215,15 @@ def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
 def refused_page(services: Services, refused: Refused, asked: Asked) -> Template:
     """A refusal as a page of its own. It does not say who is signed in, because that lookup may be what failed."""
     note(refusal=str(refused.code))
+    refused = on_a_page(refused)
     status = status_of(refused)
     notes = trace.get()
     values = {
-        "unknown": asked.has_session,
-        "status": status,
-        "told": refusals.told(status),
         "message": message_of(refused),
         "code": refused.code,
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,
-        "address": refusals.shown_address(asked.path),
-        "again": refusals.address_of(asked.path, asked.query) if asked.method in SAFE else None,
-        "words": refusals.words_of(asked.path),
-        "shelf": "/bots" if asked.path.startswith("/bots/") else "/usecases",
     }
     common = _common(services.base_url, services.config, services.clock.now_ms())
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
-    return Template("refused.html", common | values, status, headers)
+    return Template("refused.html", common | values | values_of(status, asked), status, headers)

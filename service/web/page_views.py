@@ -21,11 +21,12 @@ from service.http.asgi import Scope
 from service.terminal.durations import duration
 from service.web.compression import Compressor
 from service.web.negotiation import wants_page
-from service.web.page_pipeline import PAGE_HEADERS, Asked, handle_page, refused_page
+from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
 from service.web.pages.browsers import browser
 from service.web.pages.meters import gauge_of, spark_of
 from service.web.pages.page import Audience, Page, SeeOther, Template
+from service.web.pages.refused import Asked
 from service.web.pages.states import state_of
 from service.web.pages.structured import json_ld
 from service.web.requests import headers_of, request_of

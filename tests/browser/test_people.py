@@ -203,7 +203,7 @@ def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> No
     other = sessions.filter(has=here.page.get_by_role("heading", name="Somebody else's browser"))
     other.get_by_text("End the session since").click()
     other.get_by_role("button", name="End this session").click()
-    here.told("The session is ended.")
+    here.told("That browser is signed out.")
     there.opens("/sponsor")
     there.reads("Sign in")
     here.opens("/sponsor")

@@ -64,9 +64,9 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     fits(sponsor)
     sponsor.fills(Headline=f"{headline}, edited")
     sponsor.presses("Save")
-    sponsor.told("The campaign is saved.")
+    sponsor.told("Your ad is saved.")
     sponsor.presses("Submit for review")
-    sponsor.told("The campaign is submitted")
+    sponsor.told("Your ad is sent")
     decides(admin, reviewed, decision="approve")
     until(lambda: is_placed(node, f"{headline}, edited"), what="the placement")
 

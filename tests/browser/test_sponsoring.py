@@ -73,7 +73,7 @@ def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
     left = 55 - len(creative["Headline"])
     expect(sponsor.page.get_by_text(f"Use at most 55 characters. {left} left.")).to_be_visible()
     sponsor.presses("Create the campaign")
-    sponsor.told("The campaign is created")
+    sponsor.told("Your ad is created")
     return sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
 
 
@@ -90,7 +90,7 @@ def pays(sponsor: Person) -> str:
     button = sponsor.page.get_by_role("button", name=re.compile("^Reserve for USD [0-9.]+$"))
     price = button.inner_text().removeprefix("Reserve for ")
     button.click()
-    sponsor.told("The weeks are held for you.")
+    sponsor.told("The week is held for you.")
     expect(sponsor.page.get_by_role("timer")).to_have_text(re.compile(r"^(30|29) minutes$"))
     path = sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
     sponsor.presses(f"Go to checkout: {price}")
@@ -106,7 +106,7 @@ def approves(admin: Person, campaign: str) -> None:
     admin.opens("/admin")
     review = admin.page.get_by_role("article", name=campaign, exact=True)
     review.get_by_role("button", name=f"Approve {campaign}", exact=True).click()
-    admin.told("The campaign is approved")
+    admin.told("The ad is approved")
 
 
 def is_placed(node: Service, headline: str) -> bool:

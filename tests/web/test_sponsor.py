@@ -88,7 +88,7 @@ async def test_forms_are_paced_per_account_from_all_addresses_and_use_no_quota()
             assert people[0].status == 200, "what pages show is limited per address"
         await people[0].press("save", **PROFILE)
         assert people[0].status == 429
-        assert "Too many requests" in people[0].text
+        assert "That was too fast." in people[0].text
         assert await Browser(world, world.session("other@example.com")).open("/sponsor/profile")
         assert all(tenant.month_used == 0 for tenant in world.memory.tenants.values())
         world.clock.at_ms += MINUTE_MS
@@ -121,7 +121,7 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await stock(world)
     person = browser(world)
     await person.open("/sponsor")
-    assert "You have no campaigns yet." in person.text
+    assert "You have no ads yet." in person.text
     assert "Test mode: no money moves." in person.text
     await person.open("/sponsor/profile")
     await person.press("save", **PROFILE)
@@ -254,7 +254,7 @@ async def test_a_campaign_form_sent_again_with_another_text_is_refused_and_gets_
     form = person.form_with("create")
     await person.send(form, "create", **CAMPAIGN)
     await person.send(form, "create", **{**CAMPAIGN, "headline": "Another headline"})
-    assert "already used with a different body" in person.text
+    assert "This form was sent before with other values." in person.text
     assert person.form_with("create").fields["form_id"] != form.fields["form_id"]
     assert len(world.memory.campaigns) == 1
 
@@ -295,7 +295,7 @@ async def test_a_stale_campaign_page_says_why_and_shows_how_it_stands(world: Wor
     await approve(world, campaign)
     await person.send(withdraw, "withdraw")
     assert person.status == 409
-    assert "A campaign that is approved cannot be withdrawn." in person.text
+    assert "This ad is approved now, so it cannot be withdrawn." in person.text
     assert person.form_with("pause").buttons == ["pause"]
 
 
@@ -678,7 +678,7 @@ async def test_delivery_is_plotted_from_the_first_day_on(world: World) -> None:
     assert 'svg class="wide-only"' in person.html
     assert "25 Nov: 100 times shown, 1 click, 1.00 %" in person.text
     assert "Today 0 0 No rate" in person.text
-    assert "The days from 27 Nov to 29 Nov are still to come." in person.text
+    assert "The days from 27 to 29 November are still to come." in person.text
 
 
 def test_a_new_uuid_is_one_of_version_4() -> None:

@@ -19,7 +19,6 @@ CAMPAIGNS = 50
 """The newest campaigns that the form offers."""
 
 UUID_BYTES = 16
-PERCENT = 100
 
 
 async def bookings(request: PageRequest) -> Template:
@@ -148,7 +147,7 @@ def chart_of(delivery: Mapping[str, Any], run_ends_ms: int, now_ms: int) -> Char
     items = delivery["items"]
     if not items:
         return None
-    rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
+    rates = [each["clicks"] / each["impressions"] if each["impressions"] else None for each in items]
     return by_day(
         [each["day"] for each in items],
         Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),

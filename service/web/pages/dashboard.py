@@ -15,8 +15,8 @@ SPANS = (7, 30, 90)
 
 SCOPES: Mapping[Scope, str] = {
     Scope.LIBRARY_READ: "read the catalog and the usage",
-    Scope.SPONSOR_READ: "see the sponsor profile, campaigns and bookings",
-    Scope.SPONSOR_WRITE: "change the sponsor profile and campaigns",
+    Scope.SPONSOR_READ: "see the sponsor profile, ads and bookings",
+    Scope.SPONSOR_WRITE: "change the sponsor profile and ads",
     Scope.BILLING_WRITE: "reserve, pay and cancel bookings",
     Scope.ADMIN_READ: "see everything that administrators see",
     Scope.ADMIN_WRITE: "do everything that administrators do",
@@ -27,10 +27,10 @@ SCOPES: Mapping[Scope, str] = {
 TOPICS: Mapping[str, tuple[str, str]] = {
     "reviews": (
         "Reviews",
-        "when a campaign of yours was reviewed, and for administrators when campaigns wait for review",
+        "when an ad of yours was reviewed, and for administrators when ads wait for review",
     ),
     "bookings": ("Bookings", "when a week is held for you, and when it begins"),
-    "reports": ("Reports", "what your campaign reached, when its weeks are over"),
+    "reports": ("Reports", "what your ad reached, when its weeks are over"),
 }
 """The mails that can be turned off: their name, and when they come."""
 

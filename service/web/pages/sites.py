@@ -28,8 +28,8 @@ async def embed(request: PageRequest) -> Template:
         "style": style_of(choice),
         "origin": request.base_url,
         "live": [each for each in placements if choice.shows(each)],
-        "bucket_hours": request.config.events.bucket_hours,
         "counting_sites": request.config.events.count_sites,
+        "bucket_hours": request.config.events.bucket_hours,
     }
     return Template("embed.html", values)
 

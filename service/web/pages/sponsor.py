@@ -33,12 +33,16 @@ def next_steps(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json]) ->
             yield words, "Pay or cancel", f"/sponsor/bookings/{each['id']}"
     for each in campaigns:
         if each["status"] in ("rejected", "draft"):
-            words = "was rejected" if each["status"] == "rejected" else "is a draft"
-            yield f"The campaign {each['name']} {words}.", "Edit and submit it", f"/sponsor/campaigns/{each['id']}"
+            words = "was not approved" if each["status"] == "rejected" else "is still a draft"
+            yield (
+                f"Your ad {each['name']} {words}.",
+                "Edit it and send it for review",
+                f"/sponsor/campaigns/{each['id']}",
+            )
     if not campaigns:
-        words = "Choose a free week, and enter brand and creative in the same form"
-        yield "You have no campaigns yet.", words, "/sponsor/inventory"
-        yield "You can also do it step by step.", "Create a campaign", "/sponsor/campaigns/new"
+        words = "Choose a free week, and write your ad in the same form"
+        yield "You have no ads yet.", words, "/sponsor/inventory"
+        yield "You can also do it step by step.", "Write an ad", "/sponsor/campaigns/new"
     if me["profile"] is None:
         yield "You have no profile yet. A booking needs one.", "Save your profile", "/sponsor/profile"
     elif campaigns and not bookings:

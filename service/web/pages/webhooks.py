@@ -14,8 +14,8 @@ EVENTS = {
     EventType.BOOKING_CANCELLED: "A booking is cancelled",
     EventType.BOOKING_EXPIRED: "A hold runs out",
     EventType.BOOKING_REFUNDED: "A booking is refunded",
-    EventType.CAMPAIGN_APPROVED: "A campaign is approved",
-    EventType.CAMPAIGN_REJECTED: "A campaign is rejected",
+    EventType.CAMPAIGN_APPROVED: "An ad is approved",
+    EventType.CAMPAIGN_REJECTED: "An ad is rejected",
     EventType.DELIVERY_DAY: "A day of a running booking is over, with its figures",
 }
 

@@ -35,7 +35,8 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class ShortId:
-    """An id cut to 8 characters. In HTML its whole text is the title; `whole` is for a copy button."""
+    """An id for a table. HTML has the whole id, of which the style sheet shows the beginning, so that selecting and copying
+    gives all of it. As text it is cut to 8 characters."""
 
     whole: str
 
@@ -43,7 +44,8 @@ class ShortId:
         return self.whole if len(self.whole) <= ID_CHARACTERS else f"{self.whole[:ID_CHARACTERS]}…"
 
     def __html__(self) -> str:
-        return f'<span class="mono" title="{escape(self.whole)}">{escape(str(self))}</span>'
+        whole = escape(self.whole)
+        return f'<span class="mono cut" title="{whole}">{whole}</span>'
 
 
 # Moments and days.
@@ -213,7 +215,7 @@ def per_click(cents: int, clicks: int, without: str = "Known after the first cli
 
 
 def short_id(whole: str) -> ShortId:
-    """An id for a table: its first 8 characters, with the whole one as its title."""
+    """An id of which a table shows the first 8 characters."""
     return ShortId(whole)
 
 
