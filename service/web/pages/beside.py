@@ -17,7 +17,7 @@ async def sponsored(request: PageRequest) -> Sequence[Mapping[str, Any]]:
 
 
 def in_turn(placements: Sequence[Mapping[str, Any]], now_ms: int) -> Sequence[Mapping[str, Any]]:
-    """At most `MOST_BESIDE` placements, in their order. In as many minutes as there are placements, each has the same share."""
+    """At most `MOST_BESIDE` placements, in their order. In as many minutes as there are of them, each has the same share."""
     if len(placements) <= MOST_BESIDE:
         return placements
     first = now_ms // MINUTE_MS % len(placements)

@@ -111,7 +111,7 @@ class Topic:
 
 
 def _topics(every: Sequence[Mapping[str, Any]], counts: str, chosen: str) -> tuple[Sequence[Topic], Sequence[Topic]]:
-    """The categories that a list has, the largest first, in two parts: those to show, and the rest. The chosen one is shown."""
+    """The categories of a list, the largest first, in two parts: those to show, with the chosen one, and the rest."""
     exact = any(each["name"] == chosen for each in every)
     listed = [
         Topic(each["name"], each[counts], each["name"] == chosen or (not exact and _same(each["name"], chosen)))

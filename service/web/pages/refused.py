@@ -26,15 +26,29 @@ class Told:
 
 TOLD: Mapping[int, Told] = {
     400: Told("We could not read that request", "Check what you typed, or go back and try again."),
-    403: Told("This page is not open to you", "Sign in with an account that has access. If you sent a form, reload its page first."),
+    403: Told(
+        "This page is not open to you",
+        "Sign in with an account that has access. If you sent a form, reload its page and send it again.",
+    ),
     404: Told("We could not find that page", "It may have moved, or the address has a typing mistake."),
-    405: Told("That does not work here", "This address does not take what was sent. Start again from a page of this site."),
+    405: Told(
+        "That does not work here", "This address does not take what was sent. Start again from a page of this site."
+    ),
     409: Told("Something changed in the meantime", "Nothing was saved. Go back, reload the page and look at it anew."),
     413: Told("That was too large", "Nothing was saved. Go back and send less."),
-    429: Told("That was a little too fast", "We limit requests so that everybody is served. Nothing is lost: this one was not carried out."),
-    500: Told("Something went wrong on our side", "We have noted it. Try again; if it happens again, send us the request id below."),
-    503: Told("We cannot answer right now", "This usually lasts only moments. Everything that we confirmed before is saved."),
-}  # fmt: skip
+    429: Told(
+        "That was a little too fast",
+        "We limit requests so that everybody is served. This one was not carried out, and nothing is lost.",
+    ),
+    500: Told(
+        "Something went wrong on our side",
+        "We have noted it. Try again; if it happens again, tell us the request id below.",
+    ),
+    503: Told(
+        "We cannot answer right now",
+        "This usually lasts only moments. Everything that we confirmed before is saved.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +92,7 @@ def shown_address(path: str) -> str:
 
 
 def words_of(path: str) -> str:
-    """The words of the last part of an address that has any, to search for: `/usecases/late-invoices` gives `late invoices`."""
+    """Words to search for, from the last part of an address that has any: `/usecases/late-fees` gives `late fees`."""
     for part in reversed(path.split("/")[2:] or path.split("/")):
         words = [word for word in _WORD.findall(part) if not _NAME.match(word)][:MOST_WORDS]
         if words:
