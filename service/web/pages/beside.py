@@ -6,17 +6,24 @@ from typing import Any
 from actors.clock import MINUTE_MS
 from service.web.pages.page import PageRequest
 
+Placements = Sequence[Mapping[str, Any]]
+
 MOST_BESIDE = 3
-"""Placements beside one page, so that they do not outgrow it. More take turns, by the minute."""
+"""Placements beside a page of the catalog, so that they do not outgrow it. The front page always shows all."""
 
 
-async def sponsored(request: PageRequest) -> Sequence[Mapping[str, Any]]:
-    """The placements to show now. None if they cannot be read: the page itself does without them."""
+async def sponsored(request: PageRequest) -> Placements:
+    """The placements that are live now, left side first. None if they cannot be read: the page itself does without them."""
     result = await request.ask("listPlacements")
-    return () if result.refused is not None else in_turn(result.json["placements"], request.now_ms)
+    return () if result.refused is not None else result.json["placements"]
 
 
-def in_turn(placements: Sequence[Mapping[str, Any]], now_ms: int) -> Sequence[Mapping[str, Any]]:
+async def some_sponsored(request: PageRequest) -> Placements:
+    """Those of them that stand beside a page of the catalog now."""
+    return in_turn(await sponsored(request), request.now_ms)
+
+
+def in_turn(placements: Placements, now_ms: int) -> Placements:
     """At most `MOST_BESIDE` placements, in their order. In as many minutes as there are of them, each has the same share."""
     if len(placements) <= MOST_BESIDE:
         return placements

@@ -10,7 +10,7 @@ from service.api.errors import status_of
 from service.api.messages import NO_STORE
 from service.snapshots.catalog import SEARCH_CHARACTERS
 from service.web.pages import structured
-from service.web.pages.beside import sponsored
+from service.web.pages.beside import some_sponsored
 from service.web.pages.page import OperationResult, Page, PageRequest, Template
 from service.web.pages.paging import Paging, page_at, placed
 
@@ -57,7 +57,7 @@ class Shelf:
         category = next((each.name for each in topics[0] if each.chosen), category)
         values: dict[str, object] = {"shelf": self, "q": q, "category": category, "topics": topics}
         values |= {"total": (await request.ask("countCatalog")).or_refused()[self.kind]}
-        values |= {"placements": await sponsored(request)}
+        values |= {"placements": await some_sponsored(request)}
         # Search engines list the first page, and find the entries themselves in the sitemap.
         values["indexed"] = not q and not cursor and not category
         if result.refused is None:
@@ -171,7 +171,7 @@ async def usecase(request: PageRequest) -> Template:
         "bots": await _fitting(request, BOTS, guide.get("category"), bots),
         "missing": [each["slug"] for each in named if not each.get("name")],
         "alternate": f"/api/v1/usecases/{entry['slug']}",
-        "placements": await sponsored(request),
+        "placements": await some_sponsored(request),
     }
     return Template("usecase.html", values | {"structured": structured.usecase(request.base_url, entry)})
 
@@ -204,7 +204,7 @@ async def bot(request: PageRequest) -> Template:
         "entry": entry,
         "usecases": await _fitting(request, USECASES, entry.get("category")),
         "alternate": f"/api/v1/bots/{entry['slug']}",
-        "placements": await sponsored(request),
+        "placements": await some_sponsored(request),
     }
     return Template("bot.html", values | {"structured": structured.bot(request.base_url, entry)})
 

@@ -8,7 +8,7 @@ from service.web.pages.beside import sponsored
 from service.web.pages.page import Page, PageRequest, Template
 from service.web.pages.structured import website
 
-NEWEST = {"usecases": 6, "bots": 3}
+NEWEST = 6
 TOPICS = 8
 ANSWERED = ("slug", "title", "who", "handle", "roi")
 """The first fields of an entry, in their order."""
@@ -16,8 +16,8 @@ ANSWERED = ("slug", "title", "who", "handle", "roi")
 
 async def home(request: PageRequest) -> Template:
     counts = (await request.ask("countCatalog")).or_refused()
-    usecases = (await request.ask("listUseCases", query={"limit": NEWEST["usecases"]})).or_refused()["data"]
-    bots = (await request.ask("listBots", query={"limit": NEWEST["bots"]})).or_refused()["data"]
+    usecases = (await request.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
+    bots = (await request.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
     categories = (await request.ask("listCategories")).or_refused()["data"]
     topics = sorted(categories, key=lambda each: -each["useCases"])[:TOPICS]
     return Template(
