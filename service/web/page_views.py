@@ -10,6 +10,8 @@ from jinja2.runtime import Context
 from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
+from actors import dates
+from actors.browsers import browser
 from actors.values import Refused
 from service.api.answers import refusal
 from service.api.context import Services
@@ -23,7 +25,6 @@ from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
-from service.web.pages.browsers import browser
 from service.web.pages.meters import gauge_of, spark_of
 from service.web.pages.page import Audience, Page, SeeOther, Template
 from service.web.pages.refused import Asked
@@ -60,7 +61,7 @@ BY_NOW: Mapping[str, Callable[..., Any]] = {
     "until": words.until,
     "left": words.left,
     "ago": words.ago,
-    "days": words.days,
+    "days": dates.days,
     "state_of": state_of,
 }
 """Filters that also take the time of the page."""

@@ -202,7 +202,7 @@ def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> No
     sessions = here.page.get_by_role("region", name="Signed-in browsers", exact=True).get_by_role("listitem")
     other = sessions.filter(has=here.page.get_by_role("heading", name="Somebody else's browser"))
     other.get_by_text("End the session since").click()
-    other.get_by_role("button", name="End this session").click()
+    other.get_by_role("button", name="Sign that browser out").click()
     here.told("That browser is signed out.")
     there.opens("/sponsor")
     there.reads("Sign in")

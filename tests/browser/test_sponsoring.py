@@ -15,7 +15,7 @@ from tests.browser.visitors import PLACEMENTS
 
 EMBEDDING = '<!doctype html><title>A site</title><div data-placements="right"></div><script src="https://HOST/embed.js"></script>'
 PLAIN = {
-    "Name of the campaign": "Spring",
+    "Name of the ad": "Spring",
     "Headline": "Ledgers that balance themselves",
     "Text": "Every evening, before anybody asks.",
     "Call to action": "See how",
@@ -23,7 +23,7 @@ PLAIN = {
     "Logo letters": "LE",
 }
 HOSTILE = {
-    "Name of the campaign": "<img src=x onerror=alert(1)>{{ 7 * 7 }}",
+    "Name of the ad": "<img src=x onerror=alert(1)>{{ 7 * 7 }}",
     "Headline": "</h2><script>alert(2)</script><img src=x onerror=x>",
     "Text": "\"'><svg onload=alert(3)><script>alert(document.cookie)</script>&lt;b&gt;",
     "Call to action": "<b onclick=alert(4)>x",
@@ -49,7 +49,9 @@ def admin(meet: Meet) -> Person:
 
 def makes_a_slot(admin: Person, name: str) -> None:
     admin.opens("/admin/slots")
-    admin.fills(**{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description": name})
+    admin.fills(
+        **{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description (optional)": name}
+    )
     admin.page.get_by_label("Side", exact=True).select_option("Right")
     admin.page.get_by_label("Active: the slot is sold").check()
     admin.presses("Create the slot")
@@ -71,7 +73,7 @@ def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
     for part in ("Headline", "Text", "Call to action", "Logo letters"):
         expect(preview).to_contain_text(creative[part])
     left = 55 - len(creative["Headline"])
-    expect(sponsor.page.get_by_text(f"Use at most 55 characters. {left} left.")).to_be_visible()
+    expect(sponsor.page.get_by_text(f"At most 55 characters. {left} left.")).to_be_visible()
     sponsor.presses("Create the campaign")
     sponsor.told("Your ad is created")
     return sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
@@ -124,7 +126,7 @@ def moves(sponsor: Person, campaign: str, button: str, headline: str, *, shown: 
 def placed(sponsor: Person, admin: Person, campaign: str, creative: dict[str, str]) -> Iterator[None]:
     """Approve a paid campaign so that it is shown; pause it at the end to restore the placements."""
     headline = creative["Headline"]
-    approves(admin, creative["Name of the campaign"])
+    approves(admin, creative["Name of the ad"])
     until(lambda: is_placed(sponsor.node, headline), what="the placement to be shown")
     try:
         yield
@@ -205,7 +207,7 @@ def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
     campaign = makes_a_campaign(sponsor, HOSTILE)
     books(sponsor, HOSTILE_SLOT)
     booking = pays(sponsor)
-    name, headline = HOSTILE["Name of the campaign"], HOSTILE["Headline"]
+    name, headline = HOSTILE["Name of the ad"], HOSTILE["Headline"]
     shown = (HOSTILE_BRAND, *(HOSTILE[part] for part in ("Headline", "Text", "Call to action", "Logo letters")))
 
     says(sponsor, "/sponsor", HOSTILE_BRAND, name, headline, HOSTILE_SLOT)

@@ -188,7 +188,7 @@ async def test_a_rejection_needs_a_note_which_its_sponsor_reads(world: World) ->
     form = _decision(await visitor.look("/admin"))
     refused = await visitor.send("/admin", do="reject", note=" \r\n ", **form)
     assert refused.status == 400
-    assert "A rejection needs a note." in Seen.of(refused).text
+    assert "Write why you reject it. The sponsor reads it." in Seen.of(refused).text
     assert world.memory.campaigns[campaign].status == "pending"
     after = await visitor.led("/admin", do="reject", note="The link\r\nleads elsewhere.", **form)
     assert "The ad is rejected" in after.text
@@ -313,22 +313,23 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert NOTICES["slot_created"] in after.text
     again = await visitor.send("/admin/slots", do="create", form_id=form_id, **unnamed)
     assert again.status == 409
-    assert f"A slot with the id {form_id} already exists." in Seen.of(again).text
+    assert "This form has created its slot already." in Seen.of(again).text
     assert len(world.memory.slots) == 1
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"weekPrice": "cheap"}, "Write the price per week as an amount such as 120.00."),
-        ({"weekPrice": "0.10"}, "weekPriceCents"),
-        ({"durationWeeks": "1.5"}, "Write the weeks of one booking as a whole number such as 1."),
-        ({"durationWeeks": "53"}, "durationWeeks"),
-        ({"offerEndsAt": "2026-02-30T10:00"}, "Write the end of the offer as a date and time"),
-        ({"offerEndsAt": "2026-11-18T11:59"}, "offerEndsAt must be in the future."),
-        ({"name": " "}, "name"),
-        ({"side": "top"}, "side"),
-        ({"id": "Left top"}, "id"),
+        ({"weekPrice": "cheap"}, "Write an amount from 0.50 to 100,000.00, such as 120.00."),
+        ({"weekPrice": "0.10"}, "Write an amount from 0.50 to 100,000.00, such as 120.00."),
+        ({"weekPrice": "99,999.00", "durationWeeks": "52"}, "All weeks of a booking together cost too much."),
+        ({"durationWeeks": "1.5"}, "Write a whole number from 1 to 52."),
+        ({"durationWeeks": "53"}, "Write a whole number from 1 to 52."),
+        ({"offerEndsAt": "2026-02-30T10:00"}, "Write a date and time such as 2026-12-31T18:00."),
+        ({"offerEndsAt": "2026-11-18T11:59"}, "Choose a time in the future."),
+        ({"name": " "}, "Write a name for the slot."),
+        ({"side": "top"}, "Choose one of the options."),
+        ({"id": "Left top"}, "Use only letters a to z, digits and dashes."),
     ],
 )
 async def test_a_form_that_is_not_valid_changes_nothing_and_keeps_what_was_typed(
@@ -445,7 +446,7 @@ async def test_the_video_of_a_package_is_described(world: World) -> None:
     form = {"booking": booking, "youtubeStatus": "published", "youtubeNotes": "Recorded", "youtubeUrl": ""}
     refused = await visitor.send("/admin/bookings", do="describe", **form)
     assert refused.status == 400
-    assert "A published video needs a youtubeUrl." in Seen.of(refused).text
+    assert "Write the address of the published video." in Seen.of(refused).text
     assert "Recorded" in Seen.of(refused).text
     address = "https://video.example.com/watch/1"
     after = await visitor.led("/admin/bookings", do="describe", **(form | {"youtubeUrl": address}))

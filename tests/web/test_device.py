@@ -134,7 +134,7 @@ async def test_a_wrong_code_is_explained_and_stays_in_the_form(world: World, ann
     assert "No device is showing this code." in await ann.send("look", "WDJB-MJHT")
     assert ann.last.status == 400
     assert 'value="WDJB-MJHT"' in ann.last.body.decode()
-    assert "Type the code that the device shows." in await ann.send("look", "  ")
+    assert "Write the code that the device shows." in await ann.send("look", "  ")
 
 
 async def test_after_five_wrong_codes_the_form_says_how_long_it_is_locked(world: World, ann: Browser) -> None:

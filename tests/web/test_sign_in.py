@@ -74,7 +74,7 @@ async def test_a_wrong_code_leaves_the_person_where_the_code_is_asked_for(world:
     assert shown.status == 400
     assert "The code is wrong or no longer valid." in words(shown)
     assert 'name="code"' in words(shown)
-    assert 'role="alert"' in words(shown)
+    assert 'aria-describedby="code-hint code-error" aria-invalid="true" autofocus' in words(shown)
     assert shown.header("set-cookie") is None
     assert (await post(world, "/sign-in", browser=browser, do="complete", email=ANN, code=code)).status == 303
 

@@ -36,9 +36,9 @@ async def test_a_refused_form_keeps_what_was_typed(world: World) -> None:
     person = browser(world)
     await person.open(PLACE)
     await person.press("create", url="http://tools.example.com/", **PAID)
-    assert "must begin with https://" in person.text
+    assert "Write an address that begins with https://, not http://." in person.text
     assert 'value="http://tools.example.com/"' in person.html
-    assert 'name="event booking.paid" value="on" checked' in person.html
+    assert 'name="event booking.paid" type="checkbox" value="on" checked' in person.html
     assert world.memory.webhooks == {}
 
 

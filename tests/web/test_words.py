@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from actors import dates
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS
 from service.web.pages import words
 
@@ -75,12 +76,12 @@ def test_days_name_the_year_where_it_is_not_this_one() -> None:
     ],
 )
 def test_a_range_ends_on_the_day_before_its_end(start: str, end: str, shown: str, in_lists: str) -> None:
-    assert words.days(at(start), at(end), NOW_MS) == shown
-    assert words.days(at(start), at(end), NOW_MS, short=True) == in_lists
+    assert dates.days(at(start), at(end), NOW_MS) == shown
+    assert dates.days(at(start), at(end), NOW_MS, short=True) == in_lists
 
 
 def test_a_range_without_days_is_its_first_day() -> None:
-    assert words.days(NOW_MS, NOW_MS, NOW_MS) == "25 November"
+    assert dates.days(NOW_MS, NOW_MS, NOW_MS) == "25 November"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_a_record_has_its_year_and_zone() -> None:
 
 def test_moments_past_the_calendar_are_its_last_second() -> None:
     assert words.when(YEAR_10000_MS, NOW_MS).words == "31 December 9999, 23:59"
-    assert words.days(YEAR_10000_MS, 2 * YEAR_10000_MS, NOW_MS) == "31 December 9999"
+    assert dates.days(YEAR_10000_MS, 2 * YEAR_10000_MS, NOW_MS) == "31 December 9999"
 
 
 def test_amounts_are_short_in_lists_and_whole_on_payments() -> None:

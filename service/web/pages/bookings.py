@@ -7,10 +7,14 @@ from actors.bookings.prices import days_left
 from actors.clock import Entropy
 from actors.values import Code
 from actors.weeks import week_of
+from service.web.pages.campaigns import BODY, HEADLINE
 from service.web.pages.chart_words import Counts, Rate
 from service.web.pages.charts import Chart, by_day
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.paging import paged
+from service.web.pages.sponsor import BRAND
+from service.web.pages.typed import address_of, line_of
 
 WEEKS = 12
 """Weeks that the form offers, from the chosen one on."""
@@ -36,7 +40,10 @@ async def book(request: PageRequest) -> Template | SeeOther:
     slot_id = _asked(request, "slotId")
     if not slot_id:
         return SeeOther("/sponsor/inventory")
-    query = {"weekStart": _asked(request, "weekStart") or None, "weeks": WEEKS}
+    week = _asked(request, "weekStart")
+    if request.problem is not None and not week.isdigit():
+        week = ""
+    query = {"weekStart": week or None, "weeks": WEEKS}
     weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
     slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
     wanted = weeks[0]["weekStart"]
@@ -86,7 +93,9 @@ async def _on_to_checkout(request: PageRequest, reserved: SeeOther | FormError) 
 
 async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
     form = request.form
-    body: dict[str, Any] = {name: form.get(name, "").strip() for name in (*fields, "slotId", "idempotencyKey")}
+    body: dict[str, Any] = {name: line_of(form, name) for name in (*fields, "slotId", "idempotencyKey")}
+    if "website" in fields:
+        body["website"] = address_of(form, "website")
     result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
     if result.refused is not None:
         return FormError(result.refused)
@@ -187,6 +196,21 @@ async def cancel(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(request.path, "booking_cancelled")
 
 
+WEEK = Field("Week", "Choose a week.", right="Choose one of the weeks.")
+NO_WEEK = {Code.SLOT_UNAVAILABLE: ("weekStart", "")}
+RESERVING = Form(
+    {"weekStart": WEEK, "campaignId": Field("Ad", "Choose an ad.")},
+    {**NO_WEEK, Code.CAMPAIGN_NOT_BOOKABLE: ("campaignId", "")},
+)
+STARTING = Form({"weekStart": WEEK, **BRAND, "headline": HEADLINE, "body": BODY}, NO_WEEK)
+BOOKING_FORMS = {
+    "reserve": RESERVING,
+    "reserve-and-pay": RESERVING,
+    "start": STARTING,
+    "start-and-pay": STARTING,
+}
+REFUND_FORM = Form({"reason": Field("Why do you want the money back?", "Write why you want the money back.")})
+
 BOOKING_ACTIONS = {
     "reserve": reserve,
     "start": start,
@@ -196,11 +220,12 @@ BOOKING_ACTIONS = {
 
 PAGES = (
     Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
-    Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT),
+    Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT, forms=BOOKING_FORMS),
     Page(
         "/sponsor/bookings/{id}",
         booking,
         {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
         Audience.ACCOUNT,
+        forms={"request_refund": REFUND_FORM},
     ),
 )

@@ -5,16 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.catalog.store import Kind
-from actors.values import Code, Refused
+from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
-from service.snapshots.catalog import SEARCH_CHARACTERS
 from service.web.pages import structured
 from service.web.pages.beside import some_sponsored
+from service.web.pages.field_errors import Field, Form, in_one_line
 from service.web.pages.page import OperationResult, Page, PageRequest, Template
 from service.web.pages.paging import Paging, page_at, placed
 
 Entry = Mapping[str, Any]
+
+SEARCH = Form({"q": Field("Search"), "category": Field("Category")})
 
 PAGE_SIZE = 12
 MOST_FOUND = 24
@@ -70,7 +72,7 @@ class Shelf:
             return Template("shelf.html", values)
         if result.refused.code is not Code.INVALID_REQUEST:
             result.or_refused()
-        values |= {"entries": None, "problem": _explained(result.refused, q)}
+        values |= {"entries": None, "problem": in_one_line(result.refused, SEARCH, request.query)}
         return Template("shelf.html", values, status_of(result.refused), [*NO_STORE])
 
     async def _paging(self, request: PageRequest, query: Mapping[str, Any], page: Mapping[str, Any]) -> Paging:
@@ -146,19 +148,6 @@ async def _other(
 
 def _relaxed(result: OperationResult) -> bool:
     return any(name == "x-search-relaxed" for name, _ in result.headers)
-
-
-def _explained(refused: Refused, q: str) -> str:
-    """What is wrong with the query of a list, and what to do."""
-    fields = {problem.field for problem in refused.problems}
-    if "q" in fields and len(q) > SEARCH_CHARACTERS:
-        over = len(q) - SEARCH_CHARACTERS
-        return f"A search has at most {SEARCH_CHARACTERS} characters. Yours has {len(q)}: shorten it by {over}."
-    if "q" in fields:
-        return "Your search has a character that no entry can have. Type it anew."
-    if "category" in fields:
-        return "There is no such category. Choose one below."
-    return "The address of this page is damaged or too old. Begin again at the first page."
 
 
 async def usecase(request: PageRequest) -> Template:

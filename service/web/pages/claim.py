@@ -4,7 +4,11 @@ link, and keeps what a reload would lose."""
 import re
 from collections.abc import Mapping
 
+from actors.values import Code
+from service.web.pages.field_errors import Field
+from service.web.pages.field_errors import Form as FormFields
 from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.sentences import CODE, EMAIL
 from service.web.pages.typed import code_of
 
 FORM = "/claim/form"
@@ -63,4 +67,15 @@ def _typed(request: PageRequest, *names: str) -> Mapping[str, str]:
 
 ACTS = {"start": start, "again": start, "complete": complete, "enter": enter, "change": change}
 
-PAGES = (Page("/claim", claim, indexed=True), Page(FORM, claim, ACTS))
+TOKEN_FIELD = Field(
+    "Claim token or link", "Write the claim token that came with the key.", "Write the whole claim token.", id="token"
+)
+CODE_FIELD = Field("Code", CODE, right=CODE)
+FORMS = {
+    "start": FormFields(
+        {"claimToken": TOKEN_FIELD, "email": Field("Email", EMAIL)}, {Code.INVALID_CLAIM: ("claimToken", "")}
+    ),
+    "complete": FormFields({"code": CODE_FIELD}, {Code.INVALID_CODE: ("code", "")}),
+}
+
+PAGES = (Page("/claim", claim, indexed=True), Page(FORM, claim, ACTS, forms=FORMS))

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.clock import DAY_MS
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Scope
 from service.web.pages import keys, passkeys
 from service.web.pages.chart_words import Counts
 from service.web.pages.charts import Chart, by_day
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 SPANS = (7, 30, 90)
@@ -97,7 +98,7 @@ async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError
     name = request.form.get("scoped_name", "").strip()
     scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
     if not scopes:
-        return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key can do."))
+        return FormError.at(scopes="Choose what the key can do.")
     return await _created(
         request, "createScopedKey", {"name": name, "scopes": scopes} | keys.end_of_life(request), name
     )
@@ -154,4 +155,21 @@ ACTIONS = {
     "end-all": end_all,
     **passkeys.ACTIONS,
 }
-PAGES = (Page("/dashboard", dashboard, ACTIONS, who=Audience.ACCOUNT),)
+FORMS = {
+    "create-full": Form(
+        {
+            "full_name": Field("Name", keys.KEY_NAME, of="name"),
+            "days": Field("Expires", of="expiresAt", id="full-days"),
+        }
+    ),
+    "create-scoped": Form(
+        {
+            "scoped_name": Field("Name", keys.KEY_NAME, of="name"),
+            "days": Field("Expires", of="expiresAt", id="scoped-days"),
+            "scopes": Field("It can", "Choose what the key can do."),
+        }
+    ),
+    **keys.FORMS,
+    **passkeys.FORMS,
+}
+PAGES = (Page("/dashboard", dashboard, ACTIONS, who=Audience.ACCOUNT, forms=FORMS),)

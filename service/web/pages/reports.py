@@ -2,9 +2,10 @@
 
 from urllib.parse import urlencode
 
-from service.api.errors import message_of
 from service.web.pages.bookings import chart_of
+from service.web.pages.field_errors import query_errors
 from service.web.pages.page import Audience, Page, PageRequest, Template
+from service.web.pages.sites import DAYS
 
 
 async def report(request: PageRequest) -> Template:
@@ -16,7 +17,7 @@ async def report(request: PageRequest) -> Template:
     values = {
         "days": days,
         "report": shown,
-        "refused": None if result.refused is None else message_of(result.refused),
+        **query_errors(result.refused, DAYS, request.query),
         "csv": f"/api/v1/sponsors/delivery?{urlencode({**{k: v for k, v in days.items() if v}, 'format': 'csv'})}",
     }
     return Template("sponsor_reports.html", values)

@@ -3,10 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.sentences import ADDRESS
+from service.web.pages.typed import address_of, line_of
 
 NEWEST = 10
 """Campaigns and bookings on the overview; separate lists have all of them."""
+
+BRAND = {"name": Field("Brand", "Write the name of your brand."), "website": Field("Website", ADDRESS)}
 
 Json = Mapping[str, Any]
 
@@ -55,12 +60,12 @@ async def profile(request: PageRequest) -> Template:
 
 
 async def save_profile(request: PageRequest) -> SeeOther | FormError:
-    body = {name: request.form.get(name, "").strip() for name in ("name", "website")}
+    body = {"name": line_of(request.form, "name"), "website": address_of(request.form, "website")}
     result = await request.ask("saveProfile", body=body)
     return result.see_other("/sponsor", "profile_saved")
 
 
 PAGES = (
     Page("/sponsor", overview, who=Audience.ACCOUNT),
-    Page("/sponsor/profile", profile, {"save": save_profile}, Audience.ACCOUNT),
+    Page("/sponsor/profile", profile, {"save": save_profile}, Audience.ACCOUNT, forms={"save": Form(BRAND)}),
 )

@@ -1,8 +1,12 @@
 """A sponsor's webhooks: the list with a form for a new one, its secret once, and one webhook with what it got."""
 
+from actors.values import Code
 from actors.webhooks.messages import EventType
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import paged
+from service.web.pages.sentences import ADDRESS
+from service.web.pages.typed import address_of
 
 PATH = "/sponsor/webhooks"
 CHOSEN = "event "
@@ -28,7 +32,7 @@ async def webhooks(request: PageRequest) -> Template:
 
 async def create(request: PageRequest) -> Template | FormError:
     chosen = [event.value for event in EVENTS if CHOSEN + event in request.form]
-    body = {"url": request.form.get("url", "").strip(), "events": chosen}
+    body = {"url": address_of(request.form, "url"), "events": chosen}
     made = await request.ask("createWebhook", body=body, idempotency_key=request.form.get("form_id"))
     if made.refused is not None:
         return FormError(made.refused)
@@ -67,7 +71,12 @@ ACTIONS: dict[str, Act] = {
     "delete": delete,
 }
 
+FORM = Form(
+    {"url": Field("Address", ADDRESS), "events": Field("Tell it when", "Choose at least one event.")},
+    {Code.INVALID_STATE: ("url", "You have a webhook with this address already. Write another one.")},
+)
+
 PAGES = (
-    Page(PATH, webhooks, {"create": create}, Audience.ACCOUNT),
+    Page(PATH, webhooks, {"create": create}, Audience.ACCOUNT, forms={"create": FORM}),
     Page(f"{PATH}/{{id}}", webhook, ACTIONS, Audience.ACCOUNT),
 )

@@ -9,7 +9,6 @@
 		InvalidStateError: "This device already has a passkey of this account.",
 		NotAllowedError: "No passkey was used: the request was cancelled, or its time ran out. Try again.",
 		SecurityError: "The browser offers no passkeys at this address.",
-		TypeError: "The service did not answer. Try again.",
 	};
 	const PARSERS = { create: "parseCreationOptionsFromJSON", get: "parseRequestOptionsFromJSON" };
 
@@ -35,7 +34,7 @@
 			form.elements.credential.value = JSON.stringify(await ask(form.dataset));
 			form.submit();
 		} catch (error) {
-			problem.textContent = WORDS[error.name] ?? error.message;
+			problem.textContent = WORDS[error.name] ?? (error.name === "Error" ? error.message : "This did not work. Try again.");
 			problem.hidden = false;
 		}
 		busy = false;
