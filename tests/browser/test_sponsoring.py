@@ -153,7 +153,7 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
     with placed(sponsor, admin, campaign, PLAIN):
         link = visitor.page.get_by_role("link", name=headline, exact=True)
         visitor.opens("/")
-        expect(visitor.page.get_by_role("list", name="Sponsored")).not_to_have_count(0)
+        expect(visitor.page.get_by_role("complementary", name="Sponsored")).to_be_visible()
         link.scroll_into_view_if_needed()
         until(lambda: counted(node, booking) == (1, 0), what="the impression to be counted")
         visitor.context.route(target, lambda route: route.fulfill(body="a sponsor's page"))

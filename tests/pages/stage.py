@@ -3,14 +3,29 @@
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-from playwright.sync_api import Browser, CDPSession
+from playwright.sync_api import Browser, CDPSession, Page
 
 from tests.acceptance.processes import Service
 from tests.browser.conftest import NO_CHROMIUM, chromium_here, running_browser, running_node
 from tests.browser.people import Person
-from tests.browser.test_pages import Look, address_of, everybody, lookers, placeholders
+from tests.browser.test_pages import LOOKS, Look, address_of, everybody, lookers, placeholders
+
+EVERY = "*"
+
+
+def chosen(patterns: str) -> list[Look]:
+    """The looks whose name matches one of the patterns, which are those of file names with commas between them.
+
+    Exits if there is none.
+    """
+    each = [pattern.strip() for pattern in patterns.split(",")]
+    looks = [look for look in LOOKS if any(fnmatchcase(look.name, pattern) for pattern in each)]
+    if not looks:
+        sys.exit(f"No look of tests/browser/test_pages.py has a name like {patterns}.")
+    return looks
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +35,9 @@ class Stage:
     node: Service
     browser: Browser
     chromium: str
-    """The path of its program."""
+    """The path of the browser's program."""
     people: Mapping[str, Person]
     found: Mapping[str, str]
-
-    debuggers: dict[Person, CDPSession] = field(default_factory=dict)
-
-    def debugger(self, person: Person) -> CDPSession:
-        """The protocol of Chromium's debugger, to the page of a person."""
-        if person not in self.debuggers:
-            self.debuggers[person] = person.context.new_cdp_session(person.page)
-        return self.debuggers[person]
-
-    def touch(self, person: Person, *, touching: bool) -> None:
-        """Make the pointer of a person a finger (`pointer: coarse`), or a mouse again."""
-        self.debugger(person).send("Emulation.setTouchEmulationEnabled", {"enabled": touching})
 
     def address(self, look: Look) -> str:
         return address_of(look, self.found)
@@ -56,3 +59,10 @@ def open_stage() -> Iterator[Stage]:
         everybody(browser, node, viewport={"width": 1280, "height": 800}) as people,
     ):
         yield Stage(node, browser, chromium, people, placeholders(node, people))
+
+
+def touch(page: Page) -> CDPSession:
+    """Make the pointer at a page a finger (`pointer: coarse`), until the session is detached."""
+    session = page.context.new_cdp_session(page)
+    session.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    return session

@@ -11,6 +11,7 @@ from service.observability.metrics import Metrics
 from service.web.app import build_app
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.table import PAGES
+from service.web.static_files import static_url
 from tests.api.asgi import Client
 from tests.api.conformity import check
 from tests.api.world import DESCRIBED, LOCAL, World, open_world
@@ -50,6 +51,7 @@ async def test_a_page_is_sound_html_under_a_strict_policy_for_whoever_may_see_it
         if response.status == 200:
             html = response.body.decode()
             assert faults_of(html) == []
+            assert html.count(static_url("page.js")) == 1
             assert ("canonical" in card_of(html)) == page.indexed
             assert (response.header("link") is not None) == page.indexed
 
