@@ -23,6 +23,7 @@ from service.web.pages.field_errors import errors_of, plain_message
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template, with_next
 from service.web.pages.refusals import on_a_page
+from service.web.pages.refused import Asked, values_of
 
 FORM_ID_BYTES = 16
 PAGE_POLICY = (
@@ -217,16 +218,13 @@ def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
     }
 
 
-def refused_page(services: Services, refused: Refused) -> Template:
+def refused_page(services: Services, refused: Refused, asked: Asked) -> Template:
     """A refusal as a page of its own. It does not say who is signed in, because that lookup may be what failed."""
     note(refusal=str(refused.code))
     refused = on_a_page(refused)
     status = status_of(refused)
     notes = trace.get()
     values = {
-        "unknown": True,
-        "status": status,
-        "phrase": HTTPStatus(status).phrase,
         "message": plain_message(refused),
         "code": refused.code,
         "wait_seconds": refused.retry_after_seconds,
@@ -234,4 +232,4 @@ def refused_page(services: Services, refused: Refused) -> Template:
     }
     common = _common(services.base_url, services.config, services.clock.now_ms())
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
-    return Template("refused.html", common | values, status, headers)
+    return Template("refused.html", common | values | values_of(status, asked), status, headers)

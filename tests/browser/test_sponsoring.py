@@ -59,7 +59,7 @@ def makes_a_slot(admin: Person, name: str) -> None:
 
 
 def saves_a_profile(sponsor: Person, brand: str, website: str) -> None:
-    sponsor.follows("Save your profile")
+    sponsor.page.get_by_role("navigation", name="Sponsor").get_by_role("link", name="Profile").click()
     sponsor.fills(Brand=brand, Website=website)
     sponsor.presses("Save the profile")
     sponsor.told("Your profile is saved.")
@@ -67,7 +67,7 @@ def saves_a_profile(sponsor: Person, brand: str, website: str) -> None:
 
 def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
     """Returns its path."""
-    sponsor.follows("New campaign")
+    sponsor.follows("Write an ad first")
     sponsor.fills(**creative)
     preview = sponsor.page.get_by_role("region", name="Preview", exact=True)
     for part in ("Headline", "Text", "Call to action", "Logo letters"):
@@ -95,12 +95,12 @@ def pays(sponsor: Person) -> str:
     sponsor.told("The week is held for you.")
     expect(sponsor.page.get_by_role("timer")).to_have_text(re.compile(r"^(30|29) minutes$"))
     path = sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
-    sponsor.presses(f"Go to checkout: {price}")
+    sponsor.page.get_by_role("button", name=re.compile(r"^Pay \$[0-9.]+$")).click()
     sponsor.reads("Checkout")
     sponsor.presses(f"Pay {price} in test mode")
     sponsor.reads("Paid")
     sponsor.follows("Back to the booking")
-    expect(sponsor.page.get_by_role("region", name="Status", exact=True)).to_contain_text("You have paid")
+    expect(sponsor.page.get_by_role("main")).to_contain_text("You have paid")
     return path
 
 
@@ -153,7 +153,7 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
     with placed(sponsor, admin, campaign, PLAIN):
         link = visitor.page.get_by_role("link", name=headline, exact=True)
         visitor.opens("/")
-        expect(visitor.page.get_by_role("list", name="Sponsored")).not_to_have_count(0)
+        expect(visitor.page.get_by_role("complementary", name="Sponsored")).to_be_visible()
         link.scroll_into_view_if_needed()
         until(lambda: counted(node, booking) == (1, 0), what="the impression to be counted")
         visitor.context.route(target, lambda route: route.fulfill(body="a sponsor's page"))
@@ -210,12 +210,14 @@ def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
     name, headline = HOSTILE["Name of the ad"], HOSTILE["Headline"]
     shown = (HOSTILE_BRAND, *(HOSTILE[part] for part in ("Headline", "Text", "Call to action", "Logo letters")))
 
-    says(sponsor, "/sponsor", HOSTILE_BRAND, name, headline, HOSTILE_SLOT)
+    says(sponsor, "/sponsor", HOSTILE_BRAND, name, HOSTILE_SLOT)
+    says(sponsor, "/sponsor/campaigns", name, headline)
+    says(sponsor, "/sponsor/bookings", name, HOSTILE_SLOT)
     says(sponsor, "/sponsor/inventory", HOSTILE_SLOT)
     says(sponsor, campaign, name, *shown)
     says(sponsor, booking, name, HOSTILE_SLOT)
     sponsor.opens(booking)
-    sponsor.follows("see the receipt")
+    sponsor.follows("Show the receipt")
     says(sponsor, sponsor.page.url, HOSTILE_BRAND, name, HOSTILE_SLOT)
     says(admin, "/admin", name, *shown)
     with placed(sponsor, admin, campaign, HOSTILE):

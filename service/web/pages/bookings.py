@@ -1,4 +1,4 @@
-"""A sponsor's bookings: the list, the form for a week, and one booking from its hold to its last day."""
+"""A sponsor's bookings: the list, and the form for a week."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,9 +7,8 @@ from actors.bookings.prices import days_left
 from actors.clock import Entropy
 from actors.values import Code
 from actors.weeks import week_of
+from service.web.pages.booking import checkout_of
 from service.web.pages.campaigns import BODY, HEADLINE
-from service.web.pages.chart_words import Counts, Rate
-from service.web.pages.charts import Chart, by_day
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.paging import paged
@@ -87,7 +86,7 @@ async def _on_to_checkout(request: PageRequest, reserved: SeeOther | FormError) 
     """Open the checkout of a booking that was just reserved. If that is refused, the booking's page offers it again."""
     if isinstance(reserved, FormError):
         return reserved
-    checkout = await _checkout_of(request, reserved.path.rpartition("/")[2])
+    checkout = await checkout_of(request, reserved.path.rpartition("/")[2])
     return reserved if isinstance(checkout, FormError) else checkout
 
 
@@ -132,70 +131,6 @@ def new_uuid(entropy: Entropy) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
-# One booking.
-
-
-async def booking(request: PageRequest) -> Template:
-    read = (await request.ask("getBooking", path=request.path_values)).or_refused()
-    delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
-    campaign = (await request.ask("getCampaign", path={"id": read["booking"]["campaignId"]})).or_refused()
-    values = {
-        "booking": read["booking"],
-        "receipt": read["receipt"],
-        "delivery": delivery,
-        "campaign": campaign["campaign"],
-        "chart": chart_of(delivery, read["booking"]["weekEnd"], request.now_ms),
-        "refund_unshown": request.config.bookings.refund_unshown,
-        "now_ms": request.now_ms,
-    }
-    return Template("sponsor_booking.html", values)
-
-
-def chart_of(delivery: Mapping[str, Any], run_ends_ms: int, now_ms: int) -> Chart | None:
-    """Times shown and click rate by day, with the clicks in words; None before the first day."""
-    items = delivery["items"]
-    if not items:
-        return None
-    rates = [each["clicks"] / each["impressions"] if each["impressions"] else None for each in items]
-    return by_day(
-        [each["day"] for each in items],
-        Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),
-        now_ms=now_ms,
-        until_ms=run_ends_ms,
-        also=[Counts("Clicks", [each["clicks"] for each in items], "click", "No clicks")],
-        rate=Rate("Click rate", rates),
-    )
-
-
-async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
-    """Lead to the checkout. Our content policy lets no form redirect to another site, so the page of a payment processor
-    is shown as a link."""
-    return await _checkout_of(request, request.path_values["id"])
-
-
-async def _checkout_of(request: PageRequest, booking_id: str) -> SeeOther | FormError | Template:
-    result = await request.ask("openCheckout", path={"id": booking_id})
-    if result.refused is not None:
-        return FormError(result.refused)
-    url, ours = str(result.json["checkoutUrl"]), request.base_url
-    if url.startswith(f"{ours}/"):
-        return SeeOther(url.removeprefix(ours))
-    assert url.startswith("https://"), "the address of a payment processor uses https"
-    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": booking_id}
-    return Template("sponsor_checkout.html", values)
-
-
-async def request_refund(request: PageRequest) -> SeeOther | FormError:
-    body = {"reason": request.form.get("reason", "").strip()}
-    result = await request.ask("requestRefund", path=request.path_values, body=body)
-    return result.see_other(request.path, "refund_requested")
-
-
-async def cancel(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("cancelBooking", path=request.path_values)
-    return result.see_other(request.path, "booking_cancelled")
-
-
 WEEK = Field("Week", "Choose a week.", right="Choose one of the weeks.")
 NO_WEEK = {Code.SLOT_UNAVAILABLE: ("weekStart", "")}
 RESERVING = Form(
@@ -209,7 +144,6 @@ BOOKING_FORMS = {
     "start": STARTING,
     "start-and-pay": STARTING,
 }
-REFUND_FORM = Form({"reason": Field("Why do you want the money back?", "Write why you want the money back.")})
 
 BOOKING_ACTIONS = {
     "reserve": reserve,
@@ -221,11 +155,4 @@ BOOKING_ACTIONS = {
 PAGES = (
     Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
     Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT, forms=BOOKING_FORMS),
-    Page(
-        "/sponsor/bookings/{id}",
-        booking,
-        {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
-        Audience.ACCOUNT,
-        forms={"request_refund": REFUND_FORM},
-    ),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from actors import dates
 from actors.times import DAY_MS, day_of
 from service.web.pages import words
 
@@ -110,4 +111,4 @@ def summary(known: Sequence[Day], series: Sequence[Counts], now_ms: int) -> str:
 
 
 def _days(first: int, last: int, now_ms: int) -> str:
-    return words.days(first * DAY_MS, (last + 1) * DAY_MS, now_ms)
+    return dates.days(first * DAY_MS, (last + 1) * DAY_MS, now_ms)

@@ -42,7 +42,6 @@ async def embed(request: PageRequest) -> Template:
         "looks": LOOKS,
         "snippet": snippet_of(choice, request.base_url),
         "style": style_of(choice),
-        "script": f"{request.base_url}/embed.js",
         "origin": request.base_url,
         "live": [each for each in placements if choice.shows(each)],
         "counting_sites": request.config.events.count_sites,

@@ -1,5 +1,7 @@
 """A sponsor's webhooks: the list with a form for a new one, its secret once, and one webhook with what it got."""
 
+from collections.abc import Iterable
+
 from actors.values import Code
 from actors.webhooks.messages import EventType
 from service.web.pages.field_errors import Field, Form
@@ -27,7 +29,14 @@ EVENTS = {
 async def webhooks(request: PageRequest) -> Template:
     listed = (await request.ask("listWebhooks")).or_refused()["items"]
     most = request.config.webhooks.per_account
-    return Template("sponsor_webhooks.html", {"webhooks": listed, "events": EVENTS, "most": most})
+    values = {"webhooks": listed, "events": EVENTS, "most": most, "names_of": names_of}
+    return Template("sponsor_webhooks.html", values)
+
+
+def names_of(events: Iterable[str]) -> str:
+    """Events in words: `A booking is paid, a hold runs out`."""
+    joined = ", ".join(words[:1].lower() + words[1:] for words in (EVENTS[EventType(event)] for event in events))
+    return joined[:1].upper() + joined[1:]
 
 
 async def create(request: PageRequest) -> Template | FormError:
@@ -36,7 +45,8 @@ async def create(request: PageRequest) -> Template | FormError:
     made = await request.ask("createWebhook", body=body, idempotency_key=request.form.get("form_id"))
     if made.refused is not None:
         return FormError(made.refused)
-    return Template("sponsor_webhook_made.html", {"webhook": made.json["webhook"], "secret": made.json["secret"]})
+    values = {"webhook": made.json["webhook"], "secret": made.json["secret"], "names_of": names_of}
+    return Template("sponsor_webhook_made.html", values)
 
 
 async def webhook(request: PageRequest) -> Template:
@@ -44,7 +54,7 @@ async def webhook(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor})
     deliveries = log.or_refused()
-    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries), "events": EVENTS}
+    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries), "names_of": names_of}
     return Template("sponsor_webhook.html", values)
 
 

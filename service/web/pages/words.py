@@ -137,6 +137,11 @@ def day(moment_ms: int) -> str:
     return f"{at:%A}, {at.day} {at:%B %Y}"
 
 
+def month(moment_ms: int) -> str:
+    """`November 2026`."""
+    return f"{calendar(moment_ms):%B %Y}"
+
+
 def short_day(moment_ms: int) -> str:
     """`2 Nov 2026`."""
     at = calendar(moment_ms)
@@ -188,6 +193,11 @@ def per_click(cents: int, clicks: int, without: str = "Known after the first cli
 
 
 # Texts.
+
+
+def bare(address: str) -> str:
+    """A web address without its scheme and a last slash, as people write it: `tools.example.com/start`."""
+    return address.removeprefix("https://").removeprefix("http://").removesuffix("/")
 
 
 def short_id(whole: str) -> ShortId:
