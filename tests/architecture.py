@@ -131,6 +131,8 @@ VALUES = (
     "actors.values",
     "actors.notices",
     "actors.clock",
+    "actors.browsers",
+    "actors.dates",
     "actors.times",
     "actors.weeks",
     "actors.catalog.store",
@@ -146,6 +148,7 @@ VALUES = (
     "actors.mail.internet",
     "actors.events.messages",
     "actors.mail.messages",
+    "actors.devices.messages",
     "actors.webhooks.messages",
     "actors.webhooks.store",
 )

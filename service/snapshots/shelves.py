@@ -49,6 +49,15 @@ class Page:
         return etag_of(digest_of(self.digests + (cursor or "").encode()))
 
 
+class Place(NamedTuple):
+    """Where a page stands in its list: the entries `before` it, the `total`, and the position after which the page before it
+    begins, None if that is the first page."""
+
+    before: int
+    total: int
+    previous: Position | None
+
+
 class Shelf:
     """The entries of one kind in the order of their list, their categories and their words.
 
@@ -98,6 +107,14 @@ class Shelf:
         end = min(start + limit, len(self._keys))
         last = _position_of(self._keys[end - 1]) if end < len(self._keys) else None
         return Page(self._documents[start:end], self.digests(start, end), last)
+
+    def place(self, position: Position | None, limit: int, category: str | None = None) -> Place:
+        """Where the page of `limit` entries after `position` stands, in the whole list or in one category."""
+        assert limit > 0
+        places = range(len(self._keys)) if category is None else self.categories.places(category)
+        before = 0 if position is None else bisect_right(places, _key(*position), key=self._keys.__getitem__)
+        previous = _position_of(self._keys[places[before - limit - 1]]) if before > limit else None
+        return Place(before, len(places), previous)
 
     def pick(self, slugs: Iterable[str]) -> Page:
         """The entries with these slugs, in this order. Unknown slugs are skipped."""

@@ -1,16 +1,21 @@
 """Pages on Quart: their views, templates and responses."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from http import HTTPStatus
-from typing import cast
+from typing import Any, cast
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
+from actors import dates
+from actors.browsers import browser
 from actors.values import Refused
 from service.api.answers import refusal
 from service.api.context import Services
-from service.api.cookies import SAFE
+from service.api.cookies import SAFE, session_token
 from service.api.encodings import IDENTITY, VARY
 from service.api.errors import Family
 from service.api.messages import Answer
@@ -20,27 +25,65 @@ from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
+from service.web.pages.meters import gauge_of, spark_of
 from service.web.pages.page import Audience, Page, SeeOther, Template
+from service.web.pages.refused import Asked
+from service.web.pages.states import state_of
 from service.web.pages.structured import json_ld
 from service.web.requests import headers_of, request_of
 from service.web.static_files import static_url
 from service.web.streams import StreamedResponse
+
+NOW_MS: ContextVar[int] = ContextVar("now_ms")
+"""The time of the page that is rendered. Filters find it here, because imported macros do not see the values of a page."""
+
+FILTERS: Mapping[str, Callable[..., Any]] = {
+    "duration": duration,
+    "money": words.money,
+    "price": words.price,
+    "number": words.number,
+    "counted": words.counted,
+    "rate": words.rate,
+    "per_click": words.per_click,
+    "bare": words.bare,
+    "short_id": words.short_id,
+    "browser": browser,
+    "day": words.day,
+    "short_day": words.short_day,
+    "moment": words.moment,
+    "summary": words.summary,
+    "json_ld": json_ld,
+}
+BY_NOW: Mapping[str, Callable[..., Any]] = {
+    "when": words.when,
+    "date": words.date,
+    "short": words.short,
+    "weekday": words.weekday,
+    "until": words.until,
+    "left": words.left,
+    "ago": words.ago,
+    "days": dates.days,
+    "state_of": state_of,
+}
+"""Filters that also take the time of the page."""
 
 
 def prepare_templates(app: QuartTrio) -> None:
     """Set the options and filters that the templates use."""
     app.jinja_env.globals["static_url"] = static_url
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
-    app.jinja_env.filters.update(
-        duration=duration,
-        money=words.money,
-        price=words.price,
-        day=words.day,
-        short_day=words.short_day,
-        moment=words.moment,
-        summary=words.summary,
-        json_ld=json_ld,
-    )
+    app.jinja_env.filters.update(FILTERS)
+    app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})
+    app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
+
+
+def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:
+    # A filter that takes the context is never evaluated before there is a page.
+    @pass_context
+    def told(_: Context, *values: Any, **options: bool) -> Any:
+        return words_of(*values, NOW_MS.get(), **options)
+
+    return told
 
 
 def page_view(services: Services, page: Page, compressor: Compressor) -> Callable[..., Awaitable[Response]]:
@@ -82,11 +125,16 @@ async def _compress(response: Response, headers: Mapping[str, str], compressor: 
 async def refusal_response(services: Services, refused: Refused, headers: Mapping[str, str]) -> Response:
     """The refusal of a request that is for no operation: a page for people, JSON for programs."""
     if wants_page(headers):
-        response = await _rendered(refused_page(services, refused))
+        response = await _rendered(refused_page(services, refused, _asked(services, headers)))
     else:
         response = response_of(refusal(refused, Family.CATALOG))
     response.headers["vary"] = "Accept"
     return response
+
+
+def _asked(services: Services, headers: Mapping[str, str]) -> Asked:
+    query = request.query_string.decode("latin-1")
+    return Asked(request.method, request.path, query, session_token(headers, services.base_url) is not None)
 
 
 def response_of(answer: Answer) -> Response:
@@ -108,6 +156,7 @@ async def _rendered(outcome: Template | SeeOther) -> Response:
         response = Response(b"", 303, content_type="text/html; charset=utf-8")
         response.headers["location"] = outcome.path
     else:
+        NOW_MS.set(cast(int, outcome.values["now_ms"]))
         html = await render_template(outcome.template, **outcome.values)
         response = Response(html.encode(), outcome.status, content_type="text/html; charset=utf-8")
     for name, value in PAGE_HEADERS.items():

@@ -15,6 +15,7 @@ from service.api.operations.responses import cached, invalid_cursor, linked
 from service.api.policy import Access
 from service.http.addresses import limited_as, network_of
 from service.schemas.catalog import Bot, BotPage, CategoryList, UseCase, UseCasePage
+from service.schemas.internal import CatalogPlace
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
 from service.snapshots.shelves import Page, Position
 from service.snapshots.turns import CallerBusy, Searcher
@@ -94,6 +95,23 @@ async def _search(
     if relaxed:
         answer.headers.append(RELAXED)
     return answer
+
+
+async def place_in_catalog(services: Services, call: Call) -> Answer | Refused:
+    """Where a page of a list stands, for the pages of this service. The query is that of the list; `q` is not used."""
+    query: CatalogQuery = call.query
+    kind = Kind(call.path_values["kind"])
+    category = None if query.category is None else services.catalog.category(kind, query.category)
+    if query.category is not None and category is None:
+        return Answer.of(CatalogPlace(before=0, total=0, previous=None))
+    try:
+        cursor = query.cursor
+        position = None if cursor is None else Position(*services.cursors.decode(kind, cursor))
+    except BadCursor:
+        return invalid_cursor()
+    place = services.catalog.snapshot.shelves[kind].place(position, query.limit or DEFAULT_LIMIT, category)
+    previous = None if place.previous is None else services.cursors.encode(kind, place.previous)
+    return Answer.of(CatalogPlace(before=place.before, total=place.total, previous=previous))
 
 
 def _read(services: Services, call: Call, kind: Kind, what: str) -> Answer | Refused:

@@ -14,14 +14,27 @@ from actors.values import Agent, Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
+from service.api.operations.catalog import place_in_catalog
 from service.api.operations.endings import end_by_link, view_ending
 from service.api.operations.notifications import stop_mails, view_stopping
+from service.api.operations.overviews import read_overview
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
 from service.config.deployment import host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
-from service.schemas.internal import CatalogSize, Ending, LinkUse, OutboxMail, OutboxMails, Purchase, StoppedMails
+from service.schemas.internal import (
+    CatalogPlace,
+    CatalogSize,
+    Ending,
+    LinkUse,
+    OutboxMail,
+    OutboxMails,
+    Purchase,
+    SponsorOverview,
+    StoppedMails,
+)
+from service.schemas.lists import CatalogQuery
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import Page
 
@@ -171,7 +184,13 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
 
 
 def _row(
-    name: str, path: str, handler: Handler, result: type[BaseModel], method: str = "GET", **rest: Any
+    name: str,
+    path: str,
+    handler: Handler,
+    result: type[BaseModel],
+    method: str = "GET",
+    access: Access = Access.PUBLIC,
+    **rest: Any,
 ) -> Operation:
     return Operation(
         name=name,
@@ -182,13 +201,14 @@ def _row(
         tag="Internal",
         handler=handler,
         result=result,
-        access=Access.PUBLIC,
+        access=access,
         **rest,
     )
 
 
 INTERNAL = (
     _row("countCatalog", "catalog", count_catalog, CatalogSize),
+    _row("placeInCatalog", "catalog/{kind}", place_in_catalog, CatalogPlace, query=CatalogQuery),
     _row("listOutbox", "outbox", list_outbox, OutboxMails),
     _row(
         "useSignInLink",
@@ -203,6 +223,7 @@ INTERNAL = (
     _row("payCheckout", "checkout/{token}", pay_checkout, Purchase, "POST"),
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
+    _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
     _row("viewStopping", "stopping/{token}", view_stopping, StoppedMails),

@@ -89,7 +89,7 @@ def _words(name: str, value: Any) -> str:
     if isinstance(value, int) and name.endswith("Cents"):
         return money(value)
     if isinstance(value, int) and (name.endswith("Ms") or name == "weekStart"):
-        return moment(value)["words"]
+        return moment(value).words
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "nothing"
     return str(value)

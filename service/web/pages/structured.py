@@ -10,7 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from actors.clock import SECOND_MS
-from service.web.pages.words import LAST_SECOND, moment
+from actors.dates import LAST_SECOND
+from service.web.pages.words import moment
 from service.web.static_files import static_url
 
 Data = dict[str, Any]
@@ -103,7 +104,7 @@ def _publisher(base_url: str) -> Data:
 def _published(entry: Mapping[str, Any]) -> Data:
     """The moment at which the entry was added, unless the calendar of clients does not reach it."""
     added_ms = entry["addedAt"]
-    return {"datePublished": moment(added_ms)["iso"]} if added_ms // SECOND_MS < LAST_SECOND else {}
+    return {"datePublished": moment(added_ms).iso} if added_ms // SECOND_MS < LAST_SECOND else {}
 
 
 def _link(name: str, url: str) -> Data:
