@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from actors import dates
 from actors.clock import DAY_MS
 from actors.times import day_of
 from actors.weeks import WEEK_MS
@@ -119,7 +120,7 @@ def _by_weeks(booking: Json, one: str, several: str) -> str:
 
 def run_of(booking: Json, now_ms: int) -> str:
     """The days and the number of weeks of a booking, and how far a paid one is."""
-    days = words.days(booking["weekStart"], booking["weekEnd"], now_ms)
+    days = dates.days(booking["weekStart"], booking["weekEnd"], now_ms)
     said = f"{days}, {words.counted(weeks_of(booking), 'week')}."
     if booking["status"] != "paid" or now_ms >= booking["weekEnd"]:
         return said

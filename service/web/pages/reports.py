@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+from actors import dates
 from actors.clock import DAY_MS, SECOND_MS
-from service.web.pages import words
 from service.web.pages.booking import figures_of
 from service.web.pages.booking_words import run_of
 from service.web.pages.chart_words import Counts, Rate
@@ -67,7 +67,7 @@ def by_booking(rows: Sequence[Json]) -> list[Sums]:
 
 
 def _run(shown: Json, now_ms: int) -> str:
-    return words.days(_ms(shown["from"]), _ms(shown["to"]) + DAY_MS, now_ms)
+    return dates.days(_ms(shown["from"]), _ms(shown["to"]) + DAY_MS, now_ms)
 
 
 def _ms(day: str) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from actors import dates
 from actors.clock import DAY_MS
 from actors.times import day_of
 from service.web.pages import words
@@ -75,7 +76,7 @@ def tasks_of(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json], now_
     held = [each for each in bookings if each["status"] in HELD]
     for each in sorted(held, key=lambda each: each["heldUntil"]):
         yield Task(
-            f"Pay for {each['slotName']}, {words.days(each['weekStart'], each['weekEnd'], now_ms)}",
+            f"Pay for {each['slotName']}, {dates.days(each['weekStart'], each['weekEnd'], now_ms)}",
             "",
             "",
             f"/sponsor/bookings/{each['id']}",
@@ -86,7 +87,7 @@ def tasks_of(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json], now_
     for each in bookings:
         if each["nextStep"] in BLOCKED:
             is_so, button, page = BLOCKED[each["nextStep"]]
-            when = words.days(each["weekStart"], each["weekEnd"], now_ms)
+            when = dates.days(each["weekStart"], each["weekEnd"], now_ms)
             path = f"/sponsor/{page}/{each['id'] if page == 'bookings' else each['campaignId']}"
             yield Task(f"“{each['campaignName']}” {is_so}", f"You paid for {each['slotName']}, {when}.", button, path)
     paid_for = {each["campaignId"] for each in bookings if each["nextStep"] in BLOCKED}
