@@ -67,6 +67,7 @@ LOOKS = (
     Look("device", "/device"),
     Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue", coloured=True),
     Look("dashboard", "/dashboard", coloured=True),
+    Look("key", "/dashboard/keys/{id}", "/dashboard/keys/KEY", ("account",), coloured=True),
     Look("account-delete", "/account/delete", coloured=True),
     Look("sponsor", "/sponsor", coloured=True),
     Look("sponsor-profile", "/sponsor/profile"),
@@ -203,6 +204,7 @@ def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
     assert tested.status_code == 200, tested.text
     return in_their_states(node, people["sponsor"], people["administrator"]) | {
         "WEBHOOK": webhook,
+        "KEY": people["account"].context.request.get(f"{node.url}/api/v1/account/keys").json()["items"][0]["id"],
         "USECASE": get("usecases?limit=1")["data"][0]["slug"],
         "ACCOUNT": get("usage")["tenantId"],
         "BOT": get("bots?limit=1")["data"][0]["slug"],
