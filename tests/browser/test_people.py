@@ -230,9 +230,9 @@ def test_people_without_scripts_sign_in_and_make_a_key(node: Service, meet: Meet
 def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
     person = meet()
     person.opens("/no/such/page")
-    person.reads("Not Found")
+    person.reads("We could not find that page")
     person.refused(404, "/no/such/page")
-    person.follows("front page")
+    person.follows("Home")
     assert person.page.url == f"{person.node.url}/"
 
 
@@ -244,7 +244,7 @@ def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_
     person.comes("patient@example.com", "/dashboard")
     with stopped(node):
         person.opens("/dashboard")
-        person.reads("Service Unavailable")
+        person.reads("We cannot answer right now")
         person.refused(503, "/dashboard")
         visitor.opens("/usecases")
         visitor.reads("Use cases")
