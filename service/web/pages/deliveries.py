@@ -24,6 +24,10 @@ MOST_TROUBLE = 50
 """Bookings that need attention on one page. The rest is behind the filter for them."""
 
 
+SHOWN = 14
+"""Other bookings on one page. Each has its forms, and a page stays under 60 kB."""
+
+
 async def bookings(request: PageRequest) -> Template:
     typed = {name: request.query.get(name) or None for name in FILTERS}
     query = typed | {"week": _week(typed["week"])}
@@ -35,7 +39,7 @@ async def bookings(request: PageRequest) -> Template:
         if cursor is None:
             first = query | {"trouble": "true", "limit": MOST_TROUBLE}
             trouble = (await request.ask("listAllBookings", query=first)).or_refused()["items"]
-    page = (await request.ask("listAllBookings", query=query | {"cursor": cursor})).or_refused()
+    page = (await request.ask("listAllBookings", query=query | {"cursor": cursor, "limit": SHOWN})).or_refused()
     slots = (await request.ask("listSlots")).or_refused()["items"]
     counts = (await request.ask("countLists")).or_refused()
     values = {
