@@ -51,11 +51,11 @@ NO_SLOT = {
 SLOT_ERRORS = {
     "name": "Use one plain space between words.",
     "side": "Choose one of the options.",
+    "packageKind": "Choose one of the options.",
+    "description": "This has 301 characters. Shorten it by 1.",
     "weekPrice": "Write an amount from 0.50 to 100,000.00, such as 120.00.",
     "durationWeeks": "Write a whole number from 1 to 52.",
     "offerEndsAt": "Write a date and time such as 2026-12-31T18:00.",
-    "packageKind": "Choose one of the options.",
-    "description": "This has 301 characters. Shorten it by 1.",
 }
 NO_WEEK = {"weekStart": "", "campaignId": ""}
 NO_WEEK_ERRORS = {"weekStart": "Choose a week.", "campaignId": "Choose an ad."}
@@ -174,7 +174,7 @@ CASES = (
         "/admin/slots",
         "create",
         {"id": "A!", **NO_SLOT},
-        {"slot-id": "Use only letters a to z, digits and dashes.", **SLOT_ERRORS},
+        {**SLOT_ERRORS, "slot-id": "Use only letters a to z, digits and dashes."},
     ),
     Case(
         "/admin/slots",
