@@ -14,6 +14,7 @@ from actors.weeks import WEEK_MS
 from service.web.pages.bookings import WEEKS, new_uuid
 from service.web.pages.calendar import Cell, cell_of
 from service.web.pages.notices import NOTICES
+from service.web.pages.words import date
 from tests.api.sponsors import (
     ADMIN,
     CAMPAIGN,
@@ -479,7 +480,7 @@ async def test_the_calendar_shows_how_each_week_of_each_slot_stands(world: World
     await world.settled()
     person = browser(world)
     await person.open("/sponsor/inventory")
-    for words in ("$178.57", "5 days left", "$250", "Held", "1 minute left", "2 weeks at once: $500", "$428.57"):
+    for words in ("$178.57", "5 days left", "$250", "Held", "until 12:01", "$250 a week, sold by 2 weeks", "$428.57"):
         assert words in person.text
     unsold = "Not for sale in these weeks: Soon (coming soon), Closed (not sold), Ended (offer ended)."
     assert unsold in " ".join(person.text.split())
@@ -525,7 +526,27 @@ async def test_weeks_that_are_no_weeks_are_refused(world: World, query: str) -> 
 async def test_without_slots_the_calendar_says_so(world: World) -> None:
     person = browser(world)
     await person.open("/sponsor/inventory")
-    assert "There are no slots yet." in person.text
+    assert "There are no slots yet" in person.text
+
+
+async def test_the_calendar_marks_the_weeks_of_the_visitor_and_joins_those_of_one_booking(world: World) -> None:
+    person, path = await booked(world)
+    await stock(world, "right-top", name="Season", weeks=3)
+    await person.open(f"/sponsor/book?slotId=right-top&weekStart={week(1)}")
+    await person.press("reserve")
+    season = person.at.partition("?")[0]
+    await person.press("checkout")
+    await person.press("pay")
+    await person.open("/sponsor/inventory")
+    assert path in person.page.links
+    assert "Held for you until 12:30" in person.text
+    assert f"Yours until {date(week(4) - 1, NOON_MS)}" in person.text
+    assert person.page.links.count(season) == 1
+    other = browser(world, "other@example.com")
+    await other.open("/sponsor/inventory")
+    assert "Yours until" not in other.text
+    assert f"Taken until {date(week(4) - 1, NOON_MS)}" in other.text
+    assert season not in other.page.links
 
 
 def test_a_cell_says_why_a_week_cannot_be_booked() -> None:
