@@ -239,6 +239,27 @@ async def test_a_value_that_nobody_reported_is_an_illustration(world: World) -> 
     assert "It is no promise of earnings." in text
 
 
+async def test_a_use_case_leads_to_others_also_where_it_has_no_guide(world: World) -> None:
+    page = await look(world, "/usecases/case-05")
+    assert "There is no guide to this one yet." in page.text
+    others = set(_hrefs(page, "/usecases/"))
+    assert len(others) == 4
+    assert "/usecases/case-05" not in others
+    [source] = [each.attributes for each in page.all("a") if each.text == "Read the source"]
+    assert source["class"] == "button main", "without a prompt, the source is what people came for"
+    await world.add("second", guide=GUIDE)
+    page = await look(world, "/usecases/case-04")
+    assert "More use cases in Finance" in page.text
+    assert _hrefs(page, "/usecases/") == ["/usecases/second"]
+
+
+async def test_an_empty_list_has_nothing_to_search(world: World) -> None:
+    await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, prune=True))
+    await world.pass_seconds(2)
+    assert (await look(world, "/usecases")).all("input") == []
+    assert "0 use cases" not in (await look(world, "/")).text
+
+
 async def test_a_guide_links_the_bots_that_are_there_and_names_the_others(world: World) -> None:
     await world.add("linked", guide=GUIDE | {"botSlugs": ["bot-01", "no-bot", "bot-01"], "platforms": [], "steps": []})
     page = await look(world, "/usecases/linked")

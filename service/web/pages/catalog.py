@@ -158,11 +158,23 @@ async def usecase(request: PageRequest) -> Template:
     values = {
         "entry": entry,
         "bots": await _fitting(request, BOTS, guide.get("category"), bots),
+        "others": await _others(request, entry["slug"], guide.get("category")),
         "missing": [each["slug"] for each in named if not each.get("name")],
         "alternate": f"/api/v1/usecases/{entry['slug']}",
         "placements": await some_sponsored(request),
     }
     return Template("usecase.html", values | {"structured": structured.usecase(request.base_url, entry)})
+
+
+async def _others(request: PageRequest, slug: str, category: str | None) -> Sequence[Entry]:
+    """The newest other use cases of a category, or of the whole list if there is no category or nothing else in it."""
+    for wanted in (category, None) if category else (None,):
+        query = {"category": wanted, "limit": FITTING + 1}
+        found = (await request.ask(USECASES.lists, query=query)).or_refused()["data"]
+        others = [each for each in found if each["slug"] != slug][:FITTING]
+        if others:
+            return others
+    return ()
 
 
 async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Entry]:
