@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from actors.bookings.prices import days_left
-from actors.times import DAY_MS
+from actors.dates import SHORT, calendar, date
+from actors.times import DAY_MS, day_of
 from actors.weeks import WEEK_MS, week_of
 from service.web.pages.page import Audience, Page, PageRequest, Template
-from service.web.pages.words import counted, date, price, short, time_of_day
+from service.web.pages.words import counted, price, short, time_of_day
 
 WEEKS = 8
 """Weeks on one page."""
@@ -70,7 +71,7 @@ async def inventory(request: PageRequest) -> Template:
             unsold.append((slot, states[-1]))
     earlier_ms = max(week_of(now_ms), first_ms - WEEKS * WEEK_MS)
     values = {
-        "weeks": [{"start": week["weekStart"], "running": _running(week, now_ms)} for week in shown],
+        "weeks": [_head(week, now_ms) for week in shown],
         "end": shown[-1]["weekEnd"],
         "rows": rows,
         "unsold": unsold,
@@ -83,6 +84,25 @@ async def inventory(request: PageRequest) -> Template:
 
 OWNED = ("reserved", "checkout", "paid", "refunding")
 """The states of a booking in which its weeks are the sponsor's."""
+
+
+def _head(week: Mapping[str, Any], now_ms: int) -> dict[str, object]:
+    """The heading of a column: the day, and below it "this week" or the year if it is not this one."""
+    start = calendar(week["weekStart"])
+    year = "" if start.year == calendar(now_ms).year else str(start.year)
+    under = "this week" if _running(week, now_ms) else year
+    return {"start": week["weekStart"], "day": _day(week["weekStart"]), "under": under}
+
+
+def _day(moment_ms: int) -> str:
+    """`4 Jan`, without the year, which the head of the page has."""
+    return date(moment_ms, moment_ms, SHORT)
+
+
+def _until(moment_ms: int, now_ms: int) -> str:
+    """The end of a hold, short enough for a cell: a time today, else a day."""
+    same = day_of(moment_ms) == day_of(now_ms)
+    return f"until {time_of_day(moment_ms, now_ms) if same else _day(moment_ms)}"
 
 
 def _runs(
@@ -103,14 +123,14 @@ def _runs(
     place = 0
     for _, group in groupby(range(len(singles)), key=lambda number: _sort_of(singles[number], number)):
         length = len(list(group))
-        run = singles[place]
-        if length > 1 and not run.href:
-            last = weeks[place + length - 1]["weekEnd"] - 1
-            run = run._replace(
-                words=f"{run.words} until {date(last, now_ms)}" if run.words == Cell.TAKEN else run.words
-            )
+        run = singles[place]._replace(weeks=length)
         place += length
-        yield run._replace(weeks=length)
+        if length > 1:
+            run = run._replace(when=f"from {run.when}")
+        # What reaches the last column may go on behind it.
+        if length > 1 and run.words == Cell.TAKEN and place < len(weeks):
+            run = run._replace(words=f"{Cell.TAKEN} until {date(weeks[place - 1]['weekEnd'] - 1, now_ms)}")
+        yield run
 
 
 def _sort_of(run: Run, number: int) -> object:
@@ -120,18 +140,19 @@ def _sort_of(run: Run, number: int) -> object:
 
 def _own(booking: Mapping[str, Any], start_ms: int, now_ms: int) -> Run:
     several = booking["weekEnd"] - booking["weekStart"] > WEEK_MS
-    path, when = f"/sponsor/bookings/{booking['id']}", str(short(start_ms, now_ms))
+    path, when = f"/sponsor/bookings/{booking['id']}", _day(start_ms)
     until = f" until {date(booking['weekEnd'] - 1, now_ms)}" if several else ""
+    what = f"{booking['slotName']} from {short(booking['weekStart'], now_ms)} on"
     if "heldUntil" in booking:
-        label = f"Pay for {booking['slotName']}{until}"
-        return Run("Held for you", when, "held", f"until {time_of_day(booking['heldUntil'], now_ms)}", path, label)
-    return Run(f"Yours{until}", when, "yours", "", path, f"Your booking of {booking['slotName']}{until}")
+        held = _until(booking["heldUntil"], now_ms)
+        return Run("Held for you", when, "held", held, path, f"Held for you {held}: pay for {what}")
+    return Run(f"Yours{until}", when, "yours", "", path, f"Yours{until}: {what}")
 
 
 def _single(week: Mapping[str, Any], slot: Mapping[str, Any], state: Cell, now_ms: int) -> Run:
-    when = str(short(week["weekStart"], now_ms))
+    when = _day(week["weekStart"])
     if state is Cell.HELD:
-        return Run("Held", when, small=f"until {time_of_day(slot['heldUntil'], now_ms)}")
+        return Run("Held", when, small=_until(slot["heldUntil"], now_ms))
     if state is not Cell.FREE:
         return Run(state.value, when)
     left = days_left(week["weekStart"], now_ms) if _running(week, now_ms) else DAYS
@@ -139,7 +160,7 @@ def _single(week: Mapping[str, Any], slot: Mapping[str, Any], state: Cell, now_m
     if left < DAYS:
         small = "last day" if left == 1 else f"{left} days left"
     words = price(slot["priceCents"])
-    label = f"Book {slot['name']} from {when} on for {words}"
+    label = f"{words}: book {slot['name']} from {short(week['weekStart'], now_ms)} on"
     query = urlencode({"slotId": slot["id"], "weekStart": week["weekStart"]})
     return Run(words, when, "free", small, f"/sponsor/book?{query}", label)
 
