@@ -83,7 +83,7 @@ def books(sponsor: Person, slot: str) -> None:
     """Open the form for the first free week of a slot from the calendar."""
     sponsor.opens("/sponsor/inventory")
     weeks = sponsor.page.get_by_role("row").filter(has_text=slot)
-    weeks.get_by_role("link", name=": book ").first.click()
+    weeks.get_by_role("link", name=", book ").first.click()
     sponsor.reads(f"Book {slot}")
 
 

@@ -136,7 +136,10 @@ async def test_leaving_a_checkout_shows_what_is_held_until_when_and_how_to_pay(w
 
 
 async def test_weeks_that_are_taken_say_until_when_if_the_calendar_shows_their_end(world: World) -> None:
-    rows = [booking("a", "left-1", start=1, weeks=2, paid_ms=NOON_MS), booking("b", "left-2", start=6, weeks=4, paid_ms=1)]
+    rows = [
+        booking("a", "left-1", start=1, weeks=2, paid_ms=NOON_MS),
+        booking("b", "left-2", start=6, weeks=4, paid_ms=1),
+    ]
     world.sponsorship_store.keep(slot("left-1"), slot("left-2"), *rows)
     await world.settled()
     person = Browser(world, world.session(EMAIL))

@@ -24,7 +24,9 @@ CAMPAIGNS = 50
 BOOKABLE = ("approved", "pending", "paused", "draft")
 """The states of campaigns that the form offers, those that need the least first."""
 
-SENT_BEFORE = "This form has made another booking already, so nothing was booked now. Send it again to book this as well."
+SENT_BEFORE = (
+    "This form has made another booking already, so nothing was booked now. Send it again to book this as well."
+)
 
 UUID_BYTES = 16
 

@@ -40,7 +40,7 @@ SOLD = (Cell.FREE, Cell.HELD, Cell.TAKEN)
 
 class Run(NamedTuple):
     """Consecutive weeks of a slot in one state. `look` is a class of the style sheet: `free`, `yours`, `held` or empty.
-    `href` is None where there is nothing to do, and `label` says what its link does."""
+    `href` is None where there is nothing to do, and `label` says what its link does, for those who do not see its place."""
 
     words: str
     when: str
@@ -145,8 +145,8 @@ def _own(booking: Mapping[str, Any], start_ms: int, now_ms: int) -> Run:
     what = f"{booking['slotName']} from {short(booking['weekStart'], now_ms)} on"
     if "heldUntil" in booking:
         held = _until(booking["heldUntil"], now_ms)
-        return Run("Held for you", when, "held", held, path, f"Held for you {held}: pay for {what}")
-    return Run(f"Yours{until}", when, "yours", "", path, f"Yours{until}: {what}")
+        return Run("Held for you", when, "held", held, path, f"pay for {what}")
+    return Run(f"Yours{until}", when, "yours", "", path, what)
 
 
 def _single(week: Mapping[str, Any], slot: Mapping[str, Any], state: Cell, now_ms: int) -> Run:
@@ -160,7 +160,7 @@ def _single(week: Mapping[str, Any], slot: Mapping[str, Any], state: Cell, now_m
     if left < DAYS:
         small = "last day" if left == 1 else f"{left} days left"
     words = price(slot["priceCents"])
-    label = f"{words}: book {slot['name']} from {short(week['weekStart'], now_ms)} on"
+    label = f"book {slot['name']} from {short(week['weekStart'], now_ms)} on"
     query = urlencode({"slotId": slot["id"], "weekStart": week["weekStart"]})
     return Run(words, when, "free", small, f"/sponsor/book?{query}", label)
 
