@@ -37,6 +37,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/sponsor/profile", "save"): "saveProfile",
     ("/sponsor/campaigns/new", "create"): "createCampaign",
     ("/sponsor/campaigns/{id}", "save"): "editCampaign",
+    ("/sponsor/campaigns/{id}", "save-and-submit"): "editCampaign",
     ("/sponsor/book", "reserve"): "createBooking",
     ("/sponsor/book", "reserve-and-pay"): "createBooking",
     ("/sponsor/book", "start"): "startBooking",

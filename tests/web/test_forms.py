@@ -91,7 +91,7 @@ CASES = (
         {"name": "Write it on one line.", "website": f"An address has no spaces. {ADDRESS}"},
     ),
     Case("/sponsor/campaigns/new", "create", NO_CAMPAIGN, CAMPAIGN_ERRORS),
-    Case("/sponsor/campaigns/{id}", "save", NO_CAMPAIGN, CAMPAIGN_ERRORS),
+    *(Case("/sponsor/campaigns/{id}", do, NO_CAMPAIGN, CAMPAIGN_ERRORS) for do in ("save", "save-and-submit")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_WEEK, NO_WEEK_ERRORS) for do in ("reserve", "reserve-and-pay")),
     *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_START, START_ERRORS) for do in ("start", "start-and-pay")),
     Case("/sponsor/bookings/{id}", "request_refund", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
