@@ -146,6 +146,7 @@ VALUES = (
     "actors.mail.internet",
     "actors.events.messages",
     "actors.mail.messages",
+    "actors.devices.messages",
     "actors.webhooks.messages",
     "actors.webhooks.store",
 )

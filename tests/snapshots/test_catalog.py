@@ -133,6 +133,28 @@ def test_the_pages_of_a_category_are_its_part_of_the_list(
     assert sum(counts.values()) == sum(name is not None for _, name in entries.values())
 
 
+@settings(max_examples=40)
+@given(CATEGORIZED, st.sampled_from(("Finance", "unknown", None)), st.integers(1, 7))
+def test_each_page_knows_its_place_and_the_page_before_it(
+    entries: dict[str, tuple[int, str | None]], category: str | None, limit: int
+) -> None:
+    shelf = categorized(entries).shelves[Kind.BOTS]
+    total = sum(category in (None, name) for _, name in entries.values())
+    positions: list[Position | None] = []
+    position, before = None, 0
+    while True:
+        page = shelf.page(position, limit, category)
+        place = shelf.place(position, limit, category)
+        assert (place.before, place.total) == (before, total)
+        assert place.previous == (positions[-1] if positions else None)
+        positions.append(position)
+        before += len(page.documents)
+        if page.last is None:
+            break
+        position = page.last
+    assert before == total
+
+
 def test_a_position_of_another_category_continues_from_the_same_place_of_the_list() -> None:
     snapshot = categorized({"a": (4, "Arts"), "b": (3, "Finance"), "c": (2, "Arts"), "d": (1, "Finance")})
     last = snapshot.page(Kind.BOTS, None, 1, "Arts").last

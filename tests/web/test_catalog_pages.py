@@ -64,6 +64,20 @@ async def test_a_list_is_walked_from_page_to_page_and_gives_each_entry_once(
     assert path in _hrefs(page), "the last page leads back to the first"
 
 
+async def test_a_list_is_walked_back_and_says_where_it_is(world: World) -> None:
+    addresses, said = ["/usecases"], []
+    while True:
+        page = await look(world, addresses[-1])
+        said.append(page.all("nav")[-1].text)
+        previous = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "prev"]
+        assert previous == addresses[-2:-1]
+        onward = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "next"]
+        if not onward:
+            break
+        addresses += onward
+    assert said == ["Previous 1 to 20 of 45 Next", "Previous 21 to 40 of 45 Next", "Previous 41 to 45 of 45 Next"]
+
+
 async def test_a_search_shows_the_best_matches_and_keeps_the_words(world: World) -> None:
     page = await look(world, "/usecases?q=zebra")
     assert sorted(_hrefs(page, "/usecases/")) == ["/usecases/case-04", "/usecases/case-30"]

@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 from actors.values import Code, Refused
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.paging import following, page_at, this_page
+from service.web.pages.paging import page_at, paged
 from service.web.pages.typed import text_of
 
 LIST = "/admin/accounts"
@@ -25,8 +25,7 @@ async def accounts(request: PageRequest) -> Template:
         "total": page.get("total"),
         "filters": query,
         "chips": chips,
-        "older": following(request, page, *FILTERS),
-        "first": this_page(request, *FILTERS) if query["cursor"] else None,
+        "paging": paged(request, page, *FILTERS, total=page.get("total")),
         "csv": page_at("/api/v1/admin/accounts", format="csv", **{name: query[name] for name in FILTERS}),
     }
     return Template("admin_accounts.html", values)

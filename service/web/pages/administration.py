@@ -2,7 +2,7 @@
 
 from service.web.pages.history import changes_of
 from service.web.pages.page import Audience, Page, PageRequest, Template
-from service.web.pages.paging import following, page_at, this_page
+from service.web.pages.paging import page_at, paged
 
 
 async def sponsors(request: PageRequest) -> Template:
@@ -12,8 +12,7 @@ async def sponsors(request: PageRequest) -> Template:
     values = {
         "sponsors": page["items"],
         "total": counts["sponsors"],
-        "older": following(request, page),
-        "first": this_page(request) if cursor else None,
+        "paging": paged(request, page, total=counts["sponsors"]),
     }
     return Template("admin_sponsors.html", values)
 
@@ -27,8 +26,7 @@ async def audit(request: PageRequest) -> Template:
     values = {
         "records": records,
         "target": target,
-        "older": following(request, page, "target"),
-        "first": this_page(request, "target") if cursor else None,
+        "paging": paged(request, page, "target"),
     }
     return Template("admin_audit.html", values)
 

@@ -9,6 +9,7 @@ from actors.values import Code
 from actors.weeks import week_of
 from service.web.pages.charts import Chart, Line, Series, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
+from service.web.pages.paging import paged
 
 WEEKS = 12
 """Weeks that the form offers, from the chosen one on."""
@@ -23,7 +24,7 @@ PERCENT = 100
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
-    values = {"bookings": listed, "cursor": cursor, "now_ms": request.now_ms}
+    values = {"bookings": listed, "paging": paged(request, listed), "now_ms": request.now_ms}
     return Template("sponsor_bookings.html", values)
 
 

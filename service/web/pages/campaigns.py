@@ -3,6 +3,7 @@
 from actors.bookings.records import CampaignStatus
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.paging import paged
 
 FIELDS = ("name", "headline", "body", "cta", "targetUrl", "logoText")
 OWNERS_MOVES = (CampaignMove.SUBMIT, CampaignMove.WITHDRAW, CampaignMove.PAUSE, CampaignMove.RESUME)
@@ -11,7 +12,7 @@ OWNERS_MOVES = (CampaignMove.SUBMIT, CampaignMove.WITHDRAW, CampaignMove.PAUSE, 
 async def campaigns(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listCampaigns", query={"cursor": cursor})).or_refused()
-    return Template("sponsor_campaigns.html", {"campaigns": listed, "cursor": cursor})
+    return Template("sponsor_campaigns.html", {"campaigns": listed, "paging": paged(request, listed)})
 
 
 async def new(request: PageRequest) -> Template:

@@ -4,20 +4,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from actors.catalog.store import Kind
 from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
 from service.schemas.problems import text_of
 from service.web.pages import structured
 from service.web.pages.page import OperationResult, Page, PageRequest, Template
+from service.web.pages.paging import Paging, placed
 
 PAGE_SIZE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One of the two lists: its path, its name, the operation that lists it, its name in a category, and its template."""
+    """One of the two lists: its kind, its path, its name, the operation that lists it, its name in a category, and its
+    template."""
 
+    kind: Kind
     path: str
     name: str
     lists: str
@@ -36,7 +40,9 @@ class Shelf:
         values["indexed"] = not q and not cursor and not category
         if result.refused is None:
             entries = result.json["data"]
-            values |= {"entries": entries, "following": result.json["nextCursor"], "relaxed": _relaxed(result)}
+            following = result.json["nextCursor"]
+            values |= {"entries": entries, "relaxed": _relaxed(result)}
+            values["paging"] = None if q else await self._paging(request, category, cursor, len(entries), following)
             values["structured"] = structured.listing(request.base_url, self.path, self.name, entries)
             return Template(self.template, values)
         if result.refused.code is not Code.INVALID_REQUEST:
@@ -45,6 +51,14 @@ class Shelf:
         words = text_of(refused.problems) if refused.introduces_problems else refused.message
         values |= {"entries": None, "problem": f"This list cannot be shown: {words}"}
         return Template(self.template, values, status_of(result.refused), [*NO_STORE])
+
+    async def _paging(
+        self, request: PageRequest, category: str, cursor: str, shown: int, following: str | None
+    ) -> Paging:
+        """Where a page of the list or of a category stands. A search has one page only."""
+        query = {"category": category or None, "cursor": cursor or None, "limit": PAGE_SIZE}
+        place = await request.ask("placeInCatalog", path={"kind": self.kind}, query=query)
+        return placed(self.path, {"category": category}, place.or_refused(), shown, following)
 
     async def _categories(self, request: PageRequest, chosen: str) -> Sequence[Mapping[str, Any]]:
         """The categories that this list has, each with its number of entries, and whether it is the chosen one."""
@@ -60,8 +74,8 @@ def _relaxed(result: OperationResult) -> bool:
     return any(name == "x-search-relaxed" for name, _ in result.headers)
 
 
-USECASES = Shelf("/usecases", "Use cases", "listUseCases", "useCases", "usecases.html")
-BOTS = Shelf("/bots", "Bot templates", "listBots", "bots", "bots.html")
+USECASES = Shelf(Kind.USECASES, "/usecases", "Use cases", "listUseCases", "useCases", "usecases.html")
+BOTS = Shelf(Kind.BOTS, "/bots", "Bot templates", "listBots", "bots", "bots.html")
 
 
 async def usecase(request: PageRequest) -> Template:

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.values import Code, Refused
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
-from service.web.pages.paging import following, page_at, this_page
+from service.web.pages.paging import PLACE, page_at, paged, this_page
 from service.web.pages.typed import day_ms_of, text_of
 
 FAILED_REFUNDS = ("refund_declined", "refund_failed")
@@ -42,12 +42,19 @@ async def bookings(request: PageRequest) -> Template:
         "chips": _chips(typed, counts),
         "total": None if any(typed.values()) else sum(counts["bookings"].values()),
         "failed_refunds": FAILED_REFUNDS,
-        "action": this_page(request, *FILTERS, "cursor"),
-        "older": following(request, page, *FILTERS),
-        "first": this_page(request, *FILTERS) if cursor else None,
+        "action": this_page(request, *FILTERS, *PLACE),
+        "paging": paged(request, page, *FILTERS, total=_total(typed, counts)),
         "csv": page_at("/api/v1/admin/sponsorships/bookings", format="csv", **typed | {"week": query["week"]}),
     }
     return Template("admin_bookings.html", values)
+
+
+def _total(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> int | None:
+    """The bookings of the paged list, if they are counted: all but those that need attention, or just those."""
+    chosen = {name: value for name, value in typed.items() if value}
+    if not chosen:
+        return int(sum(counts["bookings"].values()) - counts["bookingsInTrouble"])
+    return int(counts["bookingsInTrouble"]) if chosen == {"trouble": "true"} else None
 
 
 def _week(text: str | None) -> str | None:
@@ -80,7 +87,7 @@ async def refund(request: PageRequest) -> SeeOther | FormError:
     reason = text_of(request.form, "reason")
     body = None if reason is None else {"reason": reason}
     result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")}, body=body)
-    return result.see_other(this_page(request, *FILTERS, "cursor"), "refund_ordered")
+    return result.see_other(this_page(request, *FILTERS, *PLACE), "refund_ordered")
 
 
 async def describe(request: PageRequest) -> SeeOther | FormError:
@@ -90,7 +97,7 @@ async def describe(request: PageRequest) -> SeeOther | FormError:
         "youtubeNotes": text_of(request.form, "youtubeNotes"),
     }
     result = await request.ask("describeVideo", path={"id": request.form.get("booking", "")}, body=body)
-    return result.see_other(this_page(request, *FILTERS, "cursor"), "video_saved")
+    return result.see_other(this_page(request, *FILTERS, *PLACE), "video_saved")
 
 
 PAGES = (Page(LIST, bookings, {"refund": refund, "describe": describe}, Audience.ADMIN),)

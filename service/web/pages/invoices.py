@@ -1,12 +1,13 @@
 """The list of invoices and credit notes, and the documents of a booking, each on one sheet of paper."""
 
 from service.web.pages.page import Audience, Page, PageRequest, Template, nothing_here
+from service.web.pages.paging import paged
 
 
 async def invoices(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listInvoices", query={"cursor": cursor})).or_refused()
-    return Template("sponsor_invoices.html", {"invoices": listed, "cursor": cursor})
+    return Template("sponsor_invoices.html", {"invoices": listed, "paging": paged(request, listed)})
 
 
 async def invoice(request: PageRequest) -> Template:

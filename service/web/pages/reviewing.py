@@ -7,7 +7,7 @@ from actors.values import Code, Refused
 from service.web.pages.differences import words_between
 from service.web.pages.history import LABELS, News, news_of
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.paging import following, this_page
+from service.web.pages.paging import PLACE, paged, this_page
 from service.web.pages.typed import text_of
 
 SHOWN = 10
@@ -55,9 +55,8 @@ async def queue(request: PageRequest) -> Template:
         "moves": MOVES.get(state, ()),
         "labels": LABELS,
         "seen": SEEN,
-        "action": this_page(request, "status", "cursor"),
-        "older": following(request, page, "status"),
-        "first": this_page(request, "status") if cursor else None,
+        "action": this_page(request, "status", *PLACE),
+        "paging": paged(request, page, "status", total=counts.get(state)),
     }
     return Template("admin_reviews.html", values)
 

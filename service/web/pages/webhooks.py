@@ -2,6 +2,7 @@
 
 from actors.webhooks.messages import EventType
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.paging import paged
 
 PATH = "/sponsor/webhooks"
 CHOSEN = "event "
@@ -37,8 +38,9 @@ async def create(request: PageRequest) -> Template | FormError:
 async def webhook(request: PageRequest) -> Template:
     found = (await request.ask("getWebhook", path=request.path_values)).or_refused()["webhook"]
     cursor = request.query.get("cursor")
-    log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor, "limit": 20})
-    values = {"webhook": found, "deliveries": log.or_refused(), "cursor": cursor, "events": EVENTS}
+    log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor})
+    deliveries = log.or_refused()
+    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries), "events": EVENTS}
     return Template("sponsor_webhook.html", values)
 
 
