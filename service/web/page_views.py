@@ -24,6 +24,7 @@ from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
 from service.web.pages.browsers import browser
+from service.web.pages.meters import gauge_of, spark_of
 from service.web.pages.page import Audience, Page, SeeOther, Template
 from service.web.pages.states import state_of
 from service.web.pages.structured import json_ld
@@ -70,6 +71,7 @@ def prepare_templates(app: QuartTrio) -> None:
     app.jinja_env.trim_blocks = app.jinja_env.lstrip_blocks = True
     app.jinja_env.filters.update(FILTERS)
     app.jinja_env.filters.update({name: _by_now(words_of) for name, words_of in BY_NOW.items()})
+    app.jinja_env.globals.update(spark_of=spark_of, gauge_of=gauge_of)
 
 
 def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:

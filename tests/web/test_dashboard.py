@@ -89,13 +89,16 @@ async def test_the_usage_is_shown_with_what_is_left_and_by_day(world: World) -> 
     assert "9,944 left: 56 of 10,000 requests used" in words
     assert "98,766 left: 1,234 of 100,000 requests used" in words
     assert 'max="100000"' in html
-    assert html.count("<rect") == 2
-    assert "Requests: 1,234 in total, at most 1,178 a day, on 17 Nov 2026." in words
-    assert "18 Nov 2026 56" in words, "the table beside the plot"
+    assert html.count('class="col-now"') == 2, "today's bar, drawn at both widths"
+    assert "1,234 requests in 2 days. The most on one day: 1,178 requests, on 17 Nov." in words
+    assert "The numbers begin on 17 Nov." in words
+    assert "Today 56" in words, "the table beside the plot"
 
 
 @pytest.mark.parametrize("days", [7, 30, 90])
-async def test_the_plot_is_of_as_many_days_as_were_chosen(ann: Browser, days: int) -> None:
+async def test_the_plot_is_of_as_many_days_as_were_chosen(world: World, ann: Browser, days: int) -> None:
+    tenant, today = world.tenant_of(world.key_of(ANN)).id, NOON_MS // DAY_MS
+    world.memory.usage_days |= {(tenant, today - ago): 1 for ago in range(120)}
     html = await ann.look(f"{PAGE}?days={days}")
     assert html.count('<th scope="row">') == days
     assert f'<a href="/dashboard?days={days}" aria-current="true">' in html

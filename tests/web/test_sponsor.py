@@ -165,8 +165,13 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     world.memory.delivery_days[booking.rpartition("/")[2], day_of(THIS_WEEK) + 1] = (1_000, 25)
     await person.open(booking)
     assert "It is shown" not in person.text
-    assert "svg" in person.page.tags
-    for words in ("Times shown 1,000", "Clicks 25", "Click rate 2.50 %", "17 Nov 2026: 1,000 times shown"):
+    assert 'svg class="wide-only"' in person.html
+    for words in (
+        "Times shown 1,000",
+        "Clicks 25",
+        "Click rate 2.50 %",
+        "17 Nov: 1,000 times shown, 25 clicks, 2.50 %",
+    ):
         assert words in person.text, words
 
     await person.open(campaign)
@@ -663,15 +668,17 @@ async def test_delivery_is_plotted_from_the_first_day_on(world: World) -> None:
     await person.press("checkout")
     await person.press("pay")
     await person.open(booking)
-    assert "svg" not in person.page.tags
+    assert 'class="plot"' not in person.html
     assert "The first week begins on Monday, 23 November 2026." in person.text
     world.clock.at_ms = NEXT_WEEK + 3 * DAY_MS + SECOND_MS
     person.token = world.session(SPONSOR)
     world.memory.delivery_days[booking.rpartition("/")[2], day_of(NEXT_WEEK)] = (0, 1)
+    world.memory.delivery_days[booking.rpartition("/")[2], day_of(NEXT_WEEK) + 2] = (100, 1)
     await person.open(booking)
-    assert "svg" in person.page.tags
-    assert "26 Nov 2026" in person.text
-    assert "Click rate" not in person.text.partition("Delivery by day")[0]
+    assert 'svg class="wide-only"' in person.html
+    assert "25 Nov: 100 times shown, 1 click, 1.00 %" in person.text
+    assert "Today 0 0 No rate" in person.text
+    assert "The days from 27 Nov to 29 Nov are still to come." in person.text
 
 
 def test_a_new_uuid_is_one_of_version_4() -> None:

@@ -7,7 +7,8 @@ from actors.bookings.prices import days_left
 from actors.clock import Entropy
 from actors.values import Code
 from actors.weeks import week_of
-from service.web.pages.charts import Chart, Line, Series, by_day
+from service.web.pages.chart_words import Counts, Rate
+from service.web.pages.charts import Chart, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.paging import paged
 
@@ -135,27 +136,26 @@ async def booking(request: PageRequest) -> Template:
         "receipt": read["receipt"],
         "delivery": delivery,
         "campaign": campaign["campaign"],
-        "chart": chart_of(delivery),
+        "chart": chart_of(delivery, read["booking"]["weekEnd"], request.now_ms),
         "refund_unshown": request.config.bookings.refund_unshown,
         "now_ms": request.now_ms,
     }
     return Template("sponsor_booking.html", values)
 
 
-def chart_of(delivery: Mapping[str, Any]) -> Chart | None:
-    """Times shown, clicks and click rate by day, or None while all of them are 0."""
+def chart_of(delivery: Mapping[str, Any], run_ends_ms: int, now_ms: int) -> Chart | None:
+    """Times shown and click rate by day, with the clicks in words; None before the first day."""
     items = delivery["items"]
-    if not delivery["impressions"] and not delivery["clicks"]:
+    if not items:
         return None
     rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
     return by_day(
-        "Delivery by day",
         [each["day"] for each in items],
-        [
-            Series("Times shown", [each["impressions"] for each in items]),
-            Series("Clicks", [each["clicks"] for each in items]),
-        ],
-        Line("Click rate", rates, unit=" %"),
+        Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),
+        now_ms=now_ms,
+        until_ms=run_ends_ms,
+        also=[Counts("Clicks", [each["clicks"] for each in items], "click", "No clicks")],
+        rate=Rate("Click rate", rates),
     )
 
 

@@ -1,225 +1,285 @@
-"""Plots by day: turns counts into the shapes of an inline SVG, which the macro `plot` of `charts.html` draws. Pure.
+"""Plots by day: turns counts into the shapes of inline SVG, which the macro `plot` of `charts.html` draws. Pure.
 
-    chart = by_day("Delivery by day", days, [Series("Impressions", shown), Series("Clicks", clicked)],
-                   Line("Click-through rate", rates, unit=" %"))
-    {% from "charts.html" import plot %}   {{ plot(chart, "delivery") }}
+    chart = by_day(days, Counts("Times shown", shown, "time shown", "Not shown"), now_ms=now_ms,
+                   also=[Counts("Clicks", clicked, "click", "No clicks")], rate=Rate("Click rate", rates))
+    {% from "charts.html" import plot %}   {{ plot(chart) }}
 
-The stylesheet colours the classes `one`, `two` and `line`; the macro escapes all texts.
+Bars are drawn for the first series only; the others are in the hover titles and in the table. A day without a measured count
+(None, missing between two days, or after today) is told in a sentence and not drawn. A measured 0 is a 0.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log10
+from itertools import pairwise
+from math import ceil, floor, log10, prod
 from typing import NamedTuple
 
-from service.web.pages.words import short_day
+from actors.clock import DAY_MS
+from service.web.pages import chart_words
+from service.web.pages.chart_words import Counts, Day, Rate
 
-WIDTH, HEIGHT = 640.0, 250.0
-LEFT, RIGHT, TOP, BOTTOM = 66.0, 40.0, 16.0, 40.0
-RIGHT_OF_A_LINE = 80.0
-"""The right margin if a line has its axis there."""
+FULL, NARROW = 1_104, 326
+"""Widths of a plot in pixels: in a panel as wide as the page, and on a phone."""
 
-TICKS = 4
-"""Approximate number of grid lines above zero."""
+HEIGHT, HEIGHT_WITH_A_RATE = 220, 260
+TOP, BELOW = 30, 26
+"""Room above the highest grid line, for the titles of the axes, and below the base, for the days."""
 
-LABELS = 6
-"""Maximum number of day labels below the plot."""
+CHARACTER = 6.7
+"""Width of a character of 12 px, estimated generously."""
 
-FILLED, WIDEST = 0.8, 44.0
-"""The share of a day's room that its bars fill, and their maximum width."""
+GAP, EDGE, BETWEEN = 8, 12, 14
+"""The distance of a number from the plot, the margin left of the longest number, and the least distance of two days."""
 
-FLATTEST = 1.5
-"""The minimum height of a bar, so that a small count stays visible beside a large one."""
+FILLED, WIDEST, FLATTEST = 0.68, 34.0, 1.5
+"""The share of a day's room that its bar fills, and a bar's maximum width and minimum height, so that a 1 can be seen."""
+
+DOTTED = 12.0
+"""The least room of a day in which its point of the line has a dot; a point without neighbours always has one."""
+
+STEPS = (3, 4)
+"""Steps of an axis. Both axes have the same number, so that they share the grid lines."""
+
+ROUND = (1, 2, 2.5, 5, 10)
+"""A step is one of these times a power of ten."""
+
+LABEL_STEPS = (1, 2, 5, 7, 14, 30)
+"""Days from one label to the next. Longer plots use multiples of 30."""
+
+EXACT = 100_000
+"""An axis up to here has whole numbers; a longer one has them in short form."""
 
 NEARLY = 1 - 1e-12
-"""Factor for quotients, so that a rounding error of a float adds no grid line."""
-
-TONES = ("one", "two")
+"""Factor for quotients, so that a rounding error of a float adds no step."""
 
 
-class Series(NamedTuple):
-    """One count per day, 0 or more. `label` names it in the legend, the table and the tooltips."""
+class Grid(NamedTuple):
+    """A horizontal line with its values on the left and the right axis. The first one is the base."""
 
-    label: str
-    counts: Sequence[int]
-
-
-class Line(NamedTuple):
-    """One value per day on an axis of its own: 0 or more, or None for a day without a value. `unit` follows the numbers."""
-
-    label: str
-    values: Sequence[float | None]
-    unit: str = ""
-
-
-class Bar(NamedTuple):
-    """A count of one day; `words` are its tooltip."""
-
-    tone: str
-    x: float
     y: float
+    left: str
+    right: str
+
+
+class Column(NamedTuple):
+    """The room of a measured day, its bar and its hover title. The bar of a 0 has no height."""
+
+    x: float
     width: float
+    bar_x: float
+    bar_width: float
+    y: float
     height: float
     words: str
+    today: bool
 
 
 class Mark(NamedTuple):
-    """A text: a value beside a grid line at y, or a day below the plot at x."""
-
-    at: float
-    words: str
-
-
-class Point(NamedTuple):
-    """A value of the line; `words` are its tooltip."""
+    """The label of a day, centred at x."""
 
     x: float
-    y: float
     words: str
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """The shapes of a plot at one width, in pixels. `strokes` are the unbroken parts of the line, for polylines."""
+
+    width: int
+    height: int
+    left: int
+    right: int
+    grid: tuple[Grid, ...]
+    columns: tuple[Column, ...]
+    labels: tuple[Mark, ...]
+    strokes: tuple[str, ...]
+    dots: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
-    """The shapes that the macro draws, in units of the plot. `strokes` are the unbroken parts of the line, as `points` of
-    polylines; `legend` holds (tone, label); `head` and `rows` are the same numbers as a table."""
+    """A plot, drawn `wide` and `narrow`, or not at all without two measured days or without any count. `words` say what is
+    not drawn, `summary` is for visitors who cannot see the plot, and `rows` are the numbers, the newest day first."""
 
     title: str
+    bar_title: str
+    rate_title: str
     summary: str
-    right: float
-    base: float
-    bars: tuple[Bar, ...]
-    values: tuple[Mark, ...]
-    line_values: tuple[Mark, ...]
-    days: tuple[Mark, ...]
-    strokes: tuple[str, ...]
-    points: tuple[Point, ...]
-    legend: tuple[tuple[str, str], ...]
+    words: str
+    wide: Drawing | None
+    narrow: Drawing | None
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    width: float = WIDTH
-    height: float = HEIGHT
-    left: float = LEFT
 
 
-def by_day(title: str, days: Sequence[int], series: Sequence[Series], line: Line | None = None) -> Chart:
-    """Bars for one or two series, and a line over them. `days` are the starts of consecutive days in epoch milliseconds,
-    the oldest first and at least one. Each series and the line have one value per day."""
-    assert days, "a plot has at least one day"
-    assert 1 <= len(series) <= len(TONES), "a plot has one or two series"
-    assert all(len(one.counts) == len(days) for one in series), "each series has a count per day"
-    assert line is None or len(line.values) == len(days), "the line has a value per day"
-    lines = () if line is None else (line,)
-    plot = _Plot(days, right=WIDTH - (RIGHT_OF_A_LINE if lines else RIGHT))
-    grid = ticks(max(max(one.counts) for one in series), whole=True)
-    line_grid = ticks(max((value for one in lines for value in one.values if value is not None), default=0.0))
-    points = tuple(point for one in lines for point in plot.points(one, line_grid[-1]))
+class Axes(NamedTuple):
+    """The highest values of both axes, and the words of each grid line on the left and on the right."""
+
+    most: float
+    most_rate: float
+    words: tuple[tuple[str, str], ...]
+
+
+def by_day(
+    days: Sequence[int],
+    bars: Counts,
+    *,
+    now_ms: int,
+    until_ms: int | None = None,
+    also: Sequence[Counts] = (),
+    rate: Rate | None = None,
+    width: int = FULL,
+) -> Chart:
+    """A plot of `bars`. `days` are the starts of days in epoch milliseconds, in order; each series has a value for each.
+    If the period goes on until `until_ms`, the days from tomorrow to then are said to be still to come."""
+    assert all(len(each.counts) == len(days) for each in (bars, *also)), "each series has a value for each day"
+    assert rate is None or len(rate.values) == len(days), "the rate has a value for each day"
+    series, today, numbers = (bars, *also), now_ms // DAY_MS, [day // DAY_MS for day in days]
+    known = tuple(chart_words.measured(numbers, series, rate, today))
+    told = len(known) > 1 and any(any(day.counts) for day in known)
+    axes = axes_of(known, rate) if told and any(day.counts[0] for day in known) else None
+    last = max(numbers[-1:] + ([] if until_ms is None else [(until_ms - 1) // DAY_MS]), default=today)
+    sentences = [] if axes else [chart_words.instead(known, bars, today)]
+    if known:
+        sentences += chart_words.not_drawn(known, numbers[0], last, today)
+    height = HEIGHT_WITH_A_RATE if rate else HEIGHT
     return Chart(
-        title=title,
-        summary=_summary(days, series),
-        right=plot.right,
-        base=plot.y(0, 1),
-        bars=tuple(plot.bars(series, grid[-1])),
-        values=tuple(Mark(plot.y(value, grid[-1]), compact(value)) for value in grid),
-        line_values=tuple(
-            Mark(plot.y(value, line_grid[-1]), f"{value:g}{one.unit}") for one in lines for value in line_grid
-        ),
-        days=tuple(plot.labels()),
-        strokes=tuple(_strokes(points)),
-        points=tuple(point for point in points if point is not None),
-        legend=(
-            *((tone, one.label) for tone, one in zip(TONES, series, strict=False)),
-            *(("line", one.label) for one in lines),
-        ),
-        head=("Day", *(one.label for one in (*series, *lines))),
-        rows=tuple(_rows(days, series, line)),
+        title=chart_words.title(known, bars, rate, today),
+        bar_title=f"{bars.label} a day",
+        rate_title=rate.label if rate else "",
+        summary=chart_words.summary(known, series, today) if axes else "",
+        words=" ".join(sentences),
+        wide=_drawing(known, axes, today, width, height) if axes else None,
+        narrow=_drawing(known, axes, today, NARROW, HEIGHT) if axes else None,
+        head=("Day", *(each.label for each in series), *([rate.label] if rate else [])),
+        rows=tuple(day.cells for day in reversed(known)) if told else (),
     )
 
 
-class _Plot:
-    """The places of days and values."""
+def axes_of(known: Sequence[Day], rate: Rate | None) -> Axes:
+    """Axes from 0 to at least the largest values, with as little room above them as round steps allow."""
+    most = max(day.counts[0] for day in known)
+    most_rate = max(day.rate or 0 for day in known) or 1
 
-    def __init__(self, days: Sequence[int], right: float) -> None:
-        self.right = right
-        self._days = days
-        self._room = (right - LEFT) / len(days)
+    def sizes(steps: int) -> tuple[float, float]:
+        return step_of(most, steps, whole=True), step_of(most_rate, steps)
 
-    def y(self, value: float, top: float) -> float:
-        return round(HEIGHT - BOTTOM - (HEIGHT - BOTTOM - TOP) * value / top, 2)
-
-    def middle(self, index: int) -> float:
-        return LEFT + self._room * (index + 0.5)
-
-    def bars(self, series: Sequence[Series], top: float) -> Iterator[Bar]:
-        both, base = min(self._room * FILLED, WIDEST), self.y(0, top)
-        width = both / len(series)
-        for index, day in enumerate(self._days):
-            for place, one in enumerate(series):
-                count = one.counts[index]
-                if count:
-                    x, y = self.middle(index) - both / 2 + width * place, min(self.y(count, top), base - FLATTEST)
-                    words = f"{short_day(day)}: {count:,} {one.label.lower()}"
-                    yield Bar(TONES[place], round(x, 2), y, round(width, 2), round(base - y, 2), words)
-
-    def points(self, line: Line, top: float) -> Iterator[Point | None]:
-        for index, (day, value) in enumerate(zip(self._days, line.values, strict=True)):
-            if value is None:
-                yield None
-            else:
-                words = f"{short_day(day)}: {line.label.lower()} {value:.3g}{line.unit}"
-                yield Point(round(self.middle(index), 2), self.y(value, top), words)
-
-    def labels(self) -> Iterator[Mark]:
-        """Every n-th day, counted back from the last one."""
-        step = ceil(len(self._days) / LABELS)
-        for index in range((len(self._days) - 1) % step, len(self._days), step):
-            yield Mark(round(self.middle(index), 2), short_day(self._days[index]).rpartition(" ")[0])
+    steps = min(STEPS, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
+    counts, rates = ([size * index for index in range(steps + 1)] for size in sizes(steps))
+    words = "{:,.0f}".format if counts[-1] < EXACT else compact
+    units = [f"{value:g}{rate.unit}" if rate else "" for value in rates]
+    return Axes(counts[-1], rates[-1], tuple(zip(map(words, counts), units, strict=True)))
 
 
-def ticks(most: float, *, whole: bool = False) -> tuple[float, ...]:
-    """Grid values from 0 to at least `most`, in steps of 1, 2 or 5 times a power of ten; whole steps if `whole`."""
-    most = most or 1
-    rough = most / TICKS
-    power: float = 10 ** floor(log10(rough))
-    step = next(nice * power for nice in (1, 2, 5, 10) if nice * power >= rough * NEARLY)
-    step = max(1.0, step) if whole else step
-    return tuple(round(step * index, 6) for index in range(ceil(most / step * NEARLY) + 1))
+def step_of(most: float, steps: int, *, whole: bool = False) -> float:
+    """The smallest round step of which so many reach `most`, which is more than 0."""
+    least = max(1.0, most / steps) if whole else most / steps
+    power: float = 10.0 ** floor(log10(least))
+    sizes = (size * power for size in ROUND)
+    return next(size for size in sizes if size >= least * NEARLY and not (whole and size % 1))
 
 
 def compact(count: float) -> str:
     """A round count in short form: `950`, `1.5k`, `20k`, `3M`."""
-    for unit, word in ((1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k")):
+    for unit, word in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if count >= unit:
             return f"{count / unit:g}{word}"
     return f"{count:g}"
 
 
-def _strokes(points: Sequence[Point | None]) -> Iterator[str]:
-    """The parts of the line between days without a value."""
-    part: list[str] = []
-    for point in (*points, None):
-        if point is not None:
-            part.append(f"{point.x:g},{point.y:g}")
+def room_for(words: str) -> float:
+    """The estimated width of a text."""
+    return len(words) * CHARACTER
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """The places of days and values in a drawing."""
+
+    width: int
+    left: int
+    right: int
+    base: int
+    first: int
+    last: int
+
+    @property
+    def room(self) -> float:
+        return (self.right - self.left) / (self.last - self.first + 1)
+
+    def x(self, day: int) -> float:
+        """The middle of a day."""
+        return round(self.left + self.room * (day - self.first + 0.5), 1)
+
+    def y(self, part: float) -> float:
+        """The height of a part of the axis."""
+        return round(self.base - (self.base - TOP) * part, 1)
+
+
+def _drawing(known: Sequence[Day], axes: Axes, today: int, width: int, height: int) -> Drawing:
+    left = max(ceil(room_for(words)) for words, _ in axes.words) + EDGE
+    right = width - GAP - max(ceil(room_for(words)) for _, words in axes.words)
+    frame = _Frame(width, left, right, height - BELOW, known[0].number, known[-1].number)
+    steps = len(axes.words) - 1
+    strokes, dots = _line(frame, known, axes.most_rate)
+    return Drawing(
+        width=width,
+        height=height,
+        left=left,
+        right=right,
+        grid=tuple(Grid(frame.y(index / steps), *words) for index, words in enumerate(axes.words)),
+        columns=tuple(_column(frame, day, axes.most, today) for day in known),
+        labels=_labels(frame, today),
+        strokes=strokes,
+        dots=dots,
+    )
+
+
+def _column(frame: _Frame, day: Day, most: float, today: int) -> Column:
+    x, bar = frame.x(day.number), min(frame.room * FILLED, WIDEST)
+    y = min(frame.y(day.counts[0] / most), frame.base - FLATTEST) if day.counts[0] else frame.base
+    return Column(
+        x=round(x - frame.room / 2, 1),
+        width=round(frame.room, 1),
+        bar_x=round(x - bar / 2, 1),
+        bar_width=round(bar, 1),
+        y=y,
+        height=round(frame.base - y, 1),
+        words=day.words,
+        today=day.number == today,
+    )
+
+
+def _labels(frame: _Frame, today: int) -> tuple[Mark, ...]:
+    """The last day and every n-th before it, so that none touch. A label at the edge stays inside."""
+    days = range(frame.last, frame.first - 1, -1)
+    for step in (*LABEL_STEPS, *range(2 * LABEL_STEPS[-1], len(days) + LABEL_STEPS[-1], LABEL_STEPS[-1])):
+        marks = [_label(frame, day, today) for day in days[::step]]
+        if all(
+            later.x - earlier.x >= (room_for(later.words) + room_for(earlier.words)) / 2 + BETWEEN
+            for later, earlier in pairwise(marks)
+        ):
+            return tuple(reversed(marks))
+    raise AssertionError("one label alone touches no other")
+
+
+def _label(frame: _Frame, day: int, today: int) -> Mark:
+    words = "today" if day == today else chart_words.date(day, day)
+    half = room_for(words) / 2
+    return Mark(round(min(max(frame.x(day), half), frame.width - half), 1), words)
+
+
+def _line(frame: _Frame, known: Sequence[Day], most: float) -> tuple[tuple[str, ...], tuple[tuple[float, float], ...]]:
+    """The strokes between days that follow each other and have a rate, and the dots."""
+    runs: list[list[tuple[float, float]]] = []
+    before = None
+    for day in known:
+        if day.rate is None:
             continue
-        if len(part) > 1:
-            yield " ".join(part)
-        part = []
-
-
-def _rows(days: Sequence[int], series: Sequence[Series], line: Line | None) -> Iterator[tuple[str, ...]]:
-    for index, day in enumerate(days):
-        cells = [short_day(day), *(f"{one.counts[index]:,}" for one in series)]
-        if line is not None:
-            value = line.values[index]
-            cells.append("none" if value is None else f"{value:.3g}{line.unit}")
-        yield tuple(cells)
-
-
-def _summary(days: Sequence[int], series: Sequence[Series]) -> str:
-    """A description for visitors who cannot see the plot."""
-    words = [f"{short_day(days[0])} to {short_day(days[-1])}."]
-    for one in series:
-        most = max(one.counts)
-        when = short_day(days[one.counts.index(most)])
-        numbers = f"{sum(one.counts):,} in total, at most {most:,} a day, on {when}" if most else "none"
-        words.append(f"{one.label}: {numbers}.")
-    return " ".join(words)
+        if before is None or day.number > before + 1:
+            runs.append([])
+        runs[-1].append((frame.x(day.number), frame.y(day.rate / most)))
+        before = day.number
+    strokes = tuple(" ".join(f"{x:g},{y:g}" for x, y in run) for run in runs if len(run) > 1)
+    dotted = frame.room >= DOTTED
+    return strokes, tuple(point for run in runs if dotted or len(run) == 1 for point in run)

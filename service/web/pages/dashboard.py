@@ -1,10 +1,13 @@
 """The dashboard of an account: its usage, its keys, and its signed-in browsers."""
 
 from collections.abc import Mapping
+from typing import Any
 
+from actors.clock import DAY_MS
 from actors.values import Code, Refused, Scope
 from service.web.pages import keys, passkeys
-from service.web.pages.charts import Chart, Series, by_day
+from service.web.pages.chart_words import Counts
+from service.web.pages.charts import Chart, by_day
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 SPANS = (7, 30, 90)
@@ -50,7 +53,7 @@ async def dashboard(request: PageRequest) -> Template:
                 _meter("today", "Today", usage["dailyRequestsUsed"], usage["dailyRequestLimit"]),
                 _meter("month", "This month", usage["requestsUsed"], usage["requestLimit"]),
             ],
-            "chart": _chart(days),
+            "chart": _chart(days, own, request.now_ms),
             "span": len(days),
             "spans": SPANS,
             "keys": own,
@@ -70,8 +73,14 @@ def _meter(name: str, label: str, used: int, limit: int) -> dict[str, object]:
     return {"name": name, "label": label, "used": used, "limit": limit, "left": max(0, limit - used)}
 
 
-def _chart(days: list[dict[str, int]]) -> Chart:
-    return by_day("Requests by day", [day["day"] for day in days], [Series("Requests", [day["used"] for day in days])])
+def _chart(days: list[dict[str, int]], own: list[dict[str, Any]], now_ms: int) -> Chart:
+    """Requests by day. Days before the first key and the first request have no numbers."""
+    begins = [day["day"] for day in days if day["used"]][:1] + [
+        key["createdAt"] - key["createdAt"] % DAY_MS for key in own
+    ]
+    first = min(begins, default=now_ms)
+    used = [day["used"] if day["day"] >= first else None for day in days]
+    return by_day([day["day"] for day in days], Counts("Requests", used, "request", "No requests"), now_ms=now_ms)
 
 
 async def create_full(request: PageRequest) -> Template | SeeOther | FormError:

@@ -29,7 +29,7 @@ async def booking_report(request: PageRequest) -> Template:
         "booking": read["booking"],
         "receipt": read["receipt"],
         "delivery": delivery,
-        "chart": chart_of(delivery),
+        "chart": chart_of(delivery, read["booking"]["weekEnd"], request.now_ms),
         "now_ms": request.now_ms,
     }
     return Template("sponsor_report.html", values)
