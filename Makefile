@@ -15,7 +15,7 @@ PIP = $(VENV)/bin/python $(INSTALL)
 # The suite and a start run many processes, and only the first should compile what all import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients clean
+.PHONY: serve setup test thorough lint simulate upgrade fuzz fuzz-search chaos chaos-citus test-citus soak abuse mutants bench bench-memory bench-nodes bench-citus image image-steps unit-boot wheel sbom audit lock examples document-lint clients pages shots clean
 
 serve: $(VENV)/run.stamp
 	exec $(VENV)/bin/python -m service serve
@@ -27,8 +27,8 @@ JOBS ?= auto
 test: $(VENV)/test.stamp
 	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadscope $(ARGS)
 
-# With what takes longer, as CI does: every planted bug, pictures of all pages in build/screenshots, an installation anew, three
-# nodes that are killed, and every repetition that tests/slow.py leaves out of `make test`.
+# With what takes longer, as CI does: every planted bug, pictures of mails and passkeys in build/screenshots, an installation anew,
+# three nodes that are killed, and every repetition that tests/slow.py leaves out of `make test`.
 thorough: export CATALOG_TEST_SLOW = 1
 thorough: test
 
@@ -46,11 +46,22 @@ DOCUMENT_LINT = build/document
 document-lint: $(VENV)/test.stamp $(CLIENTS_VENV)/clients.stamp $(DOCUMENT_LINT)/npm.stamp
 	$(VENV)/bin/python -m tests.document.linting $(DOCUMENT_LINT)/node_modules $(CLIENTS_VENV)/bin/openapi-python-client $(DOCUMENT_LINT)
 
-$(DOCUMENT_LINT)/npm.stamp: tests/document/package.json tests/document/package-lock.json
-	mkdir -p $(DOCUMENT_LINT)
-	cp tests/document/package.json tests/document/package-lock.json $(DOCUMENT_LINT)
-	cd $(DOCUMENT_LINT) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+build/%/npm.stamp: tests/%/package.json tests/%/package-lock.json
+	mkdir -p $(@D)
+	cp $^ $(@D)
+	cd $(@D) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+# Every page in a real Chromium, on a desktop and under a finger, by day and by night: axe-core, Lighthouse, layout, targets, bytes.
+# Needs Chromium, Node.js and npm. Without Lighthouse, on some pages: make pages ONLY='home,sponsor-*'
+PAGES = build/pages
+pages: $(VENV)/test.stamp $(PAGES)/npm.stamp
+	$(VENV)/bin/python -m tests.pages $(PAGES)/node_modules $(if $(ONLY),'$(ONLY)')
+
+# Pictures of every page at 1280 pixels by day and by night and at 390, and contact sheets of them, in build/shots. Needs Chromium.
+# Some of them: make shots ONLY='home,sponsor-*'
+shots: $(VENV)/test.stamp
+	$(VENV)/bin/python -m tests.pages.shots build/shots $(if $(ONLY),'$(ONLY)')
 
 # A longer simulation than the suite's, on all cores. For a night: make simulate SEEDS=10000
 SEEDS ?= 200

@@ -100,11 +100,15 @@ class Code(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a request: the field's path (empty for the whole), a stable code and a message."""
+    """One thing that is wrong with a request: the field's path (empty for the whole), a stable code and a message.
+
+    `bound` is the limit that the value breaks, if the code is about one: the most or least characters, items or value.
+    """
 
     field: str
     code: str
     message: str
+    bound: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,8 @@ VALUES = (
     "actors.values",
     "actors.notices",
     "actors.clock",
+    "actors.browsers",
+    "actors.dates",
     "actors.times",
     "actors.weeks",
     "actors.catalog.store",

@@ -18,7 +18,7 @@ from actors.mail.internet import PLAIN_ADDRESS, sender_address
 from actors.mail.letters import LETTERS, Letter
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.parts import Footer, as_html, as_text
-from actors.mail.words import WRITTEN, minutes, stamp, time_of_day
+from actors.mail.words import WRITTEN, minutes, time_of_day
 
 CHOICES = "/dashboard#mails"
 """The page where people choose their mails."""
@@ -86,7 +86,6 @@ class MailRenderer:
         }
         if "ends" in values:
             values["link"] = self.link_of(values, message.recipient, message.created_ms)
-            values["at"] = stamp(message.created_ms)
         return values
 
     def _footer(self, letter: Letter, recipient: str, because: str) -> Footer:

@@ -5,12 +5,12 @@ in which the mail was written.
 """
 
 import unicodedata
-from datetime import UTC, datetime, timedelta
 
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
-from actors.times import DAY_MS, MINUTE_MS, SECOND_MS
+from actors.dates import calendar, date, days
+from actors.times import MINUTE_MS
 from actors.weeks import WEEK_MS
 
 WRITTEN = "written_ms"
@@ -21,7 +21,6 @@ JOINERS = "\u200c\u200d"
 
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 SUBJECT_LENGTH = 150
-LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 
 
 def harmless(text: str) -> str:
@@ -74,16 +73,16 @@ def rate(clicks: str, impressions: str) -> str:
 
 @pass_context
 def weeks(context: Context, start_ms: str, count: str) -> str:
-    """The first and the last day of weeks: `30 November to 6 December`."""
-    first, last = _utc(int(start_ms)), _utc(int(start_ms) + int(count) * WEEK_MS - DAY_MS)
-    return f"{_day(first, context)} to {_day(last, context)}"
+    """The days of weeks: `30 November to 6 December`."""
+    start = int(start_ms)
+    return days(start, start + int(count) * WEEK_MS, int(context[WRITTEN]))
 
 
 @pass_context
 def moment(context: Context, at_ms: str) -> str:
     """`30 November, 10:03 UTC`."""
-    when = _utc(int(at_ms))
-    return f"{_day(when, context)}, {when:%H:%M} UTC"
+    at = int(at_ms)
+    return f"{date(at, int(context[WRITTEN]))}, {time_of_day(at)} UTC"
 
 
 def minutes(life_ms: int) -> str:
@@ -93,21 +92,7 @@ def minutes(life_ms: int) -> str:
 
 def time_of_day(at_ms: int) -> str:
     """`10:03`."""
-    return f"{_utc(at_ms):%H:%M}"
-
-
-def stamp(at_ms: int) -> str:
-    """`2026-11-30 at 10:03`."""
-    return f"{_utc(at_ms):%Y-%m-%d at %H:%M}"
-
-
-def _day(when: datetime, context: Context) -> str:
-    written = _utc(int(context[WRITTEN]))
-    return f"{when.day} {when:%B}" if when.year == written.year else f"{when.day} {when:%B %Y}"
-
-
-def _utc(at_ms: int) -> datetime:
-    return datetime.fromtimestamp(0, UTC) + timedelta(seconds=min(at_ms // SECOND_MS, LAST_SECOND))
+    return f"{calendar(at_ms):%H:%M}"
 
 
 FILTERS = {"money": money, "number": number, "plural": plural, "rate": rate, "weeks": weeks, "moment": moment}

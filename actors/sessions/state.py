@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from actors.browsers import browser
 from actors.codes import guess, renew, wrong_code
 from actors.letters import LetterBook
 from actors.notices import Ending, telling
@@ -33,9 +34,6 @@ from actors.sessions.rows import Decision, LockSet, SessionRules, Snapshot, rows
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
 __all__ = ["Decision", "LockSet", "SessionRules", "Snapshot", "decide", "rows_to_lock", "unusable_link"]
-
-LABEL_LENGTH = 100
-"""Characters of a browser's name for itself in a mail."""
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
@@ -141,7 +139,7 @@ class _Batch:
         told = {**(changes or {}), **({"ended": ended} if ended else {})}
         self.keep_session(session)
         self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(told)))
-        for message in telling(notice, Ending.SESSION, session.id, session.agent[:LABEL_LENGTH]):
+        for message in telling(notice, Ending.SESSION, session.id, browser(session.agent)):
             self.decision.outbox.append(replace(message, recipient=session.email))
         return Kept(session)
 

@@ -12,10 +12,12 @@ from service.api.validation import read_form
 
 
 def next_link(base_url: str, path: str, query: str, known: type[BaseModel], cursor: str) -> tuple[str, str]:
-    """The header with the address of the page after `cursor`. It keeps the parameters of `query` that are
-    fields of `known`, the list's own."""
-    others = "&".join(part for part in query.split("&") if not part.startswith("cursor="))
-    return "link", f'<{_address(base_url, path, others, known)}cursor={quote(cursor, safe="")}>; rel="next"'
+    """The header with the address of the page after `cursor`, which is URL-safe. It keeps the parameters of `query` that
+    are fields of `known`, the list's own."""
+    others = query
+    if "cursor=" in query:
+        others = "&".join([part for part in query.split("&") if not part.startswith("cursor=")])
+    return "link", f'<{_address(base_url, path, others, known)}cursor={cursor}>; rel="next"'
 
 
 @lru_cache(128)

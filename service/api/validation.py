@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 from urllib.parse import parse_qsl
 
@@ -24,6 +24,9 @@ IDEMPOTENCY_KEY_PATTERN = "[A-Za-z0-9_-]{1,100}"
 
 MOST_FIELDS = 100
 """Maximum fields of a form or query string."""
+
+SHORT_CHARACTERS = 64
+"""A query of at most this length is often sent again, so its model is cached. Longer ones, as with a cursor, rarely are."""
 
 
 _IDEMPOTENCY_KEY = re.compile(IDEMPOTENCY_KEY_PATTERN)
@@ -78,14 +81,13 @@ def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | 
 
 
 def parse_query(model: type[M], query: str) -> M | Refused:
-    """The query string as a model. Unknown parameters are ignored, repeated known ones refused."""
-    return _read_query(model, query) if query else _empty_query(model)
+    """The query string as a model, which requests share. Unknown parameters are ignored, repeated known ones refused."""
+    return _short_query(model, query) if len(query) <= SHORT_CHARACTERS else _read_query(model, query)
 
 
-@cache
-def _empty_query(model: type[M]) -> M | Refused:
-    """Most requests have no query string and can share a model, because models are frozen."""
-    return _read_query(model, "")
+@lru_cache(256)
+def _short_query(model: type[M], query: str) -> M | Refused:
+    return _read_query(model, query)
 
 
 @cache

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.values import Scope
-from service.schemas.fields import Count, Milliseconds, Strict, absent, optional
+from service.schemas.fields import Count, Milliseconds, Query, Strict, absent, optional
 from service.schemas.keys import ExpiresAt
 from service.schemas.lists import whole_number
 from service.schemas.texts import NAME
@@ -13,7 +13,7 @@ from service.schemas.texts import NAME
 DEFAULT_DAYS, MOST_DAYS = 30, 90
 
 
-class UsageDaysQuery(BaseModel):
+class UsageDaysQuery(Query):
     """The number of days to list."""
 
     days: Annotated[

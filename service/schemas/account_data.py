@@ -4,13 +4,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from service.schemas.fields import Milliseconds, Strict, optional
+from service.schemas.fields import Milliseconds, Query, Strict, optional
 from service.schemas.lists import Cursor, whole_number
 
 EXPORT_ROWS = 1_000
 
 
-class ExportQuery(BaseModel):
+class ExportQuery(Query):
     """Query of an export."""
 
     cursor: Cursor = None

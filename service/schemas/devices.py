@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
-from service.schemas.fields import Count, Milliseconds, Strict, absent
+from service.schemas.fields import Count, Milliseconds, Query, Strict, absent
 
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
@@ -61,7 +61,7 @@ class DeviceToken(BaseModel):
     token_type: Literal["Bearer"] = Field(description="Always `Bearer`")
 
 
-class ApprovalQuery(BaseModel):
+class ApprovalQuery(Query):
     """The device login to look up."""
 
     userCode: UserCode

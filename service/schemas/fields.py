@@ -100,6 +100,12 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
+class Query(BaseModel):
+    """The parameters of a query string. Requests with the same short one share it, so it never changes."""
+
+    model_config = ConfigDict(frozen=True)
+
+
 class Edit(Strict, json_schema_extra={"minProperties": 1}):
     """A strict body of changes. It has at least one field, and absent fields stay as they are."""
 

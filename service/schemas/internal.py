@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from service.schemas.bookings import Booking
+
 
 class LinkUse(BaseModel, strict=True):
     """The token of an operator's sign-in link."""
@@ -90,3 +92,30 @@ class Purchase(BaseModel):
     paymentIssue: str | None
     changed: bool = False
     """Whether this call paid for the booking or cancelled it."""
+
+
+class Spent(BaseModel):
+    """The payments of an account in one currency, and what of them was refunded, in cents. `refunds` are the bookings of
+    which something was refunded."""
+
+    currency: str
+    paidCents: int = 0
+    refundedCents: int = 0
+    refunds: int = 0
+
+
+class SponsorOverview(BaseModel):
+    """The bookings of an account that matter now, and sums over the newest ones.
+
+    `present` are held, or paid with weeks that are not over, earliest week first; `past` were paid, latest week first.
+    `bookings` counts all that were read; with `more`, there are older ones. `sinceMs` is the first payment among them.
+    """
+
+    present: list[Booking]
+    past: list[Booking]
+    bookings: int
+    more: bool
+    sinceMs: int | None
+    impressions: int
+    clicks: int
+    spent: list[Spent]

@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
-from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, optional
+from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, optional
 from service.schemas.lists import whole_number
 
 
@@ -98,7 +98,7 @@ def _integer_or_empty(schema: dict[str, Any]) -> None:
     del week["default"]
 
 
-class InventoryQuery(BaseModel, json_schema_extra=_integer_or_empty):
+class InventoryQuery(Query, json_schema_extra=_integer_or_empty):
     """Query of the inventory. The operation checks how far from now the week may be."""
 
     weekStart: Annotated[

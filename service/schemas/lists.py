@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
+from service.schemas.fields import Query
+
 DEFAULT_LIMIT = 20
 
 
@@ -50,7 +52,7 @@ FileFormat = Annotated[
 """The format of a list that is also a spreadsheet; JSON by default."""
 
 
-class CatalogQuery(BaseModel):
+class CatalogQuery(Query):
     """Query of the two catalog lists."""
 
     q: Annotated[
@@ -74,7 +76,7 @@ class CatalogQuery(BaseModel):
     ] = DEFAULT_LIMIT
 
 
-class SponsorshipQuery(BaseModel):
+class SponsorshipQuery(Query):
     """Query of the lists of the sponsorship area."""
 
     cursor: Cursor = None
@@ -98,7 +100,7 @@ class ListQuery(SponsorshipQuery):
     format: FileFormat = "json"
 
 
-class SlotsQuery(BaseModel):
+class SlotsQuery(Query):
     """Query of the list of slots."""
 
     format: FileFormat = "json"

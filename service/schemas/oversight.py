@@ -9,7 +9,7 @@ from actors.bookings.records import BookingStatus
 from actors.weeks import week_of
 from service.schemas.accounts import BookingNumbers, SearchText
 from service.schemas.campaigns import Campaign
-from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, optional
+from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, optional
 from service.schemas.lists import FileFormat, ListQuery, Page, absent_when_empty, or_empty, whole_number
 
 MOST_MONTHS = 60
@@ -133,7 +133,7 @@ class Counts(BaseModel):
 Month = Annotated[str, Field(pattern=MONTH)]
 
 
-class RevenueQuery(BaseModel, populate_by_name=True):
+class RevenueQuery(Query, populate_by_name=True):
     """Query of the revenue: the first and the last month, both included."""
 
     first: Annotated[

@@ -79,6 +79,7 @@ def problems_of(error: ValidationError) -> tuple[Problem, ...]:
             _field(detail["loc"], detail["type"]),
             detail["type"],
             _message(detail["type"], detail["msg"], detail.get("ctx", {})),
+            _bound(detail.get("ctx", {})),
         )
         for detail in error.errors(include_url=False, include_input=False)
     )
@@ -112,6 +113,15 @@ def fields_of(problems: Sequence[Problem]) -> list[dict[str, str]]:
     """The first problems as an error body lists them. Problems of the whole input are left out."""
     named = [each for each in problems if each.field][:MOST_FIELDS]
     return [{"name": each.field[:LONGEST_NAME], "message": each.message} for each in named]
+
+
+BOUNDS = ("max_length", "min_length", "ge", "le", "gt", "lt")
+
+
+def _bound(context: Mapping[str, Any]) -> int | None:
+    """The limit that a value breaks, if it is a whole number."""
+    limits = (context[name] for name in BOUNDS if isinstance(context.get(name), int))
+    return next(limits, None)
 
 
 def _message(kind: str, raised: str, context: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from actors.times import day_of
-from service.schemas.fields import Count, Ratio
+from service.schemas.fields import Count, Query, Ratio
 from service.schemas.lists import FileFormat
 
 EPOCH = date(1970, 1, 1)
@@ -58,7 +58,7 @@ def day_field(description: str) -> Any:
     return Field(None, description=description, json_schema_extra=_without_default)
 
 
-class DeliveryQuery(BaseModel):
+class DeliveryQuery(Query):
     """Query of the delivery of a booking."""
 
     format: FileFormat = "json"
@@ -66,6 +66,7 @@ class DeliveryQuery(BaseModel):
 
 ReportQuery: type[BaseModel] = create_model(
     "ReportQuery",
+    __base__=Query,
     **{
         "from": (DayIn, day_field("First day (UTC): a date or epoch milliseconds; 29 days before `to` by default")),
         "to": (DayIn, day_field("Last day (UTC), included; today by default")),

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, Field, create_model
 
 from actors.events.messages import SiteDelivered
-from service.schemas.fields import Count, Milliseconds
+from service.schemas.fields import Count, Milliseconds, Query
 from service.schemas.reports import DayIn, day_field
 
 MOST_DAYS, USUAL_DAYS = 366, 28
@@ -31,7 +31,7 @@ _PERIOD: dict[str, Any] = {
     ),
     "to": (DayIn, day_field("Last day (UTC), included; today by default")),
 }
-PeriodQuery: type[BaseModel] = create_model("PeriodQuery", __doc__="A period of UTC days.", **_PERIOD)
+PeriodQuery: type[BaseModel] = create_model("PeriodQuery", __base__=Query, __doc__="A period of UTC days.", **_PERIOD)
 
 
 _COUNTED: dict[str, Any] = {

@@ -10,6 +10,8 @@ from typing import Any
 MAX_CHARACTERS = 2_000
 SIGNATURE_BYTES = 16
 
+_as_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+
 
 class BadToken(ValueError):
     """The token was not made by this service for this purpose."""
@@ -24,7 +26,7 @@ class TokenSigner:
 
     def sign(self, purpose: str, values: Sequence[int | str | None]) -> str:
         """A URL-safe token that holds `values`."""
-        payload = json.dumps(list(values), separators=(",", ":"), ensure_ascii=False).encode()
+        payload = _as_json(list(values)).encode()
         token = urlsafe_b64encode(self._signature(purpose, payload) + payload).rstrip(b"=").decode()
         assert len(token) <= MAX_CHARACTERS, f"the values for {purpose} are too long"
         return token
@@ -35,7 +37,7 @@ class TokenSigner:
         signature, payload = signed[:SIGNATURE_BYTES], signed[SIGNATURE_BYTES:]
         if not hmac.compare_digest(signature, self._signature(purpose, payload)):
             raise BadToken("wrong signature or purpose")
-        return tuple(json.loads(payload))
+        return tuple(json.loads(payload.decode()))
 
     def _signature(self, purpose: str, payload: bytes) -> bytes:
         return hmac.digest(self._key, purpose.encode() + b"\0" + payload, hashlib.sha256)[:SIGNATURE_BYTES]

@@ -26,7 +26,7 @@ from service.web.representations import Representation
 from service.web.requests import headers_of, request_of
 from service.web.static_files import PREFIX
 
-REFERENCE = ("/docs", "/docs/search.json", "/docs/<name>")
+REFERENCE = ("/docs", "/docs/<name>")
 DOCUMENTS = ("/openapi.json", "/metrics", *REFERENCE, "/favicon.ico", "/embed.js", *DISCOVERY)
 """The paths of the documents. All are public."""
 
@@ -56,7 +56,7 @@ def document_views(
     found = discovery_views(services, _counted, compressor).values()
     embed = partial(_answered, embed_script())
     reference = Reference(services, described)
-    pages = [_counted(services, view) for view in (reference.start, reference.index, reference.page)]
+    pages = [_counted(services, view) for view in (reference.start, reference.page)]
     views: tuple[View, ...] = (_counted(services, openapi), scrape, *pages, favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
 

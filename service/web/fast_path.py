@@ -7,7 +7,6 @@ It takes plain requests only. The application behind it gives the same answers m
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import trio
 
@@ -151,15 +150,7 @@ async def _read(receive: Receive, most_bytes: int) -> bytes | Refused | None:
 async def _send(answer: Answer, send: Send) -> None:
     headers: list[tuple[bytes, bytes]] = []
     if answer.status not in BODILESS:
-        headers.append(_encoded(("content-type", answer.content_type)))
-        headers.append((b"content-length", b"%d" % len(answer.body)))
-    headers += map(_encoded, answer.headers)
+        headers = [(b"content-type", answer.content_type.encode()), (b"content-length", b"%d" % len(answer.body))]
+    headers += [(name.encode(), value.encode()) for name, value in answer.headers]
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body, "more_body": False})
-
-
-@lru_cache(1_024)
-def _encoded(header: tuple[str, str]) -> tuple[bytes, bytes]:
-    """A header as bytes for ASGI. Most headers repeat, so they are cached."""
-    name, value = header
-    return name.encode(), value.encode()

@@ -15,13 +15,15 @@ from service.api.authentication import Caller, signed_in
 from service.api.context import Services
 from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
 from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
-from service.api.errors import headers_of, message_of, not_valid, status_of, too_fast
+from service.api.errors import headers_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
 from service.api.validation import read_form
 from service.config.model import Config
-from service.schemas.problems import text_of
+from service.web.pages.field_errors import errors_of, plain_message
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template, with_next
+from service.web.pages.refusals import on_a_page
+from service.web.pages.refused import Asked, values_of
 
 FORM_ID_BYTES = 16
 PAGE_POLICY = (
@@ -114,7 +116,7 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
     if not isinstance(done, FormError):
         return _dressed(page, visit, done)
     note(refusal=str(done.refused.code))
-    visit = replace(visit, problem=done.refused)
+    visit = replace(visit, problem=on_a_page(done.refused))
     shown = _dressed(page, visit, await _shown(page, visit))
     if isinstance(shown, SeeOther):
         return shown
@@ -169,7 +171,7 @@ def _dressed(page: Page, visit: PageRequest, ended: Template | SeeOther) -> Temp
         "here": visit.request.path,
         "visitor": None if person is None else {"email": person.session.email, "admin": person.admin},
         "notice": NOTICES.get(visit.query.get("notice", "")),
-        "problem": None if visit.problem is None else _explained(visit.problem),
+        **_errors(page, visit),
         "form": visit.form,
         "form_id": _form_id(visit),
         "indexed": page.indexed and visit.problem is None,
@@ -192,9 +194,12 @@ def _form_id(visit: PageRequest) -> str:
     return (visit.form.get("form_id") if failed else None) or visit.entropy.token(FORM_ID_BYTES).hex()
 
 
-def _explained(refused: Refused) -> str:
-    """The reason of a refusal, with each problem under its field's name."""
-    return f"Please correct this: {text_of(refused.problems)}" if refused.introduces_problems else refused.message
+def _errors(page: Page, visit: PageRequest) -> Mapping[str, object]:
+    """What is wrong with the form that was refused (`field_errors`)."""
+    if visit.problem is None:
+        return {}
+    do = visit.form.get("do", "")
+    return {"again": do, **errors_of(visit.problem, page.form_of(do), visit.form)}
 
 
 def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
@@ -206,24 +211,25 @@ def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
         "visitor": None,
         "notice": None,
         "problem": None,
+        "errors": {},
+        "error_links": (),
+        "again": "",
         "form": {},
     }
 
 
-def refused_page(services: Services, refused: Refused) -> Template:
+def refused_page(services: Services, refused: Refused, asked: Asked) -> Template:
     """A refusal as a page of its own. It does not say who is signed in, because that lookup may be what failed."""
     note(refusal=str(refused.code))
+    refused = on_a_page(refused)
     status = status_of(refused)
     notes = trace.get()
     values = {
-        "unknown": True,
-        "status": status,
-        "phrase": HTTPStatus(status).phrase,
-        "message": message_of(refused),
+        "message": plain_message(refused),
         "code": refused.code,
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,
     }
     common = _common(services.base_url, services.config, services.clock.now_ms())
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
-    return Template("refused.html", common | values, status, headers)
+    return Template("refused.html", common | values | values_of(status, asked), status, headers)

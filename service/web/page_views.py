@@ -10,10 +10,12 @@ from jinja2.runtime import Context
 from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
+from actors import dates
+from actors.browsers import browser
 from actors.values import Refused
 from service.api.answers import refusal
 from service.api.context import Services
-from service.api.cookies import SAFE
+from service.api.cookies import SAFE, session_token
 from service.api.encodings import IDENTITY, VARY
 from service.api.errors import Family
 from service.api.messages import Answer
@@ -23,9 +25,9 @@ from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
-from service.web.pages.browsers import browser
 from service.web.pages.meters import gauge_of, spark_of
 from service.web.pages.page import Audience, Page, SeeOther, Template
+from service.web.pages.refused import Asked
 from service.web.pages.states import state_of
 from service.web.pages.structured import json_ld
 from service.web.requests import headers_of, request_of
@@ -43,6 +45,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "counted": words.counted,
     "rate": words.rate,
     "per_click": words.per_click,
+    "bare": words.bare,
     "short_id": words.short_id,
     "browser": browser,
     "day": words.day,
@@ -59,7 +62,7 @@ BY_NOW: Mapping[str, Callable[..., Any]] = {
     "until": words.until,
     "left": words.left,
     "ago": words.ago,
-    "days": words.days,
+    "days": dates.days,
     "state_of": state_of,
 }
 """Filters that also take the time of the page."""
@@ -122,11 +125,16 @@ async def _compress(response: Response, headers: Mapping[str, str], compressor: 
 async def refusal_response(services: Services, refused: Refused, headers: Mapping[str, str]) -> Response:
     """The refusal of a request that is for no operation: a page for people, JSON for programs."""
     if wants_page(headers):
-        response = await _rendered(refused_page(services, refused))
+        response = await _rendered(refused_page(services, refused, _asked(services, headers)))
     else:
         response = response_of(refusal(refused, Family.CATALOG))
     response.headers["vary"] = "Accept"
     return response
+
+
+def _asked(services: Services, headers: Mapping[str, str]) -> Asked:
+    query = request.query_string.decode("latin-1")
+    return Asked(request.method, request.path, query, session_token(headers, services.base_url) is not None)
 
 
 def response_of(answer: Answer) -> Response:

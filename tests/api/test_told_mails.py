@@ -50,7 +50,7 @@ async def test_a_sponsor_is_mailed_each_step_of_a_booking(world: World, ann: Per
     await journey(world, ann)
     mails = await told(world)
     assert list(mails) == JOURNEY
-    assert re.fullmatch(r"Test receipt: USD \d+\.\d\d for .+, \d+ \w+ to \d+ \w+", mails["booking_receipt"].subject)
+    assert re.fullmatch(r"Test receipt: USD \d+\.\d\d for .+, \d+ (\w+ )?to \d+ \w+", mails["booking_receipt"].subject)
     assert "was not shown in the week. We refund USD" in " ".join(mails["week_ended"].text.split())
     assert "Your ad is shown in" in mails["week_begins"].subject
 

@@ -44,6 +44,8 @@ SETTINGS = {
 CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser")
 """Programs to use, the first that is here. The shell has no window of its own to paint, and costs half as much."""
 
+NO_CHROMIUM = "there is no Chromium here (Debian's packages are `chromium-headless-shell` and `chromium`)"
+
 FEATURES_OFF = (
     # Chromium builds these parts of its own window, which nobody sees, from more than 40 scripts for each new context.
     "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
@@ -62,9 +64,9 @@ FRUGAL = (
 """Arguments that save a third of Chromium's processor time and change nothing for a page."""
 
 
-@pytest.fixture(scope="package")
-def node() -> Iterator[Service]:
-    """A node after its first start, with the placements of the demo. Tests remove the placements that they add."""
+@contextmanager
+def running_node() -> Iterator[Service]:
+    """A node after its first start, with the demo."""
     place = Path(tempfile.mkdtemp(prefix="catalog-browser-", dir=in_memory()))
     # The unprivileged user of Postgres has to traverse this directory.
     place.chmod(0o711)
@@ -73,6 +75,13 @@ def node() -> Iterator[Service]:
             yield service
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.fixture(scope="package")
+def node() -> Iterator[Service]:
+    """A node with the placements of the demo. Tests remove the placements that they add."""
+    with running_node() as service:
+        yield service
 
 
 @contextmanager
@@ -86,17 +95,29 @@ def plain_asyncio() -> Iterator[None]:
         asyncio.set_event_loop_policy(policy)
 
 
-@pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    """One browser for all tests of this package. Each visitor has a context."""
-    chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
-    if chromium is None:
-        pytest.skip("there is no Chromium here (Debian's packages are `chromium-headless-shell` and `chromium`)")
+def chromium_here() -> str | None:
+    """The path of the browser to use, or None."""
+    return next(filter(None, map(shutil.which, CHROMIUM)), None)
+
+
+@contextmanager
+def running_browser(chromium: str) -> Iterator[Browser]:
+    """A browser under the control of Playwright."""
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     with plain_asyncio(), sync_playwright() as driver:
         started = driver.chromium.launch(executable_path=chromium, args=[*FRUGAL, *sandbox])
         yield started
         started.close()
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """One browser for all tests of this package. Each visitor has a context."""
+    chromium = chromium_here()
+    if chromium is None:
+        pytest.skip(NO_CHROMIUM)
+    with running_browser(chromium) as started:
+        yield started
 
 
 @pytest.fixture

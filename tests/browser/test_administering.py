@@ -48,13 +48,13 @@ def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_alo
     assert round((ad.bounding_box() or {"width": 0})["width"]) == 224
     fits(admin)
     review.get_by_role("button", name=f"Approve {good}", exact=True).click()
-    admin.told("The campaign is approved")
+    admin.told("The ad is approved")
     until(lambda: f"{good}, your ledger" in node.get("/api/v1/sponsors/placements").text, what="the placement")
 
     review = admin.page.get_by_role("article", name=bad, exact=True)
     review.get_by_label("Note to the sponsor").fill("Say what it does.")
     review.get_by_role("button", name=f"Reject {bad}", exact=True).click()
-    admin.told("The campaign is rejected.")
+    admin.told("The ad is rejected.")
 
     reads_an_edit_beside_the_approved_words(admin, sponsor, campaign, good)
     declines_a_request_and_grants_the_next(admin, sponsor, third)
@@ -143,7 +143,7 @@ def reads_an_edit_beside_the_approved_words(admin: Person, sponsor: Sponsor, cam
     assert (tops[0] == tops[1]) is beside
     fits(admin)
     review.get_by_role("button", name=f"Approve {name}", exact=True).click()
-    admin.told("The campaign is approved")
+    admin.told("The ad is approved")
     placements = "/api/v1/sponsors/placements"
     until(lambda: "your edited ledger" in sponsor.node.get(placements).text, what="the edit to be shown")
 

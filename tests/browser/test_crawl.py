@@ -7,15 +7,13 @@ from html.parser import HTMLParser
 from urllib.parse import urljoin, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, ViewportSize
+from playwright.sync_api import Browser
 
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
 from tests.browser.conftest import ADMIN
-from tests.browser.looking import sticking_out
-from tests.browser.people import DESKTOP, PHONE, Person
-from tests.slow import SLOW
+from tests.browser.people import Person
 
 KINDS = {"visitor": None, "sponsor": "demo-sponsor@example.com", "administrator": ADMIN}
 
@@ -86,7 +84,7 @@ def kind_of(address: str) -> str:
     return f"{path}?{'&'.join(sorted(re.findall(r'([^&=]+)=', parts.query)))}"
 
 
-def crawl(person: Person, *, open_pages: bool) -> Iterator[tuple[str, str]]:
+def crawl(person: Person) -> Iterator[tuple[str, str]]:
     """Follow the links from the front page. Yields the path of each page, and what is wrong with it or nothing."""
     waiting, seen, visited = ["/"], {"/"}, Counter[str]()
     base = person.node.url
@@ -101,9 +99,6 @@ def crawl(person: Person, *, open_pages: bool) -> Iterator[tuple[str, str]]:
         page = Links(answer.text())
         goes_on = page.goes_on or kind_of(address).partition("?")[0] in NO_WAY_ON
         yield urlsplit(answer.url).path, "" if goes_on else f"{address} has no way on"
-        if open_pages:
-            person.opens(address)
-            yield urlsplit(address).path, f"{address}: {wrong}" if (wrong := sticking_out(person.page)) else ""
         for link in page.links:
             to, _, fragment = urljoin(answer.url, link).partition("#")
             if not to.startswith(f"{base}/"):
@@ -119,14 +114,13 @@ def crawl(person: Person, *, open_pages: bool) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("viewport", [PHONE, *([DESKTOP] if SLOW else [])], ids=lambda size: str(size["width"]))
 def test_links_lead_from_the_front_page_to_every_page_and_each_has_a_way_on(
-    browser: Browser, node: Service, viewport: ViewportSize, kind: str
+    browser: Browser, node: Service, kind: str
 ) -> None:
-    person = Person(browser, node, viewport=viewport)
+    person = Person(browser, node)
     if email := KINDS[kind]:
         person.comes(email, "/")
-    found = list(crawl(person, open_pages=SLOW))
+    found = list(crawl(person))
     person.context.close()
     assert [fault for _, fault in found if fault] == []
     reached = {path for path, pattern in PATTERNS.items() for address, _ in found if pattern.fullmatch(address)}

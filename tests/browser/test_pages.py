@@ -1,10 +1,11 @@
-"""Every page of the service, as everybody who may see it, on a phone and on a desk, by day and by night.
+"""Every page of the service opens without a fault and fits a phone and a desktop.
 
-`make thorough` leaves pictures of all of them in `build/screenshots`.
+`make pages` measures all of them (`tests/pages`), and `make shots` takes pictures.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,6 @@ from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import DESKTOP, PHONE, Person
 from tests.browser.test_embed import counts
 from tests.browser.walking import Sponsor, decides, ends, makes_slots, reports
-from tests.slow import SLOW
 
 ACCOUNT = "demo-sponsor@example.com"
 EVERYBODY = ("visitor", "account", "administrator")
@@ -30,8 +30,7 @@ WHO = {Audience.ANYBODY: EVERYBODY, Audience.ACCOUNT: EVERYBODY[1:], Audience.AD
 @dataclass(frozen=True, slots=True)
 class Look:
     """A page at an address. `who` are those who look, where that is not everybody who may; `pressed` is the button that
-    leads on to what is looked at; `coloured` pages have colours of their own, which have to be told apart at night, too; and
-    `alike` names parts that are like others before them, and not looked at but for their measures."""
+    leads on to what is looked at; and `alike` names parts that are like others before them, which axe-core leaves out."""
 
     name: str
     path: str
@@ -131,8 +130,6 @@ LOOKS = (
     Look("not-found", "/nothing", who=("visitor",), status=404, coloured=True),
     Look("forbidden", "/admin", who=("account",), status=403),
 )
-AT_NIGHT = {look.name for look in LOOKS if look.coloured} if SLOW else {"home", "sponsor-booking", "admin", "ops"}
-"""Looks whose contrast is also checked in the dark scheme."""
 NO_PAGES = {"/docs", "/nothing"}
 """Paths of looks that are not in the table of pages."""
 
@@ -149,21 +146,37 @@ def test_every_page_is_looked_at() -> None:
     assert {look.path for look in LOOKS} - NO_PAGES == {page.path for page in PAGES} - LOOKED_AT_ELSEWHERE
 
 
-@pytest.fixture(scope="module")
-def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
-    """One person of each kind, shared by all pages."""
-    met = {who: Person(browser, node, viewport=PHONE, color_scheme="light") for who in EVERYBODY}
+@contextmanager
+def everybody(browser: Browser, node: Service, **options: Any) -> Iterator[dict[str, Person]]:
+    """One person of each kind. `placeholders` signs the sponsor in."""
+    met = {who: Person(browser, node, color_scheme="light", **options) for who in (*EVERYBODY, "sponsor")}
     met["account"].comes(ACCOUNT, "/dashboard")
     met["administrator"].comes(ADMIN, "/dashboard")
-    met["sponsor"] = Person(browser, node, viewport=PHONE, color_scheme="light")
     yield met
     for person in met.values():
         person.context.close()
 
 
 @pytest.fixture(scope="module")
+def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
+    """One person of each kind, shared by all pages."""
+    with everybody(browser, node, viewport=PHONE) as met:
+        yield met
+
+
+@pytest.fixture(scope="module")
 def found(node: Service, people: dict[str, Person]) -> dict[str, str]:
-    """The ids in addresses that only the service knows, by their placeholder in a look."""
+    """The ids in addresses, by their placeholder in a look."""
+    return placeholders(node, people)
+
+
+def address_of(look: Look, found: Mapping[str, str]) -> str:
+    """The address of a look on this node."""
+    return re.sub(r"[A-Z]{3,}", lambda word: found[word[0]], look.address or look.path)
+
+
+def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
+    """Creates what the demo lacks. Returns the ids that only the service knows, by their placeholder in a look."""
     key = node.command("issue-key", "--email", ACCOUNT).strip()
 
     def get(path: str) -> Any:
@@ -257,48 +270,22 @@ def _stop_link(node: Service, key: str) -> str:
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
-def test_a_page_is_sound_in_every_form(people: dict[str, Person], found: dict[str, str], look: Look) -> None:
-    address = re.sub(r"[A-Z]{3,}", lambda word: found[word[0]], look.address or look.path)
-    first, *others = lookers(look)
-    for who in (first, *(others if SLOW else ())):
-        person = people[who]
-        person.opens(address)
-        if look.status != 200:
-            person.refused(look.status, address)
-        if look.pressed:
-            person.presses(look.pressed)
-        wrong = in_every_form(person, look, who) if who == first else in_both_sizes(person)
-        assert wrong + person.told_faults() == []
+def test_a_page_opens_without_a_fault_and_fits(people: dict[str, Person], found: dict[str, str], look: Look) -> None:
+    person, address = people[lookers(look)[0]], address_of(look, found)
+    person.opens(address)
+    if look.status != 200:
+        person.refused(look.status, address)
+    if look.pressed:
+        person.presses(look.pressed)
+    assert in_both_sizes(person) + person.told_faults() == []
 
 
 def in_both_sizes(person: Person) -> list[str]:
-    """Layout faults on a phone and on a desktop."""
+    """Layout faults on a desktop and on a phone."""
     wrong = []
-    for viewport in (PHONE, DESKTOP):
+    for viewport in (DESKTOP, PHONE):
         person.page.set_viewport_size(viewport)
         wrong += looking.sticking_out(person.page)
-    return wrong
-
-
-def in_every_form(person: Person, look: Look, who: str) -> list[str]:
-    """Faults of the page in any of its forms; `make thorough` takes a screenshot of each."""
-    page, wrong = person.page, in_both_sizes(person)
-    if look.alike:
-        page.evaluate("(alike) => document.querySelectorAll(alike).forEach((part) => part.remove())", look.alike)
-    if SLOW:
-        for size, viewport in (("phone", PHONE), ("desktop", DESKTOP)):
-            page.set_viewport_size(viewport)
-            for scheme in ("light", "dark"):
-                page.emulate_media(color_scheme=scheme)
-                looking.picture(page, look.name, who, scheme, size)
-        page.emulate_media(color_scheme="light")
-    page.set_viewport_size(DESKTOP)
-    wrong += looking.violations(page, looking.EVERYTHING)
-    if look.name in AT_NIGHT:
-        page.emulate_media(color_scheme="dark")
-        wrong += looking.violations(page, looking.CONTRAST)
-        page.emulate_media(color_scheme="light")
-    page.set_viewport_size(PHONE)
     return wrong
 
 

@@ -31,9 +31,15 @@ walks = pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)
 
 
 def status_of(person: Person, path: str, words: str) -> None:
-    """Open a booking or campaign, whose status says this."""
+    """Open a booking, which says this."""
     person.opens(path)
-    expect(person.page.get_by_role("region", name="Status", exact=True)).to_contain_text(words)
+    expect(person.page.get_by_role("main")).to_contain_text(words)
+
+
+def heads(person: Person, path: str, state: str) -> None:
+    """Open a booking, which has this badge."""
+    person.opens(path)
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text(state)
 
 
 @walks
@@ -49,9 +55,7 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     pays(sponsor, slot, email, headline)
     assert len(sponsor.screens) == SCREENS_TO_PAY, sponsor.screens
     sponsor.follows("Back to the booking")
-    expect(sponsor.page.get_by_role("region", name="Status")).to_contain_text(
-        "shown once an administrator has approved"
-    )
+    expect(sponsor.page.get_by_role("main")).to_contain_text("shown once an administrator has approved")
     booking = sponsor.page.url.removeprefix(node.url).partition("?")[0]
     fits(sponsor)
 
@@ -59,14 +63,18 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     reviewed = f"campaigns/{campaign.rpartition('/')[2]}/review"
     decides(admin, reviewed, decision="reject", note="Name the product.")
     sponsor.opens("/sponsor")
-    sponsor.follows("Edit and submit it")
+    waiting = sponsor.page.get_by_role("region", name="Waiting for you")
+    waiting.get_by_role("link", name=re.compile("^See what you can do")).click()
+    expect(sponsor.page.get_by_text("Name the product.")).to_be_visible()
+    fits(sponsor)
+    sponsor.follows("Edit the ad")
     expect(sponsor.page.get_by_text("Name the product.")).to_be_visible()
     fits(sponsor)
     sponsor.fills(Headline=f"{headline}, edited")
     sponsor.presses("Save")
-    sponsor.told("The campaign is saved.")
+    sponsor.told("Your ad is saved.")
     sponsor.presses("Submit for review")
-    sponsor.told("The campaign is submitted")
+    sponsor.told("Your ad is sent")
     decides(admin, reviewed, decision="approve")
     until(lambda: is_placed(node, f"{headline}, edited"), what="the placement")
 
@@ -74,13 +82,13 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     reports(admin, known, "impression")
     reports(admin, known, "click")
     until(lambda: counted(node, booking) == (1, 1), what="the events to be counted")
-    status_of(sponsor, booking, "is shown now")
+    heads(sponsor, booking, "Running")
     reads_the_report(sponsor, booking, tmp_path)
     prints_the_invoice(sponsor, slot)
 
     ends(node, known)
     until(lambda: "Times shown: 1\n" in mails_to(node, email), what="the mail of the end")
-    status_of(sponsor, booking, "This is the final report.")
+    heads(sponsor, booking, "Ended")
     fits(sponsor)
 
 
@@ -123,7 +131,7 @@ def reads_the_report(sponsor: Person, booking: str, place: Path) -> None:
 
 def prints_the_invoice(sponsor: Person, slot: str) -> None:
     """The invoice fills one sheet of paper, without the navigation."""
-    sponsor.follows("the invoice")
+    sponsor.page.get_by_role("link", name=re.compile("^TEST-INV-")).click()
     expect(sponsor.page.get_by_role("article")).to_contain_text(slot)
     fits(sponsor)
     sheets = sponsor.page.pdf(format="A4")
@@ -167,22 +175,21 @@ def test_a_sponsor_of_a_rejected_campaign_asks_for_the_money_is_declined_and_get
     until(lambda: sponsor.booking(asked)["status"] == "refunded", what="the refund")
     status_of(owner, f"/sponsor/bookings/{asked}", "was refunded")
     fits(owner)
-    owner.follows("the invoice")
+    owner.page.get_by_role("link", name=re.compile("^Invoice TEST-INV-")).click()
     owner.page.get_by_role("region", name="Other documents of this booking").get_by_role("link").click()
     expect(owner.page.get_by_role("heading", level=1)).to_contain_text("Credit note")
     fits(owner)
 
     ends(node, never)
     until(lambda: sponsor.booking(never)["status"] == "refunded", what="the refund of what nobody saw")
-    status_of(owner, f"/sponsor/bookings/{never}", "Nobody saw the campaign")
+    status_of(owner, f"/sponsor/bookings/{never}", "Nobody saw the ad")
     owner.follows("Choose another week")
     owner.reads("Calendar")
 
 
 def asks(owner: Person, reason: str) -> None:
-    owner.page.locator("summary", has_text="Ask for a refund").click()
-    owner.fills(**{"Why do you want the money back?": reason})
-    owner.page.get_by_role("button", name=re.compile("^Ask for a refund of USD")).click()
+    owner.fills(**{"Why?": reason})
+    owner.page.get_by_role("button", name=re.compile(r"^Ask for a refund of \$")).click()
     owner.told("Your request is sent.")
     expect(owner.page.get_by_text(reason)).to_be_visible()
 

@@ -15,7 +15,7 @@ from tests.browser.visitors import PLACEMENTS
 
 EMBEDDING = '<!doctype html><title>A site</title><div data-placements="right"></div><script src="https://HOST/embed.js"></script>'
 PLAIN = {
-    "Name of the campaign": "Spring",
+    "Name of the ad": "Spring",
     "Headline": "Ledgers that balance themselves",
     "Text": "Every evening, before anybody asks.",
     "Call to action": "See how",
@@ -23,7 +23,7 @@ PLAIN = {
     "Logo letters": "LE",
 }
 HOSTILE = {
-    "Name of the campaign": "<img src=x onerror=alert(1)>{{ 7 * 7 }}",
+    "Name of the ad": "<img src=x onerror=alert(1)>{{ 7 * 7 }}",
     "Headline": "</h2><script>alert(2)</script><img src=x onerror=x>",
     "Text": "\"'><svg onload=alert(3)><script>alert(document.cookie)</script>&lt;b&gt;",
     "Call to action": "<b onclick=alert(4)>x",
@@ -49,7 +49,9 @@ def admin(meet: Meet) -> Person:
 
 def makes_a_slot(admin: Person, name: str) -> None:
     admin.opens("/admin/slots")
-    admin.fills(**{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description": name})
+    admin.fills(
+        **{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description (optional)": name}
+    )
     admin.page.get_by_label("Side", exact=True).select_option("Right")
     admin.page.get_by_label("Active: the slot is sold").check()
     admin.presses("Create the slot")
@@ -57,7 +59,7 @@ def makes_a_slot(admin: Person, name: str) -> None:
 
 
 def saves_a_profile(sponsor: Person, brand: str, website: str) -> None:
-    sponsor.follows("Save your profile")
+    sponsor.page.get_by_role("navigation", name="Sponsor").get_by_role("link", name="Profile").click()
     sponsor.fills(Brand=brand, Website=website)
     sponsor.presses("Save the profile")
     sponsor.told("Your profile is saved.")
@@ -65,15 +67,15 @@ def saves_a_profile(sponsor: Person, brand: str, website: str) -> None:
 
 def makes_a_campaign(sponsor: Person, creative: dict[str, str]) -> str:
     """Returns its path."""
-    sponsor.follows("New campaign")
+    sponsor.follows("Write an ad first")
     sponsor.fills(**creative)
     preview = sponsor.page.get_by_role("region", name="Preview", exact=True)
     for part in ("Headline", "Text", "Call to action", "Logo letters"):
         expect(preview).to_contain_text(creative[part])
     left = 55 - len(creative["Headline"])
-    expect(sponsor.page.get_by_text(f"Use at most 55 characters. {left} left.")).to_be_visible()
+    expect(sponsor.page.get_by_text(f"At most 55 characters. {left} left.")).to_be_visible()
     sponsor.presses("Create the campaign")
-    sponsor.told("The campaign is created")
+    sponsor.told("Your ad is created")
     return sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
 
 
@@ -90,15 +92,15 @@ def pays(sponsor: Person) -> str:
     button = sponsor.page.get_by_role("button", name=re.compile("^Reserve for USD [0-9.]+$"))
     price = button.inner_text().removeprefix("Reserve for ")
     button.click()
-    sponsor.told("The weeks are held for you.")
+    sponsor.told("The week is held for you.")
     expect(sponsor.page.get_by_role("timer")).to_have_text(re.compile(r"^(30|29) minutes$"))
     path = sponsor.page.url.removeprefix(sponsor.node.url).partition("?")[0]
-    sponsor.presses(f"Go to checkout: {price}")
+    sponsor.page.get_by_role("button", name=re.compile(r"^Pay \$[0-9.]+$")).click()
     sponsor.reads("Checkout")
     sponsor.presses(f"Pay {price} in test mode")
     sponsor.reads("Paid")
     sponsor.follows("Back to the booking")
-    expect(sponsor.page.get_by_role("region", name="Status", exact=True)).to_contain_text("You have paid")
+    expect(sponsor.page.get_by_role("main")).to_contain_text("You have paid")
     return path
 
 
@@ -106,7 +108,7 @@ def approves(admin: Person, campaign: str) -> None:
     admin.opens("/admin")
     review = admin.page.get_by_role("article", name=campaign, exact=True)
     review.get_by_role("button", name=f"Approve {campaign}", exact=True).click()
-    admin.told("The campaign is approved")
+    admin.told("The ad is approved")
 
 
 def is_placed(node: Service, headline: str) -> bool:
@@ -124,7 +126,7 @@ def moves(sponsor: Person, campaign: str, button: str, headline: str, *, shown: 
 def placed(sponsor: Person, admin: Person, campaign: str, creative: dict[str, str]) -> Iterator[None]:
     """Approve a paid campaign so that it is shown; pause it at the end to restore the placements."""
     headline = creative["Headline"]
-    approves(admin, creative["Name of the campaign"])
+    approves(admin, creative["Name of the ad"])
     until(lambda: is_placed(sponsor.node, headline), what="the placement to be shown")
     try:
         yield
@@ -151,7 +153,7 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
     with placed(sponsor, admin, campaign, PLAIN):
         link = visitor.page.get_by_role("link", name=headline, exact=True)
         visitor.opens("/")
-        expect(visitor.page.get_by_role("list", name="Sponsored")).not_to_have_count(0)
+        expect(visitor.page.get_by_role("complementary", name="Sponsored")).to_be_visible()
         link.scroll_into_view_if_needed()
         until(lambda: counted(node, booking) == (1, 0), what="the impression to be counted")
         visitor.context.route(target, lambda route: route.fulfill(body="a sponsor's page"))
@@ -205,15 +207,17 @@ def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
     campaign = makes_a_campaign(sponsor, HOSTILE)
     books(sponsor, HOSTILE_SLOT)
     booking = pays(sponsor)
-    name, headline = HOSTILE["Name of the campaign"], HOSTILE["Headline"]
+    name, headline = HOSTILE["Name of the ad"], HOSTILE["Headline"]
     shown = (HOSTILE_BRAND, *(HOSTILE[part] for part in ("Headline", "Text", "Call to action", "Logo letters")))
 
-    says(sponsor, "/sponsor", HOSTILE_BRAND, name, headline, HOSTILE_SLOT)
+    says(sponsor, "/sponsor", HOSTILE_BRAND, name, HOSTILE_SLOT)
+    says(sponsor, "/sponsor/campaigns", name, headline)
+    says(sponsor, "/sponsor/bookings", name, HOSTILE_SLOT)
     says(sponsor, "/sponsor/inventory", HOSTILE_SLOT)
     says(sponsor, campaign, name, *shown)
     says(sponsor, booking, name, HOSTILE_SLOT)
     sponsor.opens(booking)
-    sponsor.follows("see the receipt")
+    sponsor.follows("Show the receipt")
     says(sponsor, sponsor.page.url, HOSTILE_BRAND, name, HOSTILE_SLOT)
     says(admin, "/admin", name, *shown)
     with placed(sponsor, admin, campaign, HOSTILE):

@@ -42,7 +42,7 @@ FACTS: Mapping[str, dict[str, str]] = {
     "dispute_lost": DISPUTE,
     "new_key": ENDS | {"ends": "key", "how": "It was created on the dashboard."},
     "key_ends": {"label": "cs_scoped_1B2c", "name": "Nightly report", "expires_ms": str(BASE_MS + 7 * DAY_MS)},
-    "new_session": ENDS | {"ends": "session", "label": "Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/145.0"},
+    "new_session": ENDS | {"ends": "session", "label": "Firefox on Linux"},
     "new_administrator": ENDS | {"ends": "admin", "label": "an administrator"},
     "review_digest": {
         "count": "12",

@@ -266,9 +266,9 @@ def test_a_receipt_names_the_amount_and_the_weeks_in_its_subject() -> None:
 
 
 def test_a_year_is_named_where_it_is_not_the_year_of_the_mail() -> None:
-    assert "24 November to 4 January 2026" in of_booking("booking_receipt", weeks="6")
+    assert "24 November 2025 to 4 January 2026" in of_booking("booking_receipt", weeks="6")
     later = str(int(BOOKED["week_start_ms"]) + 364 * DAY_MS)
-    assert "23 November 2026 to 29 November 2026" in of_booking("booking_receipt", week_start_ms=later)
+    assert "23 to 29 November 2026" in of_booking("booking_receipt", week_start_ms=later)
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_a_year_is_named_where_it_is_not_the_year_of_the_mail() -> None:
         ("paused", "is paused"),
         ("disputed", "while the payment is disputed"),
         ("suspended", "your account is suspended"),
-        ("draft", "Submit it for review"),
+        ("draft", "Send it for review"),
     ],
 )
 def test_the_mail_of_a_week_that_begins_says_whether_the_ad_is_shown(shown: str, words: str) -> None:
@@ -293,7 +293,7 @@ def test_the_mail_of_a_week_that_begins_says_whether_the_ad_is_shown(shown: str,
     ("facts", "words", "no_words"),
     [
         ({"impressions": "1", "clicks": "1"}, "1 time shown, 1 click\n", "not shown in"),
-        ({"impressions": "0", "clicks": "0"}, "Your report for Left column, 24 November to 30 November", "Click rate"),
+        ({"impressions": "0", "clicks": "0"}, "Your report for Left column, 24 to 30 November", "Click rate"),
         ({"unshown_weeks": "1"}, "was not shown in the week.", "We refund"),
         ({"unshown_weeks": "1", "weeks": "3"}, "was not shown in 1 week of 3.", "We refund"),
         ({"unshown_weeks": "1", "refund_cents": "9900"}, "We refund USD 99.00 for the time", "of 1."),

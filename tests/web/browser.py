@@ -30,6 +30,7 @@ class Read(HTMLParser):
         self.tags: list[str] = []
         self.words: list[str] = []
         self._select = ""
+        self._area: str | None = None
         self.feed(html)
 
     @property
@@ -44,7 +45,8 @@ class Read(HTMLParser):
         elif tag == "form":
             self.forms.append(Form(named.get("action", "")))
         elif tag == "textarea" and self.forms:
-            self.forms[-1].fields[named["name"]] = ""
+            self._area = named["name"]
+            self.forms[-1].fields[self._area] = ""
         elif tag == "input" and self.forms:
             self.forms[-1].fields[named["name"]] = named.get("value", "")
         elif tag == "button" and self.forms and "value" in named:
@@ -64,7 +66,16 @@ class Read(HTMLParser):
         else:
             form.fields.setdefault(self._select, value)
 
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "textarea" and self._area is not None:
+            # Browsers drop a line end that follows the start of the element.
+            fields = self.forms[-1].fields
+            fields[self._area] = fields[self._area].removeprefix("\n")
+            self._area = None
+
     def handle_data(self, data: str) -> None:
+        if self._area is not None:
+            self.forms[-1].fields[self._area] += data
         self.words.append(data)
 
 

@@ -15,6 +15,8 @@ VOID = {"meta", "link", "input", "img", "br", "hr", "col", "wbr", "source"}
 NAMED = {"a", "button", "summary", "legend", "caption", "th"}
 LABELLED = {"input", "select", "textarea", "meter", "progress", "output"}
 REFERENCES = {"for", "aria-labelledby", "aria-describedby", "aria-controls", "list", "form", "headers"}
+SCRIPTED = {"data-copy", "data-filters", "data-count-of"}
+"""Attributes with the id of what the script of every page copies, filters or counts."""
 LOADS = ("src", "srcset", "poster", "data", "background")
 DATA = "application/ld+json"
 LISTED = {
@@ -23,6 +25,8 @@ LISTED = {
 }
 """The parts of a page's head that search engines list."""
 TOLD = {"robots", "alternate", *LISTED}
+PAGE_SCRIPT = re.compile(r"/static/page\.[0-9a-f]{16}\.js")
+"""The script of every page."""
 HEADING = re.compile(r"h([1-6])")
 
 
@@ -103,8 +107,9 @@ class Markup(HTMLParser):
 
     @property
     def scripts(self) -> list[Element]:
-        """The scripts that run. Data is not among them."""
-        return [script for script in self.all("script") if script.attributes.get("type") != DATA]
+        """The scripts that run beside that of every page. Data is not among them."""
+        running = (script for script in self.all("script") if script.attributes.get("type") != DATA)
+        return [script for script in running if not PAGE_SCRIPT.fullmatch(script.attributes.get("src", ""))]
 
     @property
     def ids(self) -> list[str]:
@@ -133,7 +138,8 @@ def _frame(page: Markup) -> list[str]:
         faults.append(f"its titles are {titles}")
     if len(page.all("main")) != 1:
         faults.append("it has not one main part")
-    if sum(element.attributes.get("aria-current") == "page" for element in page.elements) > 1:
+    # The navigation stands there twice, for wide screens and for phones.
+    if len({each.attributes["href"] for each in page.all("a") if each.attributes.get("aria-current") == "page"}) > 1:
         faults.append("it is at two places of the navigation")
     return faults
 
@@ -215,6 +221,11 @@ def _references(page: Markup) -> list[str]:
         for name in element.attributes.keys() & REFERENCES:
             missing = set(element.attributes[name].split()) - ids.keys()
             faults += [f"<{element.tag} {name}> refers to {each}" for each in sorted(missing)]
+        faults += [
+            f"the script looks for {element.attributes[name]}"
+            for name in element.attributes.keys() & SCRIPTED
+            if element.attributes[name] and element.attributes[name] not in ids
+        ]
         href = element.attributes.get("href", "")
         if element.tag == "a" and href.startswith("#") and href[1:] not in ids:
             faults.append(f"there is no {href}")
@@ -222,9 +233,10 @@ def _references(page: Markup) -> list[str]:
 
 
 def _controls(page: Markup) -> list[str]:
-    """Faults of controls: each needs a name and a type."""
+    """Faults of controls: each needs a name and a type, and each countdown an element that gives way at its end."""
     named = {element.attributes.get("for") for element in page.all("label") if element.text}
-    faults = []
+    counted, ending = (sum(name in each.attributes for each in page.elements) for name in ("data-seconds", "data-over"))
+    faults = [] if counted == ending else [f"{counted} times are counted down, and {ending} have an end"]
     for element in page.elements:
         attributes = element.attributes
         if element.tag in LABELLED and attributes.get("type") != "hidden":

@@ -46,7 +46,7 @@ async def test_a_visitor_deletes_the_account_and_changes_their_mind(ann: Visitor
     dashboard = await ann.look("/dashboard")
     assert "This account will be deleted after 25 November, 12:00" in dashboard.text
     kept = await ann.led(PAGE, do="keep")
-    assert "The account is kept." in kept.text
+    assert "Your account is kept." in kept.text
     assert "will be deleted" not in kept.text
 
 

@@ -1,14 +1,18 @@
 """The catalog pages: lists, search, entries, and hostile entries."""
 
 import json
+import re
+from collections import Counter
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from actors.catalog.store import Entry, Import, Kind
+from actors.clock import MINUTE_MS
 from service.schemas.catalog import Bot, document_of
 from service.schemas.fields import NEWEST_MS
+from service.web.pages.beside import in_turn
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
 from tests.api.world import GUIDE, World, away
@@ -42,6 +46,13 @@ def _sound(response: Response) -> Markup:
     return parsed(html)
 
 
+def _chosen(page: Markup) -> list[str]:
+    """The categories that are chosen."""
+    return [
+        each.text for each in page.all("a") if each.attributes.get("aria-current") == "true" and "main" in each.above
+    ]
+
+
 def _hrefs(page: Markup, start: str = "") -> list[str]:
     return [each.attributes["href"] for each in page.all("a") if each.attributes["href"].startswith(start)]
 
@@ -61,7 +72,7 @@ async def test_a_list_is_walked_from_page_to_page_and_gives_each_entry_once(
         links = [each for each in page.all("a") if each.attributes.get("rel") == "next"]
         following = links[0].attributes["href"] if links else None
     assert len(slugs) == len(set(slugs)) == total
-    assert path in _hrefs(page), "the last page leads back to the first"
+    assert f"to {total} of {total}" in page.text
 
 
 async def test_a_list_is_walked_back_and_says_where_it_is(world: World) -> None:
@@ -75,7 +86,8 @@ async def test_a_list_is_walked_back_and_says_where_it_is(world: World) -> None:
         if not onward:
             break
         addresses += onward
-    assert said == ["Previous 1 to 20 of 45 Next", "Previous 21 to 40 of 45 Next", "Previous 41 to 45 of 45 Next"]
+    places = ("1 to 12", "13 to 24", "25 to 36", "37 to 45")
+    assert said == [f"Previous {place} of 45 Next" for place in places]
 
 
 async def test_a_search_shows_the_best_matches_and_keeps_the_words(world: World) -> None:
@@ -83,17 +95,19 @@ async def test_a_search_shows_the_best_matches_and_keeps_the_words(world: World)
     assert sorted(_hrefs(page, "/usecases/")) == ["/usecases/case-04", "/usecases/case-30"]
     [field] = page.all("input")
     assert (field.attributes["value"], field.attributes["type"]) == ("zebra", "search")
-    assert "2 use cases, best matches first." in page.text
-    assert page.all("nav")[-1].attributes["aria-label"] == "Site", "a search has no pages"
+    assert page.all("h2")[0].text == "2 use cases for zebra"
+    assert "Best matches first" in page.text
+    assert "Pages" not in [each.attributes["aria-label"] for each in page.all("nav")], "a search has no pages"
 
 
 @pytest.mark.parametrize("q", ["nothing-like-it", *HOSTILE])
 async def test_a_search_without_matches_says_so_and_shows_the_words_as_text(world: World, q: str) -> None:
     page = await look(world, f"/usecases?q={quote(q)}")
     assert page.all("input")[0].attributes["value"] == q
-    assert " ".join(q.split()) in page.all("h2")[0].text
+    assert page.all("h2")[0].text == f"No use cases for {' '.join(q.split())}"
     assert "No entry has these words" in page.text
-    assert page.all("script", "img")[1:] == []
+    assert "Browse all 45 use cases" in page.text
+    assert (page.scripts, len(page.all("img"))) == ([], 1)
 
 
 async def test_a_search_that_was_relaxed_says_so(world: World) -> None:
@@ -106,33 +120,41 @@ async def test_a_search_that_was_relaxed_says_so(world: World) -> None:
 async def test_a_list_is_filtered_by_category_and_walked_within_it(world: World) -> None:
     page = await look(world, "/usecases?category=finance&q=")
     assert _hrefs(page, "/usecases/") == ["/usecases/case-04"]
-    [chosen] = [each for each in page.all("option") if "selected" in each.attributes]
-    assert (chosen.attributes["value"], chosen.text) == ("Finance", "Finance (1)")
+    assert _chosen(page) == ["Finance 1"]
+    assert page.all("h2")[0].text == "1 use case in Finance"
+    assert "/bots?category=Finance" in _hrefs(page), "the other list has the category, too"
     page = await look(world, "/bots?category=Finance")
     [following] = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "next"]
     last = await look(world, following)
     assert len({*_hrefs(page, "/bots/"), *_hrefs(last, "/bots/")}) == 23
+    assert "13 to 23 of 23" in last.text
     assert "/bots?category=Finance" in _hrefs(last)
 
 
 async def test_a_search_within_a_category_keeps_both(world: World) -> None:
     page = await look(world, "/usecases?q=zebra&category=Finance")
     assert _hrefs(page, "/usecases/") == ["/usecases/case-04"]
-    assert page.all("h2")[0].text == "Results for zebra in Finance"
+    assert page.all("h2")[0].text == "1 use case for zebra in Finance"
+    assert _chosen(page) == ["Finance"]
+
+
+async def test_a_search_leads_to_the_same_search_in_the_other_list(world: World) -> None:
+    page = await look(world, "/usecases?q=receipts")
+    assert "/bots?q=receipts" in _hrefs(page)
+    assert "See 23 bot templates" in page.text
 
 
 @pytest.mark.parametrize("category", ["nothing-like-it", *HOSTILE])
 async def test_an_unknown_category_is_said_to_be_empty_and_shown_as_text(world: World, category: str) -> None:
     page = await look(world, f"/usecases?category={quote(category)}")
     assert "There are no use cases in this category." in page.text
-    [chosen] = [each for each in page.all("option") if "selected" in each.attributes]
-    assert chosen.attributes["value"] == category
-    assert page.all("script", "img")[1:] == []
+    assert page.all("h2")[0].text == f"No use cases in {' '.join(category.split())}"
+    assert (page.scripts, len(page.all("img"))) == ([], 1)
 
 
 @pytest.mark.parametrize("q", ["", "%20%20", "+"])
 async def test_an_empty_search_is_the_list(world: World, q: str) -> None:
-    assert len(_hrefs(await look(world, f"/bots?q={q}"), "/bots/")) == 20
+    assert len(_hrefs(await look(world, f"/bots?q={q}"), "/bots/")) == 12
 
 
 @pytest.mark.parametrize(
@@ -145,7 +167,8 @@ async def test_what_a_list_does_not_take_is_said_above_the_search(world: World, 
     assert (response.status, response.header("cache-control")) == (400, "no-store")
     page = _sound(response)
     [problem] = [each for each in page.elements if each.attributes.get("id") == "problem"]
-    assert problem.text.startswith("This list cannot be shown: ")
+    assert problem.text.startswith("This list cannot be shown. ")
+    assert not re.search(r"cursor|`|must|\bq\b", problem.text), "nothing of the validator"
     assert _hrefs(page, f"{path}/") == []
     assert path in _hrefs(page)
 
@@ -172,8 +195,8 @@ async def test_an_empty_catalog_says_that_it_is_empty(world: World) -> None:
     await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, prune=True))
     await world.pass_seconds(2)
     assert "The catalog is empty" in (await look(world, "/")).text
-    assert "There are no use cases here." in (await look(world, "/usecases")).text
-    assert "There are no bot templates here." in (await look(world, "/bots")).text
+    assert "There are no use cases here yet." in (await look(world, "/usecases")).text
+    assert "There are no bot templates here yet." in (await look(world, "/bots")).text
 
 
 # Entries.
@@ -192,38 +215,49 @@ async def test_a_use_case_shows_all_that_it_has(world: World) -> None:
         "A creator's report",
         "A person",
         "@person",
-        "18 Nov 2026",
+        "18 November",
     ):
         assert each in page.text
-    assert "What a creator reports" in page.text
-    assert "not a promise of earnings" in page.text
+    assert "An illustration: a creator reports this, and we have not checked it." in page.text
+    assert "It is no promise of earnings." in page.text
     assert "/bots/bot-00" in _hrefs(page)
+    assert "#prompt" in _hrefs(page)
     [source] = [each for each in page.all("a") if each.attributes["href"].startswith("https:")]
-    assert source.attributes == {"href": "https://example.com/case-04", "rel": "noopener nofollow"}
+    assert source.attributes == {
+        "class": "button",
+        "href": "https://example.com/case-04",
+        "rel": "noopener nofollow",
+    }
 
 
 async def test_a_value_that_nobody_reported_is_an_illustration(world: World) -> None:
     value = {"amount": "500", "label": "a month", "basis": "An assumption", "kind": "illustrative"}
     await world.add("assumed", guide=GUIDE | {"value": value})
     text = (await look(world, "/usecases/assumed")).text
-    assert "An illustration" in text
+    assert "An illustration: it follows from assumptions, and nobody has measured it." in text
     assert "reports" not in text
-    assert "not a promise of earnings" in text
+    assert "It is no promise of earnings." in text
 
 
 async def test_a_guide_links_the_bots_that_are_there_and_names_the_others(world: World) -> None:
     await world.add("linked", guide=GUIDE | {"botSlugs": ["bot-01", "no-bot", "bot-01"], "platforms": [], "steps": []})
     page = await look(world, "/usecases/linked")
-    assert _hrefs(page, "/bots/") == ["/bots/bot-01"]
-    assert "no-bot" in page.text
+    assert _hrefs(page, "/bots/")[0] == "/bots/bot-01"
+    assert len(set(_hrefs(page, "/bots/"))) == 4, "others of its category follow"
+    assert "The guide also names no-bot, which the catalog does not have." in page.text
 
 
 async def test_a_bot_shows_all_that_it_has(world: World) -> None:
     page = await look(world, "/bots/bot-00")
-    for each in ("Bot bot-00", "Finance", "A person", "@person", "Sorts receipts", "18 Nov 2026"):
+    for each in ("Bot bot-00", "Finance", "A person", "@person", "Sorts receipts", "18 November"):
         assert each in page.text
     [template] = [each for each in page.all("a") if each.attributes["href"].startswith("https:")]
-    assert template.attributes == {"href": "https://example.com/bot-00", "rel": "noopener nofollow"}
+    assert template.attributes == {
+        "class": "button main",
+        "href": "https://example.com/bot-00",
+        "rel": "noopener nofollow",
+    }
+    assert "/usecases/case-04" in _hrefs(page), "a use case of its category"
 
 
 @pytest.mark.parametrize("words", HOSTILE)
@@ -234,7 +268,7 @@ async def test_what_people_wrote_is_text_on_every_page_of_the_catalog(world: Wor
     await world.add("hostile", world.now_ms + 1, title=words, who=words, handle=words, roi=words, guide=guide)
     await _add_bot(world, "hostile", name=words, category=words, who=words, handle=words, job=words)
     shown = " ".join(words.split())
-    for path, times in {"/usecases/hostile": 15, "/bots/hostile": 5, "/usecases": 4, "/bots": 5, "/": 9}.items():
+    for path, times in {"/usecases/hostile": 15, "/bots/hostile": 5, "/usecases": 5, "/bots": 5, "/": 8}.items():
         page = await look(world, path)
         assert page.text.count(shown) >= times - 1, path
         assert len(page.all("img")) == 1
@@ -249,7 +283,7 @@ async def test_a_long_word_and_a_far_day_break_nothing(world: World) -> None:
     await world.add("long", NEWEST_MS, title="W" * 200, guide=guide)
     page = await look(world, "/usecases/long")
     assert "w" * 10_000 in page.text
-    assert "31 Dec 9999" in page.text
+    assert "31 December 9999" in page.text
 
 
 async def _add_bot(world: World, slug: str, **fields: Any) -> None:
@@ -263,7 +297,42 @@ async def _add_bot(world: World, slug: str, **fields: Any) -> None:
 
 async def test_without_placements_the_front_page_has_no_frame_for_them_and_no_script(world: World) -> None:
     page = await look(world, "/")
-    assert [*page.all("aside"), *page.scripts] == []
+    assert page.all("aside") == []
+    assert "/embed.js" not in [each.attributes["src"] for each in page.scripts]
+
+
+def test_more_than_three_placements_take_turns_and_each_has_the_same_share() -> None:
+    def shown(number: int, minutes: int) -> Counter[str]:
+        placements = [{"bookingId": str(each)} for each in range(number)]
+        return Counter(
+            each["bookingId"] for minute in range(minutes) for each in in_turn(placements, minute * MINUTE_MS)
+        )
+
+    assert shown(3, 1) == Counter("012")
+    assert shown(5, 5) == Counter("01234" * 3)
+    assert [each["bookingId"] for each in in_turn([{"bookingId": each} for each in "abcd"], 3 * MINUTE_MS)] == [
+        "d",
+        "a",
+        "b",
+    ]
+
+
+async def test_the_front_page_shows_a_request_with_the_beginning_of_its_true_answer(world: World) -> None:
+    page = await look(world, "/")
+    request, answer = [each for each in page.all("pre") if "section" in each.above][:2]
+    assert request.text == f"curl '{world.services.base_url}/api/v1/usecases?limit=1'"
+    told = "".join(answer.words[answer.first : answer.last]).removesuffix(",\n      ...")
+    [entry] = (await world.client.get("/api/v1/usecases?limit=1")).json["data"]
+    assert json.loads(told + "}]}")["data"][0].items() <= entry.items()
+
+
+async def test_the_front_page_leads_to_a_key_through_the_sign_in_if_needed(world: World) -> None:
+    person = Visitor(world, world.session("ann@example.com"))
+    for visitor, address in ((Visitor(world), "/sign-in?next=%2Fdashboard"), (person, "/dashboard")):
+        page = parsed((await visitor.get("/")).body.decode())
+        [key] = [each.attributes for each in page.all("a") if each.text == "Get an API key"]
+        assert (key["class"], key["href"]) == ("button main", address)
+        assert f"{world.config.tiers.claimed.monthly:,} requests a month" in page.text
 
 
 @pytest.mark.parametrize("words", ["Ship your first agent", *(each[:24] for each in HOSTILE)])
@@ -278,11 +347,14 @@ async def test_the_front_page_shows_what_sponsors_have_paid_for_also_without_a_s
     await world.pass_seconds(2)
     page = await look(world, "/")
     [side] = page.all("aside")
-    assert side.attributes["aria-label"] == "Sponsored, left"
-    assert side.text.startswith("Sponsored Example Tools")
+    assert side.attributes["aria-label"] == "Sponsored"
+    assert "Example Tools" in side.text
     assert side.text.count(" ".join(words.split())) == 3
-    [link] = [each for each in page.all("a") if "aside" in each.above]
-    assert link.attributes == {"href": CAMPAIGN["targetUrl"], "rel": "sponsored noopener nofollow"}
-    assert [each.attributes["src"] for each in page.scripts] == ["/embed.js"]
-    [box] = [each for each in page.elements if "data-placements" in each.attributes]
-    assert box.attributes["data-placements"] == "left"
+    own, link = [each for each in page.all("a") if "aside" in each.above]
+    assert (own.text, own.attributes["href"]) == ("Your ad here", "/advertise")
+    assert link.attributes == {"dir": "auto", "href": CAMPAIGN["targetUrl"], "rel": "sponsored noopener nofollow"}
+    assert "/embed.js" in [each.attributes["src"] for each in page.scripts]
+    [card] = [each for each in page.elements if "data-placement-booking" in each.attributes]
+    assert card.attributes["data-placement-booking"] == booking["id"]
+    for path in ("/usecases", "/bots", "/usecases/case-04", "/bots/bot-00", "/usecases?q=nothing-like-it"):
+        assert "Example Tools" in (await look(world, path)).one("aside").text

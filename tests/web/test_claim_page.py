@@ -7,16 +7,12 @@ import pytest
 from service.web.static_files import static_url
 from tests.api.asgi import Response
 from tests.api.world import World, away
-from tests.web.markup import faults_of, parsed
+from tests.web.markup import Markup, faults_of, parsed
 from tests.web.visitors import Visitor
 
 ANN = "ann@example.com"
 FORM = "/claim/form"
-USED_BY_SCRIPT = (
-    "again change code complete done done-day done-email done-key done-month done-status done-title email finish have-code "
-    "complete-problem send sent-to sent-words start start-problem status terminal token token-field token-known token-other "
-    "token-shown"
-)
+USED_BY_SCRIPT = "code complete email sent-to start token token-field token-known token-other"
 """The ids of `claim.js`."""
 
 
@@ -37,6 +33,10 @@ def _step(response: Response) -> str:
     return shown
 
 
+def scripts_of(page: Markup) -> list[str]:
+    return [script.attributes["src"] for script in page.scripts]
+
+
 def _values(response: Response) -> dict[str, str]:
     inputs = parsed(response.body.decode()).all("input")
     # The hidden form has fields of the same names; the first of equal names is the filled one.
@@ -46,15 +46,16 @@ def _values(response: Response) -> dict[str, str]:
     return values
 
 
-async def test_the_script_finds_what_it_asks_for_and_what_leads_on_after_success(world: World) -> None:
-    response = await Visitor(world).get("/claim")
-    page = parsed(response.body.decode())
-    assert set(USED_BY_SCRIPT.split()) <= set(page.ids)
-    assert [script.attributes["src"] for script in page.all("script")] == [static_url("claim.js")]
-    [done] = [each for each in page.all("section") if each.attributes.get("id") == "done"]
-    assert "sign in" in done.text
-    assert "dashboard" in done.text
-    assert _step(response) == "start"
+async def test_the_script_finds_what_it_asks_for_in_both_steps(world: World) -> None:
+    first = await Visitor(world).get("/claim")
+    second = await _send(world, "enter", claimToken="clm_anything", email=ANN)
+    for response, step in ((first, "start"), (second, "complete")):
+        page = parsed(response.body.decode())
+        assert set(USED_BY_SCRIPT.split()) <= set(page.ids)
+        assert scripts_of(page) == [static_url("claim.js")]
+        assert _step(response) == step
+        forms = [each for each in page.all("input") if each.attributes["name"] in ("claimToken", "email")]
+        assert len(forms) == 4, "the script fills both forms"
 
 
 async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
@@ -64,7 +65,6 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
     )
     assert (sent.status, _step(sent)) == (200, "complete")
     assert sent.header("cache-control") == "no-store"
-    assert "<script" not in sent.body.decode()
     assert _values(sent)["claimToken"] == minted.claim_token
     assert _values(sent)["email"] == ANN
     code = await world.emailed_code(ANN)
@@ -73,6 +73,7 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
     assert (claimed.status, claimed.header("location")) == (303, f"{FORM}?notice=claimed")
     done = await Visitor(world).get(f"{FORM}?notice=claimed")
     assert _step(done) == "done"
+    assert scripts_of(parsed(done.body.decode())) == []
     assert {"/sign-in?next=%2Fdashboard", "/dashboard"} <= {
         each.attributes["href"] for each in parsed(done.body.decode()).all("a")
     }
@@ -87,9 +88,9 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
             400,
             "The claim token is not valid. Use the one that came with the key.",
         ),
-        ({"claimToken": "", "email": ANN}, 400, "claimToken"),
-        ({"claimToken": "clm_unknown", "email": "no address"}, 400, "email"),
-        ({}, 400, "claimToken"),
+        ({"claimToken": "", "email": ANN}, 400, "Write the claim token that came with the key."),
+        ({"claimToken": "clm_unknown", "email": "no address"}, 400, "Write an email address such as you@example.com."),
+        ({}, 400, "Write the claim token that came with the key."),
     ],
 )
 async def test_what_is_wrong_is_said_beside_what_was_typed(
@@ -98,11 +99,10 @@ async def test_what_is_wrong_is_said_beside_what_was_typed(
     refused = await _send(world, "start", **fields)
     assert (refused.status, _step(refused)) == (status, "start")
     page = parsed(refused.body.decode())
-    [problem] = [each for each in page.elements if each.attributes.get("id") == "problem"]
-    assert words in problem.text
-    assert problem.attributes["role"] == "alert"
+    assert words in [each.text for each in page.all("p") if each.attributes.get("class") == "error"]
+    assert [each.attributes["aria-invalid"] for each in page.all("input") if "autofocus" in each.attributes] == ["true"]
     typed = [each.attributes.get("value") for each in page.all("input") if each.attributes["name"] == "email"]
-    assert typed == [fields.get("email", "")]
+    assert typed == [fields.get("email", "")] * 2
     assert world.postbox.mails == []
 
 
@@ -130,6 +130,18 @@ async def test_too_many_mails_are_refused_with_the_seconds_to_wait(world: World)
     assert answers[-1].status == 429
     assert int(answers[-1].header("retry-after") or "") > 0
     assert _step(answers[-1]) == "start"
+
+
+async def test_a_second_mail_that_is_refused_keeps_the_form_for_the_code_of_the_first(world: World) -> None:
+    token = (await world.services.keys.mint()).claim_token
+    sent = await _send(world, "start", claimToken=token, email=ANN)
+    assert "You can ask for another code in 1 minute." in parsed(sent.body.decode()).text
+    refused = await _send(world, "again", claimToken=token, email=ANN)
+    assert (refused.status, _step(refused), _values(refused)["claimToken"]) == (429, "complete", token)
+    await world.pass_seconds(61)
+    assert _step(await _send(world, "again", claimToken=token, email=ANN)) == "complete"
+    await world.settled()
+    assert len(world.postbox.mails) == 2
 
 
 async def test_without_the_database_the_forms_keep_what_was_typed(world: World) -> None:

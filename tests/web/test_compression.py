@@ -8,8 +8,12 @@ import brotli
 import pytest
 import trio
 
+from actors.catalog.store import Kind
 from service.api.encodings import BR, GZIP
 from service.api.messages import Answer
+from service.seed.catalog_file import parse
+from service.seed.samples import FILE as SAMPLE_CATALOG
+from service.snapshots.shelves import Building, CatalogSnapshot
 from service.web.compression import PIECE_BYTES, QUICK, Budget, CompressionLimits, Compressor, compressed
 from service.web.representations import Representation
 
@@ -136,6 +140,38 @@ async def test_only_some_popular_bodies_are_compressed_again(autojump_clock: obj
     assert len(sizes) == 1, "it is larger than all that may be compressed at once"
     ours = compressor(popular=2, best_least_bytes=len(BODY) + 1)
     assert {len((await ours.encode(answer(), BROTLI)).body) for _ in range(9)} == sizes, "it is small"
+
+
+@pytest.mark.parametrize(
+    ("kind", "coding", "first", "popular"),
+    [
+        (Kind.USECASES, BR, 0.345, 0.283),
+        (Kind.USECASES, GZIP, 0.36, 0.342),
+        (Kind.BOTS, BR, 0.324, 0.255),
+        (Kind.BOTS, GZIP, 0.334, 0.326),
+    ],
+)
+async def test_a_list_of_the_sample_catalog_shrinks_as_documented(
+    kind: Kind, coding: str, first: float, popular: float
+) -> None:
+    """The shares of ADR 0093, rounded up."""
+    body = sample_list(kind)
+    ours = compressor(popular=2)
+    shares = []
+    for _ in range(2):
+        coded = await ours.encode(answer(body=body), {"accept-encoding": coding})
+        shares.append(len(coded.body) / len(body))
+    assert shares[0] <= first
+    assert shares[1] <= popular
+
+
+def sample_list(kind: Kind) -> bytes:
+    """The first page of 100 entries of the sample catalog."""
+    with SAMPLE_CATALOG.open("rb") as stream:
+        entries = parse(stream).entries[kind]
+    building = Building(CatalogSnapshot())
+    building.take(kind, sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)))
+    return building.finished(1).page(kind, None, 100).body()
 
 
 def test_a_budget_refills_with_time_up_to_its_most() -> None:

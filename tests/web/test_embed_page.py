@@ -34,6 +34,12 @@ async def test_the_page_shows_the_lines_of_the_document(world: World) -> None:
         assert words in shown or words in ("data-slot", "data-limit", "data-label"), words
 
 
+async def test_the_page_says_how_often_a_visitor_counts(world: World) -> None:
+    assert "each counts once a day." in await text_of(world, "/embed")
+    async with open_world(EVENTS__BUCKET_HOURS=1) as other:
+        assert "each counts once in 1 hour." in await text_of(other, "/embed")
+
+
 async def test_the_form_changes_the_lines_without_a_script(world: World) -> None:
     shown = await text_of(world, "/embed?side=&slot=&limit=2&label=An%22zeige&look=square")
     assert "&lt;div data-placements data-limit=&#34;2&#34; data-label=&#34;An&amp;quot;zeige&#34;&gt;" in shown
@@ -54,7 +60,7 @@ def test_the_preview_looks_as_the_rule_in_the_snippet_does() -> None:
     assert RULES.keys() == LOOKS.keys()
     style = re.sub(r"\s+", " ", STYLE)
     for look, rule in RULES.items():
-        assert not look or rule.replace("[data-placements]", f".preview.{look}") in style
+        assert not look or rule.replace("[data-placements]", f".preview.{look}").replace(" }", "; }") in style
 
 
 async def test_the_page_tells_whether_websites_are_counted(world: World) -> None:

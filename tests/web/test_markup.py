@@ -70,6 +70,8 @@ FAULTS = {
     "<form></form>": "has no method",
     "<iframe></iframe>": "<iframe>",
     "<main></main>": "not one main",
+    '<button type="button" data-copy="nothing">Copy</button>': "the script looks for nothing",
+    '<p>Held for <span data-seconds="60">1 minute</span>.</p>': "1 times are counted down, and 0 have an end",
 }
 
 

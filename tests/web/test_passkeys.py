@@ -133,6 +133,9 @@ async def test_the_dashboard_adds_renames_and_removes(world: World) -> None:
     assert "<b>Laptop" not in page
     renamed = await send(owner, "/dashboard", do="rename-passkey", id=passkey_id, new_name="Desk")
     assert notice(renamed) == ("/dashboard", "passkey_renamed")
+    unnamed = await send(owner, "/dashboard", do="rename-passkey", id=passkey_id, new_name=" ")
+    assert f'<p class="error" id="name-{passkey_id}-error">' in words(unnamed)
+    assert "Write a name for the passkey." in words(unnamed)
     removed = await send(owner, "/dashboard", do="remove-passkey", id=passkey_id)
     assert notice(removed) == ("/dashboard", "passkey_removed")
     assert world.memory.passkeys == {}
@@ -159,6 +162,8 @@ async def test_a_refused_name_stays_in_the_form(world: World) -> None:
     shown = await send(owner, "/dashboard", do="add-passkey", passkey_name="x" * 61, credential=credential)
     assert shown.status == 400
     assert f'value="{"x" * 61}"' in words(shown)
+    assert '<p class="error" id="passkey_name-error">' in words(shown)
+    assert "This has 61 characters. Shorten it by 1." in words(shown)
 
 
 async def test_a_session_that_may_not_add_is_told_how_it_may(world: World) -> None:

@@ -1,6 +1,5 @@
 """The pages of the reference: sound, small, complete, and with a search that works without scripts."""
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -123,15 +122,6 @@ async def test_a_search_that_is_too_long_is_refused_in_words(world: World) -> No
     assert "This search has 201 characters. Shorten it to 200." in page.text
 
 
-async def test_the_index_of_the_search_has_every_operation_and_code(world: World) -> None:
-    rows = (await world.client.get("/docs/search.json")).json
-    expected = {f"/docs/{operation.name}" for operation in OPERATIONS} | {f"/docs#{code}" for code in TABLE}
-    assert {row["href"] for row in rows} == expected
-    assert len(rows) == len(expected)
-    assert all(row.keys() == {"href", "label", "title", "note", "strong", "weak"} for row in rows)
-    assert len(json.dumps(rows)) < 1.5 * MOST_BYTES
-
-
 async def test_unknown_names_are_the_usual_page_that_says_so(world: World) -> None:
     for name in ("nothing", "getusage", "search", "getUsage/more", "%3Cscript%3E", "x" * 3_000, "%ff", "..%2fdocs"):
         response = await world.client.get(f"/docs/{name}", headers={"accept": "text/html"})
@@ -139,7 +129,7 @@ async def test_unknown_names_are_the_usual_page_that_says_so(world: World) -> No
         assert faults_of(response.body.decode()) == []
 
 
-@pytest.mark.parametrize("path", ["/docs", "/docs/getUsage", "/docs/keys", "/docs/search.json"])
+@pytest.mark.parametrize("path", ["/docs", "/docs/getUsage", "/docs/keys"])
 async def test_a_page_that_the_client_has_is_not_sent_again(world: World, path: str) -> None:
     first = await world.client.get(path)
     etag = first.header("etag") or ""
@@ -150,7 +140,7 @@ async def test_a_page_that_the_client_has_is_not_sent_again(world: World, path: 
     assert (await world.client.get(path, headers={"if-none-match": '"other"'})).body == first.body
 
 
-async def test_pages_and_index_count_as_pages_of_an_address() -> None:
-    paths = ("/docs/getUsage", "/docs/search.json", "/docs/keys")
+async def test_pages_and_searches_count_as_pages_of_an_address() -> None:
+    paths = ("/docs/getUsage", "/docs?q=keys", "/docs/keys")
     async with open_world(PAGES__PER_MINUTE=2) as world:
         assert [(await world.client.get(path)).status for path in paths] == [200, 200, 429]

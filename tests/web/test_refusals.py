@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from service.web.negotiation import wants_page
+from service.web.pages.refused import address_of, words_of
 from tests.api.asgi import Response
 from tests.api.world import LOCAL, World, away, broken, open_world
 from tests.web.markup import Markup, faults_of, parsed
@@ -124,25 +125,25 @@ async def _no_database_for_a_person(world: World) -> Response:
 
 
 MET: dict[str, tuple[Callable[[World], Awaitable[Response]], int, str]] = {
-    "405": (_not_allowed, 405, "Method Not Allowed"),
-    "403 of a foreign form": (_foreign_form, 403, "Forbidden"),
-    "400 of an unknown act": (_no_act, 400, "Bad Request"),
-    "413": (_too_large, 413, "Too Large"),
-    "429": (_too_many, 429, "Too Many Requests"),
-    "500": (_bug, 500, "Internal Server Error"),
-    "500 for a person": (_bug_for_a_person, 500, "Internal Server Error"),
-    "503": (_no_database, 503, "Service Unavailable"),
-    "503 for a person": (_no_database_for_a_person, 503, "Service Unavailable"),
+    "405": (_not_allowed, 405, "That does not work here"),
+    "403 of a foreign form": (_foreign_form, 403, "This page is not open to you"),
+    "400 of an unknown act": (_no_act, 400, "We could not read that request"),
+    "413": (_too_large, 413, "That was too large"),
+    "429": (_too_many, 429, "That was a little too fast"),
+    "500": (_bug, 500, "Something went wrong on our side"),
+    "500 for a person": (_bug_for_a_person, 500, "Something went wrong on our side"),
+    "503": (_no_database, 503, "We cannot answer right now"),
+    "503 for a person": (_no_database_for_a_person, 503, "We cannot answer right now"),
 }
 
 
 @pytest.mark.parametrize("name", MET)
 async def test_a_refusal_is_a_page_with_what_to_do_and_nothing_of_the_inside(world: World, name: str) -> None:
-    cause, status, phrase = MET[name]
+    cause, status, heading = MET[name]
     response = await cause(world)
     assert response.status == status
     page = _page_of(response)
-    assert phrase in page.one("h1").text
+    assert page.one("h1").text == heading
     assert response.header("allow") == ("GET, HEAD" if status == 405 else None)
     assert (response.header("retry-after") is not None) == (status in (429, 503))
     assert ("You can try again in" in page.text) == (status in (429, 503))
@@ -205,5 +206,59 @@ async def test_a_head_request_of_what_is_not_there_says_what_get_would(world: Wo
 async def test_a_request_id_that_a_client_chose_is_text(world: World) -> None:
     headers = {"Accept": BROWSERS[0], "X-Request-Id": "<script>alert(1)</script>"}
     response = await world.client.get("/nowhere", headers=headers)
-    assert "<script" not in response.body.decode()
+    assert "<script>" not in response.body.decode()
     _page_of(response)
+
+
+# What the page of a refusal knows of the request.
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/usecases/late-invoces", "late invoces"),
+        ("/bots/shift_swap-desk", "shift swap desk"),
+        ("/invoices", "invoices"),
+        ("/usecases/", ""),
+        ("/", ""),
+        ("/end/lnk_9f8a7b6c5d", "lnk"),
+        ("/usecases/<script>alert(1)</script>", "script"),
+        ("/usecases/caf\u00e9", "caf\u00e9"),
+        ("/usecases/" + "word-" * 50, " ".join(["word"] * 8)),
+        ("/usecases/" + "w" * 500, "w" * 80),
+    ],
+)
+def test_the_words_of_an_address_are_what_to_search_for(path: str, words: str) -> None:
+    assert words_of(path) == words
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "address"),
+    [
+        ("/usecases", "q=a&b=c", "/usecases?q=a&b=c"),
+        ("//evil.example.com/", "", "/evil.example.com/"),
+        ("/\\evil.example.com", "", "/evil.example.com"),
+        ('/a"><b', "", "/a%22%3E%3Cb"),
+    ],
+)
+def test_an_address_to_try_again_is_on_this_site(path: str, query: str, address: str) -> None:
+    assert address_of(path, query) == address
+
+
+async def test_a_lost_page_fills_the_search_and_names_the_sign_in_or_the_dashboard(world: World) -> None:
+    page = _page_of(await Visitor(world).get("/bots/late-invoces"))
+    [field] = page.all("input")
+    [form] = page.all("form")
+    assert (field.attributes["value"], form.attributes["action"]) == ("late invoces", "/bots")
+    assert "There is nothing at /bots/late-invoces." in page.text
+    assert "They show once you sign in." in page.text
+    page = _page_of(await Visitor(world, world.session("ann@example.com")).get("/usecases/late-invoces"))
+    assert "They are on your dashboard." in page.text
+
+
+async def test_a_page_that_may_be_asked_for_again_is_linked_from_its_refusal(world: World) -> None:
+    links = {each.text: each.attributes["href"] for each in _page_of(await _too_many(world)).all("a")}
+    assert links["Try again"] == "/claim"
+    posted = await Visitor(world).post("/claim/form", b"do=start")
+    assert posted.status == 429
+    assert "Try again" not in {each.text for each in _page_of(posted).all("a")}

@@ -1,6 +1,7 @@
 """Static files: names by content, how long they are kept, and that pages use no other name."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,9 @@ from tests.api.world import World
 from tests.architecture import ROOT
 
 TEMPLATES = sorted((ROOT / "service/web/templates").rglob("*.html"))
+PAGE_SCRIPTS = sorted(path for path in FOLDER.glob("*.js") if path.name != "embed.js")
+"""The scripts of our own pages. Other sites load `embed.js`, which has a bound of its own."""
+MOST_SCRIPT_BYTES = 12 * 1024
 NAMES = sorted(path.name for path in FOLDER.iterdir())
 
 
@@ -64,3 +68,16 @@ def test_templates_name_static_files_by_their_content_only(template: object) -> 
     assert "/static/" not in text, "write {{ static_url('NAME') }}"
     for name in re.findall(r"static_url\((?:'|\")([^'\"]+)", text):
         assert static_files().url(name)
+
+
+def test_the_scripts_of_all_pages_together_are_small() -> None:
+    sizes = {path.name: len(path.read_bytes()) for path in PAGE_SCRIPTS}
+    assert sum(sizes.values()) <= MOST_SCRIPT_BYTES, sizes
+
+
+@pytest.mark.parametrize("path", PAGE_SCRIPTS, ids=lambda path: path.name)
+def test_a_script_of_a_page_says_its_part_and_writes_no_markup(path: Path) -> None:
+    text = path.read_text()
+    assert text.startswith("// ")
+    assert '\n"use strict";\n' in text
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write|eval|import|\.style\b|cookie", text)

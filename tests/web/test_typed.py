@@ -3,7 +3,7 @@
 import pytest
 
 from service.web.pages.history import Change, News, changes_of, news_of
-from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
+from service.web.pages.typed import address_of, amount_of, cents_of, line_of, moment_of, moment_text, text_of, whole_of
 
 
 @pytest.mark.parametrize(
@@ -87,3 +87,31 @@ def test_only_what_differs_from_the_last_approval_is_new() -> None:
 def test_without_an_approval_it_is_known_only_where_all_was_read(complete: bool) -> None:
     records = [_record("edited", headline=["A", "B"]), _record("created")]
     assert news_of({"headline": "B"}, records, complete=complete) == News(None, known=complete)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("tools.example.com", "https://tools.example.com"),
+        (" tools.example.com/a?b=c#d ", "https://tools.example.com/a?b=c#d"),
+        ("tools.example.com:8080/x", "https://tools.example.com:8080/x"),
+        ("localhost:3000", "https://localhost:3000"),
+        ("//tools.example.com", "https://tools.example.com"),
+        ("http://tools.example.com", "http://tools.example.com"),
+        ("HTTPS://tools.example.com", "HTTPS://tools.example.com"),
+        ("mailto:you@example.com", "mailto:you@example.com"),
+        ("javascript:alert(1)", "javascript:alert(1)"),
+        ("http:/tools.example.com", "http:/tools.example.com"),
+        ("tools dot example", "https://tools dot example"),
+        ("", ""),
+        ("  ", ""),
+    ],
+)
+def test_an_address_without_a_scheme_gets_https(text: str, address: str) -> None:
+    assert address_of({"website": text}, "website") == address
+    assert address_of({}, "website") == ""
+
+
+def test_line_ends_of_a_text_on_one_line_become_spaces() -> None:
+    assert line_of({"body": " Now \r\n or\nlater "}, "body") == "Now or later"
+    assert line_of({}, "body") == ""

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from actors import dates
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS
 from service.web.pages import words
 
@@ -75,12 +76,12 @@ def test_days_name_the_year_where_it_is_not_this_one() -> None:
     ],
 )
 def test_a_range_ends_on_the_day_before_its_end(start: str, end: str, shown: str, in_lists: str) -> None:
-    assert words.days(at(start), at(end), NOW_MS) == shown
-    assert words.days(at(start), at(end), NOW_MS, short=True) == in_lists
+    assert dates.days(at(start), at(end), NOW_MS) == shown
+    assert dates.days(at(start), at(end), NOW_MS, short=True) == in_lists
 
 
 def test_a_range_without_days_is_its_first_day() -> None:
-    assert words.days(NOW_MS, NOW_MS, NOW_MS) == "25 November"
+    assert dates.days(NOW_MS, NOW_MS, NOW_MS) == "25 November"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_a_record_has_its_year_and_zone() -> None:
 
 def test_moments_past_the_calendar_are_its_last_second() -> None:
     assert words.when(YEAR_10000_MS, NOW_MS).words == "31 December 9999, 23:59"
-    assert words.days(YEAR_10000_MS, 2 * YEAR_10000_MS, NOW_MS) == "31 December 9999"
+    assert dates.days(YEAR_10000_MS, 2 * YEAR_10000_MS, NOW_MS) == "31 December 9999"
 
 
 def test_amounts_are_short_in_lists_and_whole_on_payments() -> None:
@@ -177,16 +178,14 @@ def test_a_click_costs_its_share_to_the_cent() -> None:
     assert words.per_click(9_900, 0, "No click yet") == "No click yet"
 
 
-def test_an_id_is_cut_and_its_whole_is_the_title() -> None:
+def test_an_id_is_cut_where_it_is_shown_and_whole_where_it_is_copied() -> None:
     shown = words.short_id("bok_5fUjNNcVWeAgAe5wobydjf")
     assert str(shown) == "bok_5fUj…"
-    assert shown.whole == "bok_5fUjNNcVWeAgAe5wobydjf"
-    assert shown.__html__() == '<span class="mono" title="bok_5fUjNNcVWeAgAe5wobydjf">bok_5fUj…</span>'
     assert str(words.short_id("abc")) == "abc"
+    whole = "bok_5fUjNNcVWeAgAe5wobydjf"
+    assert shown.__html__() == f'<span class="mono cut" title="{whole}">{whole}</span>'
 
 
-def test_a_cut_id_cannot_end_its_attribute() -> None:
-    assert (
-        words.short_id('"><b>').__html__()
-        == '<span class="mono" title="&quot;&gt;&lt;b&gt;">&quot;&gt;&lt;b&gt;</span>'
-    )
+def test_an_id_cannot_end_its_attribute() -> None:
+    told = "&quot;&gt;&lt;b&gt;"
+    assert words.short_id('"><b>').__html__() == f'<span class="mono cut" title="{told}">{told}</span>'

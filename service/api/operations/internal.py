@@ -17,6 +17,7 @@ from service.api.operation import Call, Handler, Operation
 from service.api.operations.catalog import place_in_catalog
 from service.api.operations.endings import end_by_link, view_ending
 from service.api.operations.notifications import stop_mails, view_stopping
+from service.api.operations.overviews import read_overview
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
 from service.config.deployment import host_of, is_local, is_public
@@ -30,6 +31,7 @@ from service.schemas.internal import (
     OutboxMail,
     OutboxMails,
     Purchase,
+    SponsorOverview,
     StoppedMails,
 )
 from service.schemas.lists import CatalogQuery
@@ -182,7 +184,13 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
 
 
 def _row(
-    name: str, path: str, handler: Handler, result: type[BaseModel], method: str = "GET", **rest: Any
+    name: str,
+    path: str,
+    handler: Handler,
+    result: type[BaseModel],
+    method: str = "GET",
+    access: Access = Access.PUBLIC,
+    **rest: Any,
 ) -> Operation:
     return Operation(
         name=name,
@@ -193,7 +201,7 @@ def _row(
         tag="Internal",
         handler=handler,
         result=result,
-        access=Access.PUBLIC,
+        access=access,
         **rest,
     )
 
@@ -215,6 +223,7 @@ INTERNAL = (
     _row("payCheckout", "checkout/{token}", pay_checkout, Purchase, "POST"),
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
+    _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),
     _row("viewStopping", "stopping/{token}", view_stopping, StoppedMails),

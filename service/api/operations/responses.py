@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
@@ -74,8 +74,8 @@ async def list_page(
 def linked(services: Services, call: Call, answer: Answer, cursor: str | None) -> Answer:
     """A page of a list, with the address of the next page as a `Link` header if there is one. A 304 has none."""
     if cursor is not None and answer.status == OK:
-        request, known = call.request, cast(type[BaseModel], type(call.query))
-        answer.headers.append(next_link(services.base_url, request.path, request.query, known, cursor))
+        request = call.request
+        answer.headers.append(next_link(services.base_url, request.path, request.query, type(call.query), cursor))
     return answer
 
 

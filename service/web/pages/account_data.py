@@ -1,6 +1,9 @@
 """The pages that delete an account by an emailed code, undo that until it begins, and say why one is suspended."""
 
+from actors.values import Code
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.sentences import CODE
 from service.web.pages.typed import code_of
 
 HERE = "/account/delete"
@@ -44,6 +47,8 @@ async def suspended(request: PageRequest) -> Template | SeeOther:
     return Template("account_suspended.html", {"reason": found.suspension})
 
 
+FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")})
+
 PAGES = (
     Page(
         HERE,
@@ -51,6 +56,7 @@ PAGES = (
         {"start": start, "confirm": confirm, "keep": keep},
         who=Audience.ACCOUNT,
         while_suspended=True,
+        forms={"confirm": FORM},
     ),
     Page("/account/suspended", suspended, who=Audience.ACCOUNT, while_suspended=True),
 )

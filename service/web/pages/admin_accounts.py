@@ -2,12 +2,15 @@
 
 from urllib.parse import quote
 
-from actors.values import Code, Refused
+from actors.values import Code
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import page_at, paged
+from service.web.pages.sentences import CHOOSE, EMAIL
 from service.web.pages.typed import text_of
 
 LIST = "/admin/accounts"
+REASON = "Write the reason. The owner of the account reads it."
 FILTERS = ("query", "tier", "suspended")
 
 
@@ -50,9 +53,7 @@ def _bookings(numbers: dict[str, int]) -> list[tuple[str, int]]:
 async def suspend(request: PageRequest) -> SeeOther | FormError:
     reason = text_of(request.form, "reason")
     if reason is None:
-        return FormError(
-            Refused(Code.INVALID_REQUEST, "A suspension needs a reason. The owner of the account reads it.")
-        )
+        return FormError.at(reason=REASON)
     result = await request.ask("suspendAccount", path=request.path_values, body={"reason": reason})
     return result.see_other(_here(request), "account_suspended")
 
@@ -64,7 +65,7 @@ async def restore(request: PageRequest) -> SeeOther | FormError:
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
     if request.form.get("sure") != "yes":
-        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm the refunds."))
+        return FormError.at(sure="Tick the box to confirm the refunds.")
     reason = text_of(request.form, "refund_reason")
     body = None if reason is None else {"reason": reason}
     result = await request.ask("refundAccount", path=request.path_values, body=body)
@@ -79,12 +80,24 @@ def _here(request: PageRequest) -> str:
     return f"{LIST}/{quote(request.path_values['id'], safe='')}"
 
 
+TIER = Field("Tier", CHOOSE)
+TIER_FORM = Form(
+    {"email": Field("Email of the account", EMAIL), "tier": TIER},
+    {Code.NOT_FOUND: ("email", "There is no account with this email.")},
+)
+FORMS = {
+    "suspend": Form({"reason": Field("Reason", REASON)}),
+    "refund": Form({"refund_reason": Field("Reason", of="reason"), "sure": Field("Confirmation")}),
+    "set_tier": Form({"tier": TIER}),
+}
+
 PAGES = (
-    Page(LIST, accounts, {"set_tier": set_tier}, Audience.ADMIN),
+    Page(LIST, accounts, {"set_tier": set_tier}, Audience.ADMIN, forms={"set_tier": TIER_FORM}),
     Page(
         f"{LIST}/{{id}}",
         account,
         {"suspend": suspend, "restore": restore, "refund": refund, "set_tier": set_tier},
         Audience.ADMIN,
+        forms=FORMS,
     ),
 )

@@ -1,5 +1,7 @@
 """Pages of administrators: sponsors, revenue and the audit."""
 
+from service.api.errors import status_of
+from service.web.pages.field_errors import Field, Form, query_errors
 from service.web.pages.history import changes_of
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at, paged
@@ -31,11 +33,20 @@ async def audit(request: PageRequest) -> Template:
     return Template("admin_audit.html", values)
 
 
+MONTH = "Write a month such as 2026-01. Choose at most 60 months."
+MONTHS = Form({"from": Field("First month", right=MONTH), "to": Field("Last month", right=MONTH)})
+
+
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
-    table = (await request.ask("getRevenue", query=query)).or_refused()
-    csv = page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query)
-    return Template("admin_revenue.html", {"months": table["items"], "filters": query, "csv": csv})
+    table = await request.ask("getRevenue", query=query)
+    values = {
+        "months": [] if table.refused is not None else table.json["items"],
+        "filters": query,
+        "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
+        **query_errors(table.refused, MONTHS, request.query),
+    }
+    return Template("admin_revenue.html", values, 200 if table.refused is None else status_of(table.refused))
 
 
 PAGES = (

@@ -1,4 +1,4 @@
-"""A sponsor's bookings: the list, the form for a week, and one booking from its hold to its last day."""
+"""A sponsor's bookings: the list, and the form for a week."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,10 +7,13 @@ from actors.bookings.prices import days_left
 from actors.clock import Entropy
 from actors.values import Code
 from actors.weeks import week_of
-from service.web.pages.chart_words import Counts, Rate
-from service.web.pages.charts import Chart, by_day
+from service.web.pages.booking import checkout_of
+from service.web.pages.campaigns import BODY, HEADLINE
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.paging import paged
+from service.web.pages.sponsor import BRAND
+from service.web.pages.typed import address_of, line_of
 
 WEEKS = 12
 """Weeks that the form offers, from the chosen one on."""
@@ -19,7 +22,6 @@ CAMPAIGNS = 50
 """The newest campaigns that the form offers."""
 
 UUID_BYTES = 16
-PERCENT = 100
 
 
 async def bookings(request: PageRequest) -> Template:
@@ -37,7 +39,10 @@ async def book(request: PageRequest) -> Template | SeeOther:
     slot_id = _asked(request, "slotId")
     if not slot_id:
         return SeeOther("/sponsor/inventory")
-    query = {"weekStart": _asked(request, "weekStart") or None, "weeks": WEEKS}
+    week = _asked(request, "weekStart")
+    if request.problem is not None and not week.isdigit():
+        week = ""
+    query = {"weekStart": week or None, "weeks": WEEKS}
     weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
     slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
     wanted = weeks[0]["weekStart"]
@@ -81,13 +86,15 @@ async def _on_to_checkout(request: PageRequest, reserved: SeeOther | FormError) 
     """Open the checkout of a booking that was just reserved. If that is refused, the booking's page offers it again."""
     if isinstance(reserved, FormError):
         return reserved
-    checkout = await _checkout_of(request, reserved.path.rpartition("/")[2])
+    checkout = await checkout_of(request, reserved.path.rpartition("/")[2])
     return reserved if isinstance(checkout, FormError) else checkout
 
 
 async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
     form = request.form
-    body: dict[str, Any] = {name: form.get(name, "").strip() for name in (*fields, "slotId", "idempotencyKey")}
+    body: dict[str, Any] = {name: line_of(form, name) for name in (*fields, "slotId", "idempotencyKey")}
+    if "website" in fields:
+        body["website"] = address_of(form, "website")
     result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
     if result.refused is not None:
         return FormError(result.refused)
@@ -124,69 +131,19 @@ def new_uuid(entropy: Entropy) -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
 
-# One booking.
-
-
-async def booking(request: PageRequest) -> Template:
-    read = (await request.ask("getBooking", path=request.path_values)).or_refused()
-    delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
-    campaign = (await request.ask("getCampaign", path={"id": read["booking"]["campaignId"]})).or_refused()
-    values = {
-        "booking": read["booking"],
-        "receipt": read["receipt"],
-        "delivery": delivery,
-        "campaign": campaign["campaign"],
-        "chart": chart_of(delivery, read["booking"]["weekEnd"], request.now_ms),
-        "refund_unshown": request.config.bookings.refund_unshown,
-        "now_ms": request.now_ms,
-    }
-    return Template("sponsor_booking.html", values)
-
-
-def chart_of(delivery: Mapping[str, Any], run_ends_ms: int, now_ms: int) -> Chart | None:
-    """Times shown and click rate by day, with the clicks in words; None before the first day."""
-    items = delivery["items"]
-    if not items:
-        return None
-    rates = [each["clicks"] / each["impressions"] * PERCENT if each["impressions"] else None for each in items]
-    return by_day(
-        [each["day"] for each in items],
-        Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),
-        now_ms=now_ms,
-        until_ms=run_ends_ms,
-        also=[Counts("Clicks", [each["clicks"] for each in items], "click", "No clicks")],
-        rate=Rate("Click rate", rates),
-    )
-
-
-async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
-    """Lead to the checkout. Our content policy lets no form redirect to another site, so the page of a payment processor
-    is shown as a link."""
-    return await _checkout_of(request, request.path_values["id"])
-
-
-async def _checkout_of(request: PageRequest, booking_id: str) -> SeeOther | FormError | Template:
-    result = await request.ask("openCheckout", path={"id": booking_id})
-    if result.refused is not None:
-        return FormError(result.refused)
-    url, ours = str(result.json["checkoutUrl"]), request.base_url
-    if url.startswith(f"{ours}/"):
-        return SeeOther(url.removeprefix(ours))
-    assert url.startswith("https://"), "the address of a payment processor uses https"
-    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": booking_id}
-    return Template("sponsor_checkout.html", values)
-
-
-async def request_refund(request: PageRequest) -> SeeOther | FormError:
-    body = {"reason": request.form.get("reason", "").strip()}
-    result = await request.ask("requestRefund", path=request.path_values, body=body)
-    return result.see_other(request.path, "refund_requested")
-
-
-async def cancel(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("cancelBooking", path=request.path_values)
-    return result.see_other(request.path, "booking_cancelled")
-
+WEEK = Field("Week", "Choose a week.", right="Choose one of the weeks.")
+NO_WEEK = {Code.SLOT_UNAVAILABLE: ("weekStart", "")}
+RESERVING = Form(
+    {"weekStart": WEEK, "campaignId": Field("Ad", "Choose an ad.")},
+    {**NO_WEEK, Code.CAMPAIGN_NOT_BOOKABLE: ("campaignId", "")},
+)
+STARTING = Form({"weekStart": WEEK, **BRAND, "headline": HEADLINE, "body": BODY}, NO_WEEK)
+BOOKING_FORMS = {
+    "reserve": RESERVING,
+    "reserve-and-pay": RESERVING,
+    "start": STARTING,
+    "start-and-pay": STARTING,
+}
 
 BOOKING_ACTIONS = {
     "reserve": reserve,
@@ -197,11 +154,5 @@ BOOKING_ACTIONS = {
 
 PAGES = (
     Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
-    Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT),
-    Page(
-        "/sponsor/bookings/{id}",
-        booking,
-        {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
-        Audience.ACCOUNT,
-    ),
+    Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT, forms=BOOKING_FORMS),
 )

@@ -2,10 +2,24 @@
 
 from actors.bookings.records import CampaignStatus
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import paged
+from service.web.pages.sentences import ADDRESS
+from service.web.pages.typed import address_of, line_of
 
-FIELDS = ("name", "headline", "body", "cta", "targetUrl", "logoText")
+HEADLINE = Field("Headline", "Write a headline.")
+BODY = Field("Text", "Write the text of the ad.")
+FORM = Form(
+    {
+        "name": Field("Name of the ad", "Write a name for the ad."),
+        "headline": HEADLINE,
+        "body": BODY,
+        "cta": Field("Call to action", "Write the call to action, such as Learn more."),
+        "targetUrl": Field("Target address", ADDRESS),
+        "logoText": Field("Logo letters", "Write one to three letters."),
+    }
+)
 OWNERS_MOVES = (CampaignMove.SUBMIT, CampaignMove.WITHDRAW, CampaignMove.PAUSE, CampaignMove.RESUME)
 
 
@@ -51,17 +65,20 @@ def _moving(move: CampaignMove) -> Act:
 
 
 def _typed(request: PageRequest) -> dict[str, str]:
-    """The fields as typed, without surrounding space; the operation validates them."""
-    return {name: request.form.get(name, "").strip() for name in FIELDS}
+    """The fields as typed, each on one line; the operation validates them."""
+    return {name: line_of(request.form, name) for name in FORM.fields} | {
+        "targetUrl": address_of(request.form, "targetUrl")
+    }
 
 
 PAGES = (
     Page("/sponsor/campaigns", campaigns, who=Audience.ACCOUNT),
-    Page("/sponsor/campaigns/new", new, {"create": create}, Audience.ACCOUNT),
+    Page("/sponsor/campaigns/new", new, {"create": create}, Audience.ACCOUNT, forms={"create": FORM}),
     Page(
         "/sponsor/campaigns/{id}",
         campaign,
         {"save": save, **{move.value: _moving(move) for move in OWNERS_MOVES}},
         Audience.ACCOUNT,
+        forms={"save": FORM},
     ),
 )

@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import ceil, floor, log10, prod
 from typing import NamedTuple
 
-from actors.clock import DAY_MS
+from actors.times import day_of
 from service.web.pages import chart_words
 from service.web.pages.chart_words import Counts, Day, Rate
 
@@ -29,7 +29,8 @@ CHARACTER = 6.7
 """Width of a character of 12 px, estimated generously."""
 
 GAP, EDGE, BETWEEN = 8, 12, 14
-"""The distance of a number from the plot, the margin left of the longest number, and the least distance of two days."""
+"""The distance of a number from the plot, the margin left of the longest number, and the least distance of two days, which
+leaves room for words of 16 px where a small window shrinks the wide drawing."""
 
 FILLED, WIDEST, FLATTEST = 0.68, 34.0, 1.5
 """The share of a day's room that its bar fills, and a bar's maximum width and minimum height, so that a 1 can be seen."""
@@ -133,21 +134,21 @@ def by_day(
     """A plot of `bars`. `days` are the starts of days in epoch milliseconds, in order; each series has a value for each.
     If the period goes on until `until_ms`, the days from tomorrow to then are said to be still to come."""
     assert all(len(each.counts) == len(days) for each in (bars, *also)), "each series has a value for each day"
-    assert rate is None or len(rate.values) == len(days), "the rate has a value for each day"
-    series, today, numbers = (bars, *also), now_ms // DAY_MS, [day // DAY_MS for day in days]
-    known = tuple(chart_words.measured(numbers, series, rate, today))
+    assert rate is None or len(rate.ratios) == len(days), "the rate has a value for each day"
+    series, today, numbers = (bars, *also), day_of(now_ms), [day_of(day) for day in days]
+    known = tuple(chart_words.measured(numbers, series, rate, now_ms))
     told = len(known) > 1 and any(any(day.counts) for day in known)
     axes = axes_of(known, rate) if told and any(day.counts[0] for day in known) else None
-    last = max(numbers[-1:] + ([] if until_ms is None else [(until_ms - 1) // DAY_MS]), default=today)
-    sentences = [] if axes else [chart_words.instead(known, bars, today)]
+    last = max(numbers[-1:] + ([] if until_ms is None else [day_of(until_ms - 1)]), default=today)
+    sentences = [] if axes else [chart_words.instead(known, bars, now_ms)]
     if known:
-        sentences += chart_words.not_drawn(known, numbers[0], last, today)
+        sentences += chart_words.not_drawn(known, numbers[0], last, now_ms)
     height = HEIGHT_WITH_A_RATE if rate else HEIGHT
     return Chart(
-        title=chart_words.title(known, bars, rate, today),
+        title=chart_words.title(known, bars, rate, now_ms),
         bar_title=f"{bars.label} a day",
         rate_title=rate.label if rate else "",
-        summary=chart_words.summary(known, series, today) if axes else "",
+        summary=chart_words.summary(known, series, now_ms) if axes else "",
         words=" ".join(sentences),
         wide=_drawing(known, axes, today, width, height) if axes else None,
         narrow=_drawing(known, axes, today, NARROW, HEIGHT) if axes else None,
@@ -159,7 +160,7 @@ def by_day(
 def axes_of(known: Sequence[Day], rate: Rate | None) -> Axes:
     """Axes from 0 to at least the largest values, with as little room above them as round steps allow."""
     most = max(day.counts[0] for day in known)
-    most_rate = max(day.rate or 0 for day in known) or 1
+    most_rate = max(day.percent or 0 for day in known) or 1
 
     def sizes(steps: int) -> tuple[float, float]:
         return step_of(most, steps, whole=True), step_of(most_rate, steps)
@@ -167,7 +168,7 @@ def axes_of(known: Sequence[Day], rate: Rate | None) -> Axes:
     steps = min(STEPS, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
     counts, rates = ([size * index for index in range(steps + 1)] for size in sizes(steps))
     words = "{:,.0f}".format if counts[-1] < EXACT else compact
-    units = [f"{value:g}{rate.unit}" if rate else "" for value in rates]
+    units = [f"{value:g} %" if rate else "" for value in rates]
     return Axes(counts[-1], rates[-1], tuple(zip(map(words, counts), units, strict=True)))
 
 
@@ -264,7 +265,7 @@ def _labels(frame: _Frame, today: int) -> tuple[Mark, ...]:
 
 
 def _label(frame: _Frame, day: int, today: int) -> Mark:
-    words = "today" if day == today else chart_words.date(day, day)
+    words = chart_words.label(day, today)
     half = room_for(words) / 2
     return Mark(round(min(max(frame.x(day), half), frame.width - half), 1), words)
 
@@ -274,11 +275,11 @@ def _line(frame: _Frame, known: Sequence[Day], most: float) -> tuple[tuple[str, 
     runs: list[list[tuple[float, float]]] = []
     before = None
     for day in known:
-        if day.rate is None:
+        if day.percent is None:
             continue
         if before is None or day.number > before + 1:
             runs.append([])
-        runs[-1].append((frame.x(day.number), frame.y(day.rate / most)))
+        runs[-1].append((frame.x(day.number), frame.y(day.percent / most)))
         before = day.number
     strokes = tuple(" ".join(f"{x:g},{y:g}" for x, y in run) for run in runs if len(run) > 1)
     dotted = frame.room >= DOTTED

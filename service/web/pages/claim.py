@@ -1,10 +1,14 @@
-"""The page that claims a key. Its script reads the token from the address and loads no further pages; without the script,
-the same forms are sent to `/claim/form`."""
+"""The page that claims a key, in forms that are sent to `/claim/form`. A script only takes the token from the fragment of a
+link, and keeps what a reload would lose."""
 
 import re
 from collections.abc import Mapping
 
+from actors.values import Code
+from service.web.pages.field_errors import Field
+from service.web.pages.field_errors import Form as FormFields
 from service.web.pages.page import FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.sentences import CODE, EMAIL
 from service.web.pages.typed import code_of
 
 FORM = "/claim/form"
@@ -13,8 +17,8 @@ LONGEST = 2_000
 
 
 async def claim(request: PageRequest) -> Template:
-    """The form for the email, or the form for the code after a refused code."""
-    return _at("complete" if request.form.get("do") == "complete" else "start", request)
+    """The form for the email, or the form for the code after a refused code or a refused second mail."""
+    return _at("complete" if request.form.get("do") in ("again", "complete") else "start", request)
 
 
 async def start(request: PageRequest) -> Template | FormError:
@@ -46,6 +50,7 @@ def _at(step: str, request: PageRequest, *, sent: bool = False) -> Template:
         "typed": _typed(request),
         "form_path": FORM,
         "outbox": request.outbox_open,
+        "pause_seconds": request.config.claim.code_pause_seconds,
     }
     return Template("claim.html", values)
 
@@ -60,6 +65,17 @@ def _typed(request: PageRequest, *names: str) -> Mapping[str, str]:
     return form
 
 
-ACTS = {"start": start, "complete": complete, "enter": enter, "change": change}
+ACTS = {"start": start, "again": start, "complete": complete, "enter": enter, "change": change}
 
-PAGES = (Page("/claim", claim, indexed=True), Page(FORM, claim, ACTS))
+TOKEN_FIELD = Field(
+    "Claim token or link", "Write the claim token that came with the key.", "Write the whole claim token.", id="token"
+)
+CODE_FIELD = Field("Code", CODE, right=CODE)
+FORMS = {
+    "start": FormFields(
+        {"claimToken": TOKEN_FIELD, "email": Field("Email", EMAIL)}, {Code.INVALID_CLAIM: ("claimToken", "")}
+    ),
+    "complete": FormFields({"code": CODE_FIELD}, {Code.INVALID_CODE: ("code", "")}),
+}
+
+PAGES = (Page("/claim", claim, indexed=True), Page(FORM, claim, ACTS, forms=FORMS))

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.clock import DAY_MS
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Scope
 from service.web.pages import keys, passkeys
 from service.web.pages.chart_words import Counts
 from service.web.pages.charts import Chart, by_day
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 SPANS = (7, 30, 90)
@@ -15,8 +16,8 @@ SPANS = (7, 30, 90)
 
 SCOPES: Mapping[Scope, str] = {
     Scope.LIBRARY_READ: "read the catalog and the usage",
-    Scope.SPONSOR_READ: "see the sponsor profile, campaigns and bookings",
-    Scope.SPONSOR_WRITE: "change the sponsor profile and campaigns",
+    Scope.SPONSOR_READ: "see the sponsor profile, ads and bookings",
+    Scope.SPONSOR_WRITE: "change the sponsor profile and ads",
     Scope.BILLING_WRITE: "reserve, pay and cancel bookings",
     Scope.ADMIN_READ: "see everything that administrators see",
     Scope.ADMIN_WRITE: "do everything that administrators do",
@@ -27,10 +28,10 @@ SCOPES: Mapping[Scope, str] = {
 TOPICS: Mapping[str, tuple[str, str]] = {
     "reviews": (
         "Reviews",
-        "when a campaign of yours was reviewed, and for administrators when campaigns wait for review",
+        "when an ad of yours was reviewed, and for administrators when ads wait for review",
     ),
     "bookings": ("Bookings", "when a week is held for you, and when it begins"),
-    "reports": ("Reports", "what your campaign reached, when its weeks are over"),
+    "reports": ("Reports", "what your ad reached, when its weeks are over"),
 }
 """The mails that can be turned off: their name, and when they come."""
 
@@ -97,7 +98,7 @@ async def create_scoped(request: PageRequest) -> Template | SeeOther | FormError
     name = request.form.get("scoped_name", "").strip()
     scopes = [scope for scope in Scope if CHOSEN + scope in request.form]
     if not scopes:
-        return FormError(Refused(Code.INVALID_REQUEST, "Choose what the key can do."))
+        return FormError.at(scopes="Choose what the key can do.")
     return await _created(
         request, "createScopedKey", {"name": name, "scopes": scopes} | keys.end_of_life(request), name
     )
@@ -154,4 +155,21 @@ ACTIONS = {
     "end-all": end_all,
     **passkeys.ACTIONS,
 }
-PAGES = (Page("/dashboard", dashboard, ACTIONS, who=Audience.ACCOUNT),)
+FORMS = {
+    "create-full": Form(
+        {
+            "full_name": Field("Name", keys.KEY_NAME, of="name"),
+            "days": Field("Expires", of="expiresAt", id="full-days"),
+        }
+    ),
+    "create-scoped": Form(
+        {
+            "scoped_name": Field("Name", keys.KEY_NAME, of="name"),
+            "days": Field("Expires", of="expiresAt", id="scoped-days"),
+            "scopes": Field("It can", "Choose what the key can do."),
+        }
+    ),
+    **keys.FORMS,
+    **passkeys.FORMS,
+}
+PAGES = (Page("/dashboard", dashboard, ACTIONS, who=Audience.ACCOUNT, forms=FORMS),)

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.values import Code, Refused
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.paging import PLACE, page_at, paged, this_page
-from service.web.pages.typed import day_ms_of, text_of
+from service.web.pages.sentences import CHOOSE
+from service.web.pages.typed import address_of, day_ms_of, text_of
 
 FAILED_REFUNDS = ("refund_declined", "refund_failed")
 """Payment issues after which an administrator may order the refund again."""
@@ -38,7 +40,7 @@ async def bookings(request: PageRequest) -> Template:
         "bookings": page["items"],
         "filters": typed,
         "filtered": any(typed.values()),
-        "slots": slots,
+        "slot_choices": [("", "Any"), *((slot["id"], slot["name"]) for slot in slots)],
         "chips": _chips(typed, counts),
         "total": None if any(typed.values()) else sum(counts["bookings"].values()),
         "failed_refunds": FAILED_REFUNDS,
@@ -83,7 +85,7 @@ def _chips(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> list[t
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
     if request.form.get("sure") != "yes":
-        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm the full refund."))
+        return FormError.at(sure="Tick the box to confirm the full refund.")
     reason = text_of(request.form, "reason")
     body = None if reason is None else {"reason": reason}
     result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")}, body=body)
@@ -93,11 +95,24 @@ async def refund(request: PageRequest) -> SeeOther | FormError:
 async def describe(request: PageRequest) -> SeeOther | FormError:
     body = {
         "youtubeStatus": request.form.get("youtubeStatus", ""),
-        "youtubeUrl": text_of(request.form, "youtubeUrl"),
+        "youtubeUrl": address_of(request.form, "youtubeUrl") or None,
         "youtubeNotes": text_of(request.form, "youtubeNotes"),
     }
     result = await request.ask("describeVideo", path={"id": request.form.get("booking", "")}, body=body)
     return result.see_other(this_page(request, *FILTERS, *PLACE), "video_saved")
 
 
-PAGES = (Page(LIST, bookings, {"refund": refund, "describe": describe}, Audience.ADMIN),)
+FORMS = {
+    "refund": Form(
+        {"reason": Field("Reason", id="reason-{booking}"), "sure": Field("Confirmation", id="sure-{booking}")}
+    ),
+    "describe": Form(
+        {
+            "youtubeStatus": Field("State", CHOOSE, id="video-{booking}"),
+            "youtubeUrl": Field("Address", "Write the address of the published video.", id="address-{booking}"),
+            "youtubeNotes": Field("Notes", id="notes-{booking}"),
+        }
+    ),
+}
+
+PAGES = (Page(LIST, bookings, {"refund": refund, "describe": describe}, Audience.ADMIN, forms=FORMS),)

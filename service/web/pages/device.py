@@ -4,8 +4,11 @@ A link can fill in the code, but the visitor has to press two buttons: one to se
 as an attempt, and one to approve it.
 """
 
-from actors.values import Code, Refused
+from actors.values import Code
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+
+CODE = "Write the code that the device shows."
 
 
 async def device(request: PageRequest) -> Template:
@@ -18,7 +21,7 @@ async def look(request: PageRequest) -> Template | FormError:
     """Show the device's request."""
     typed = request.form.get("user_code", "")
     if not typed.strip():
-        return FormError(Refused(Code.INVALID_REQUEST, "Type the code that the device shows."))
+        return FormError.at(user_code=CODE)
     result = await request.ask("getDeviceApproval", query={"userCode": typed})
     if result.refused is not None:
         return FormError(result.refused)
@@ -42,4 +45,14 @@ async def _decided(request: PageRequest, decision: str, notice: str) -> SeeOther
     return result.see_other("/device", notice)
 
 
-PAGES = (Page("/device", device, {"look": look, "approve": approve, "deny": deny}, Audience.ACCOUNT),)
+FORM = Form({"user_code": Field("Code", CODE, of="userCode")}, {Code.INVALID_CODE: ("user_code", "")})
+
+PAGES = (
+    Page(
+        "/device",
+        device,
+        {"look": look, "approve": approve, "deny": deny},
+        Audience.ACCOUNT,
+        forms={"look": FORM, "approve": FORM, "deny": FORM},
+    ),
+)

@@ -1,26 +1,57 @@
-"""The front page: an introduction, the newest entries of the catalog, and the placements of this week."""
+"""The front page: what the catalog is for, a first request with its answer, the newest entries, and ways to use it."""
 
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from service.web.pages.beside import sponsored
 from service.web.pages.page import Page, PageRequest, Template
 from service.web.pages.structured import website
 
-NEWEST = 3
+NEWEST = 6
+TOPICS = 8
+ANSWERED = ("slug", "title", "who", "handle", "roi")
+"""The first fields of an entry, in their order."""
 
 
 async def home(request: PageRequest) -> Template:
     counts = (await request.ask("countCatalog")).or_refused()
     usecases = (await request.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
     bots = (await request.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
-    placements = (await request.ask("listPlacements")).or_refused()["placements"]
+    categories = (await request.ask("listCategories")).or_refused()["data"]
+    topics = sorted(categories, key=lambda each: -each["useCases"])[:TOPICS]
     return Template(
         "home.html",
         {
             "counts": counts,
             "usecases": usecases,
             "bots": bots,
+            "topics": [each for each in topics if each["useCases"]],
+            "answer": answer_of(usecases),
+            "monthly": request.config.tiers.claimed.monthly,
+            "lowest": await _lowest(request),
+            "placements": await sponsored(request),
             "structured": website(request.base_url),
-            "sides": {side: [each for each in placements if each["side"] == side] for side in ("left", "right")},
         },
     )
+
+
+def answer_of(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The beginning of the answer to the first request, in lines: the first fields of the newest entry."""
+    if not entries:
+        return json.dumps({"data": [], "nextCursor": None}, indent=2)
+    fields = {name: entries[0][name] for name in ANSWERED}
+    lines = json.dumps({"data": [fields]}, indent=2, ensure_ascii=False).splitlines()
+    return "\n".join(lines[: 3 + len(fields)]) + ",\n      ..."
+
+
+async def _lowest(request: PageRequest) -> Mapping[str, Any] | None:
+    """The lowest price of a week among the slots that are sold, and its currency; None if there is none."""
+    card = await request.ask("getRateCard")
+    if card.refused is not None:
+        return None
+    prices = [slot["weekPriceCents"] for slot in card.json["slots"] if not slot["comingSoon"]]
+    return {"cents": min(prices), "currency": card.json["currency"]} if prices else None
 
 
 PAGES = (Page("/", home, indexed=True),)

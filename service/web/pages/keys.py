@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from actors.clock import DAY_MS
-from actors.values import Code, Refused
+from actors.values import Code
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import FormError, PageRequest, SeeOther, Template
 
 LIVES = (7, 30, 90, 365)
@@ -23,7 +24,8 @@ async def shown(request: PageRequest) -> Mapping[str, object]:
     """The values of the page about keys, besides their list."""
     usage = (await request.ask("listUsageByKey", query={"days": request.query.get("days")})).or_refused()
     return {
-        "lives": LIVES,
+        "ends": [("", "never"), *((days, f"after {days} days") for days in LIVES)],
+        "new_ends": [("keep", "as it is"), (NEVER, "never"), *((days, f"{days} days from now") for days in LIVES)],
         "graces": GRACES,
         "used_by": {item["id"]: item["used"] for item in usage["items"]},
         "used_otherwise": sum(day["used"] for day in usage["other"]),
@@ -45,7 +47,7 @@ async def edit(request: PageRequest) -> SeeOther | FormError:
     if name := request.form.get("key_name", "").strip():
         body["name"] = name
     if not body:
-        return FormError(Refused(Code.INVALID_REQUEST, "Enter a name, or choose when the key expires."))
+        return FormError.at(key_name="Write a name, or choose when the key expires.")
     result = await request.ask("editAccountKey", path={"id": request.form.get("id", "")}, body=body)
     return result.see_other("/dashboard", "key_changed")
 
@@ -54,7 +56,7 @@ async def rotate(request: PageRequest) -> Template | SeeOther | FormError:
     """Replace a key. Only the answer to this form shows the new one."""
     grace = request.form.get("grace", "")
     if grace not in map(str, GRACES):
-        return FormError(Refused(Code.INVALID_REQUEST, "Choose how long the old key works."))
+        return FormError.at(grace="Choose how long the old key works.")
     result = await request.ask(
         "rotateAccountKey",
         path={"id": request.form.get("id", "")},
@@ -77,4 +79,14 @@ async def rotate(request: PageRequest) -> Template | SeeOther | FormError:
     return FormError(result.refused)
 
 
+KEY_NAME = "Write a name for the key."
+FORMS = {
+    "edit-key": Form(
+        {
+            "key_name": Field("Name", KEY_NAME, of="name", id="name-of-{id}"),
+            "days": Field("Expires", of="expiresAt", id="end-of-{id}"),
+        }
+    ),
+    "rotate-key": Form({"grace": Field("The old key", of="graceSeconds", id="grace-of-{id}")}),
+}
 ACTIONS = {"edit-key": edit, "rotate-key": rotate}

@@ -21,6 +21,7 @@ from service.api.operations import OPERATIONS
 from service.api.operations.internal import INTERNAL, outbox_is_open
 from service.api.validation import IDEMPOTENCY_KEY
 from service.config.model import Config
+from service.web.pages.field_errors import NOTHING, Form, wrong
 
 BY_NAME: Mapping[str, Operation] = {operation.name: operation for operation in (*OPERATIONS, *INTERNAL)}
 
@@ -80,6 +81,11 @@ class FormError:
     """A form was refused: the page is shown again with the typed values and the reason."""
 
     refused: Refused
+
+    @classmethod
+    def at(cls, **sentences: str) -> "FormError":
+        """The page itself finds something wrong: the sentence for each field of the form."""
+        return cls(wrong(**sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +194,8 @@ class Page:
     """One row of the table of pages.
 
     `path` has parameters in braces, as in operations. `actions` holds the actions of its forms by the value of their field
-    `do`; without any, the page accepts no POST. The address of a `capability` page is the permission: its forms may be sent
-    from any site.
+    `do`; without any, the page accepts no POST. `forms` has the fields of a form by the same value, for its errors. The
+    address of a `capability` page is the permission: its forms may be sent from any site.
     """
 
     path: str
@@ -201,3 +207,7 @@ class Page:
     """Whether people whose account is suspended may see it, too."""
     indexed: bool = False
     """Whether search engines should list it: it has a canonical address, a card, and a place in the sitemap."""
+    forms: Mapping[str, Form] = field(default_factory=dict)
+
+    def form_of(self, do: str) -> Form:
+        return self.forms.get(do, NOTHING)

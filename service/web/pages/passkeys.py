@@ -8,6 +8,7 @@ from typing import Any
 
 from actors.values import Code, Refused
 from service.api.messages import NO_STORE
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Act, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.sign_in import local_path
 
@@ -103,6 +104,12 @@ ACTIONS: dict[str, Act] = {
     "confirm-passkey": confirm,
     "rename-passkey": rename,
     "remove-passkey": remove,
+}
+
+PASSKEY_NAME = "Write a name for the passkey."
+FORMS = {
+    "add-passkey": Form({"passkey_name": Field("Name of the passkey", PASSKEY_NAME, of="name")}),
+    "rename-passkey": Form({"new_name": Field("New name", PASSKEY_NAME, of="name", id="name-{id}")}),
 }
 
 PAGES = (Page("/sign-in/passkey", second_step, {"finish": finish, "cancel": cancel}),)

@@ -1,14 +1,43 @@
 """A sponsor's reports: all bookings of some days, and one booking on a page that prints well."""
 
-from urllib.parse import urlencode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
 
-from service.api.errors import message_of
-from service.web.pages.bookings import chart_of
+from actors import dates
+from actors.clock import DAY_MS, SECOND_MS
+from service.web.pages.booking import figures_of
+from service.web.pages.booking_words import run_of
+from service.web.pages.chart_words import Counts, Rate
+from service.web.pages.charts import Chart, by_day
+from service.web.pages.field_errors import query_errors
 from service.web.pages.page import Audience, Page, PageRequest, Template
+from service.web.pages.paging import page_at
+from service.web.pages.sites import DAYS
+
+PATH = "/sponsor/reports"
+SPANS = (7, 30, 90, 365)
+"""Numbers of days up to today that a link shows."""
+
+Json = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Sums:
+    """The counts of a booking on the asked days, the first and the last of which begin at `first_ms` and `last_ms`."""
+
+    booking_id: str
+    slot: str
+    campaign: str
+    first_ms: int
+    last_ms: int
+    impressions: int = 0
+    clicks: int = 0
 
 
 async def report(request: PageRequest) -> Template:
-    """The sums of the asked days. Days that cannot be reported are refused above the form."""
+    """The figures of the asked days. Days that cannot be reported are refused at their fields."""
     asked = {name: request.query.get(name) or None for name in ("from", "to")}
     result = await request.ask("listDeliveries", query=asked)
     shown = result.json if result.refused is None else None
@@ -16,26 +45,83 @@ async def report(request: PageRequest) -> Template:
     values = {
         "days": days,
         "report": shown,
-        "refused": None if result.refused is None else message_of(result.refused),
-        "csv": f"/api/v1/sponsors/delivery?{urlencode({**{k: v for k, v in days.items() if v}, 'format': 'csv'})}",
+        "run": "" if shown is None else _run(shown, request.now_ms),
+        "chart": None if shown is None else _chart(shown, request.now_ms),
+        "bookings": [] if shown is None else by_booking(shown["items"]),
+        "spans": _spans(days, request.now_ms),
+        "csv": page_at("/api/v1/sponsors/delivery", **days, format="csv"),
     }
-    return Template("sponsor_reports.html", values)
+    return Template("sponsor_reports.html", values | query_errors(result.refused, DAYS, request.query))
+
+
+def by_booking(rows: Sequence[Json]) -> list[Sums]:
+    """The rows of a report added up by booking, most times shown first."""
+    sums: dict[str, Sums] = {}
+    for row in rows:
+        day = _ms(row["date"])
+        each = sums.setdefault(row["bookingId"], Sums(row["bookingId"], row["slot"], row["campaign"], day, day))
+        each.last_ms = day
+        each.impressions += row["impressions"]
+        each.clicks += row["clicks"]
+    return sorted(sums.values(), key=lambda each: (-each.impressions, each.booking_id))
+
+
+def _run(shown: Json, now_ms: int) -> str:
+    return dates.days(_ms(shown["from"]), _ms(shown["to"]) + DAY_MS, now_ms)
+
+
+def _ms(day: str) -> int:
+    return int(datetime.combine(date.fromisoformat(day), datetime.min.time(), UTC).timestamp()) * SECOND_MS
+
+
+def _chart(shown: Json, now_ms: int) -> Chart | None:
+    """All bookings together by day. Days on which none ran are not measured."""
+    rows: Sequence[Json] = shown["items"]
+    if not shown["impressions"]:
+        return None
+    counted: dict[int, tuple[int, int]] = {}
+    for row in rows:
+        seen, clicked = counted.get(_ms(row["date"]), (0, 0))
+        counted[_ms(row["date"])] = seen + row["impressions"], clicked + row["clicks"]
+    days = sorted(counted)
+    seen_by_day, clicked_by_day = zip(*(counted[day] for day in days), strict=True)
+    rates = [clicks / shown if shown else None for shown, clicks in zip(seen_by_day, clicked_by_day, strict=True)]
+    return by_day(
+        days,
+        Counts("Times shown", list(seen_by_day), "time shown", "Not shown"),
+        now_ms=now_ms,
+        also=[Counts("Clicks", list(clicked_by_day), "click", "No clicks")],
+        rate=Rate("Click rate", rates),
+    )
+
+
+def _spans(days: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str, None, bool]]:
+    """Links to the last days, as the chips show them."""
+    today = datetime.fromtimestamp(now_ms // SECOND_MS, UTC).date()
+    links = []
+    for span in SPANS:
+        first = (today - timedelta(days=span - 1)).isoformat()
+        chosen = days["from"] == first and days["to"] == today.isoformat()
+        links.append((page_at(PATH, **{"from": first, "to": today.isoformat()}), f"{span} days", None, chosen))
+    return links
 
 
 async def booking_report(request: PageRequest) -> Template:
     read = (await request.ask("getBooking", path=request.path_values)).or_refused()
     delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
+    me = (await request.ask("getSponsor")).or_refused()
+    shown, receipt = read["booking"], read["receipt"]
     values = {
-        "booking": read["booking"],
-        "receipt": read["receipt"],
-        "delivery": delivery,
-        "chart": chart_of(delivery, read["booking"]["weekEnd"], request.now_ms),
+        "booking": shown,
+        "receipt": receipt,
+        "sponsor": me["profile"]["name"] if me["profile"] else None,
+        "run": run_of(shown, request.now_ms),
         "now_ms": request.now_ms,
     }
-    return Template("sponsor_report.html", values)
+    return Template("sponsor_report.html", values | await figures_of(request, shown, receipt, delivery))
 
 
 PAGES = (
-    Page("/sponsor/reports", report, who=Audience.ACCOUNT),
+    Page(PATH, report, who=Audience.ACCOUNT),
     Page("/sponsor/bookings/{id}/report", booking_report, who=Audience.ACCOUNT),
 )

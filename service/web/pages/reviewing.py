@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from actors.values import Code, Refused
 from service.web.pages.differences import words_between
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.history import LABELS, News, news_of
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import PLACE, paged, this_page
@@ -89,8 +89,7 @@ def _deciding(decision: str) -> Act:
     async def act(request: PageRequest) -> SeeOther | FormError:
         note = text_of(request.form, "note")
         if decision == "reject" and note is None:
-            words = "A rejection needs a note. The sponsor reads it."
-            return FormError(Refused(Code.INVALID_REQUEST, words))
+            return FormError.at(note="Write why you reject it. The sponsor reads it.")
         seen = {name: request.form[name] for name in SEEN if name in request.form}
         body = {"decision": decision, "seen": seen} | ({} if note is None else {"note": note})
         result = await request.ask("reviewCampaign", path={"id": request.form.get("campaign", "")}, body=body)
@@ -110,7 +109,7 @@ def _outcome(decision: str, status: str) -> str:
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
     if request.form.get("sure") != "yes":
-        return FormError(Refused(Code.INVALID_REQUEST, "Tick the box to confirm the full refund."))
+        return FormError.at(sure="Tick the box to confirm the full refund.")
     result = await request.ask("refundBooking", path={"id": request.form.get("booking", "")})
     return result.see_other(this_page(request, "status"), "refund_ordered")
 
@@ -118,7 +117,7 @@ async def refund(request: PageRequest) -> SeeOther | FormError:
 async def decline(request: PageRequest) -> SeeOther | FormError:
     note = text_of(request.form, "note")
     if note is None:
-        return FormError(Refused(Code.INVALID_REQUEST, "Say why you decline the refund. The sponsor reads it."))
+        return FormError.at(note="Write why you decline the refund. The sponsor reads it.")
     result = await request.ask("declineRefund", path={"id": request.form.get("booking", "")}, body={"note": note})
     return result.see_other(this_page(request, "status"), "refund_request_declined")
 
@@ -127,4 +126,13 @@ DECISIONS = ("approve", "reject", "pause", "resume")
 
 ACTIONS = {decision: _deciding(decision) for decision in DECISIONS} | {"refund": refund, "decline": decline}
 
-PAGES = (Page("/admin", queue, ACTIONS, Audience.ADMIN), Page("/admin/reviews", queue, ACTIONS, Audience.ADMIN))
+DECIDING = Form({"note": Field("Note to the sponsor", id="note-{campaign}")})
+FORMS = dict.fromkeys(DECISIONS, DECIDING) | {
+    "refund": Form({"sure": Field("Confirmation", id="sure-{booking}")}),
+    "decline": Form({"note": Field("Note to the sponsor", id="decline-{booking}")}),
+}
+
+PAGES = (
+    Page("/admin", queue, ACTIONS, Audience.ADMIN, forms=FORMS),
+    Page("/admin/reviews", queue, ACTIONS, Audience.ADMIN, forms=FORMS),
+)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import (
     LONGEST_PATH,
     FormError,
@@ -15,6 +16,7 @@ from service.web.pages.page import (
     Template,
     with_next,
 )
+from service.web.pages.sentences import CODE, EMAIL
 from service.web.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
@@ -99,8 +101,13 @@ async def leave(request: PageRequest) -> SeeOther:
     return SeeOther("/", "signed_out", [drop_cookie(request.base_url)])
 
 
+FORMS = {
+    "send": Form({"email": Field("Email", EMAIL)}),
+    "complete": Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")}),
+}
+
 PAGES = (
-    Page("/sign-in", sign_in, {"send": send, "complete": complete}),
+    Page("/sign-in", sign_in, {"send": send, "complete": complete}, forms=FORMS),
     Page(LINK_PATH, link, {"use": use_link}),
     Page("/sign-out", sign_out, {"sign-out": leave}),
 )

@@ -3,17 +3,33 @@
 from collections.abc import Mapping
 
 from actors.clock import DAY_MS
+from service.api.errors import status_of
+from service.web.pages.field_errors import Field, Form, query_errors
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.snippets import LOOKS, Choice, snippet_of, style_of
+from service.web.pages.typed import moment_text
 
 PERIODS = (7, 28, 91, 365)
+DAY = "Write a date such as 2026-11-30."
+PERIOD = "Choose a day that is not after the last one, and at most a year before it."
+DAYS = Form({"from": Field("First day", DAY, right=PERIOD), "to": Field("Last day", DAY)})
 
 
 async def sites(request: PageRequest) -> Template:
-    days = {name: request.query.get(name) for name in ("from", "to")}
-    shown = (await request.ask("listSites", query=days)).or_refused()
-    ends = {days: shown["to"] - (days - 1) * DAY_MS for days in PERIODS}
-    return Template("admin_sites.html", {"shown": shown, "ends": ends})
+    typed = {name: request.query.get(name) for name in ("from", "to")}
+    result = await request.ask("listSites", query=typed)
+    errors = query_errors(result.refused, DAYS, request.query)
+    if result.refused is not None:
+        values = {"shown": None, "days": typed, **errors}
+        return Template("admin_sites.html", values, status_of(result.refused))
+    shown = result.json
+    values = {
+        "shown": shown,
+        "days": {name: moment_text(shown[name])[: len("2026-11-30")] for name in typed},
+        "ends": {days: shown["to"] - (days - 1) * DAY_MS for days in PERIODS},
+        **errors,
+    }
+    return Template("admin_sites.html", values)
 
 
 async def embed(request: PageRequest) -> Template:
@@ -26,10 +42,10 @@ async def embed(request: PageRequest) -> Template:
         "looks": LOOKS,
         "snippet": snippet_of(choice, request.base_url),
         "style": style_of(choice),
-        "script": f"{request.base_url}/embed.js",
         "origin": request.base_url,
         "live": [each for each in placements if choice.shows(each)],
         "counting_sites": request.config.events.count_sites,
+        "bucket_hours": request.config.events.bucket_hours,
     }
     return Template("embed.html", values)
 

@@ -4,20 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from actors.values import Code, Refused
+from service.web.pages.field_errors import Field, Form, above
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
+from service.web.pages.sentences import CHOOSE
 from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
 
-READERS: Mapping[str, tuple[str, Callable[[str], int | None], str]] = {
-    "weekPrice": ("weekPriceCents", cents_of, "Write the price per week as an amount such as 120.00."),
-    "durationWeeks": ("durationWeeks", whole_of, "Write the weeks of one booking as a whole number such as 1."),
-    "offerEndsAt": (
-        "offerEndsAt",
-        moment_of,
-        "Write the end of the offer as a date and time such as 2026-12-31T18:00.",
-    ),
+READERS: Mapping[str, tuple[str, Callable[[str], int | None]]] = {
+    "weekPrice": ("weekPriceCents", cents_of),
+    "durationWeeks": ("durationWeeks", whole_of),
+    "offerEndsAt": ("offerEndsAt", moment_of),
 }
-"""By field: the property of the operation, the function that reads the text, and the error message."""
+"""By field: the property of the operation, and the function that reads the text."""
 FIELDS = (*READERS, "name", "side", "active", "comingSoon", "packageKind", "description")
+
+CREATED_ALREADY = "This form has created its slot already. Reload the page for another one."
 
 FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 """The initial values of the form for a new slot."""
@@ -31,11 +31,14 @@ async def slots(request: PageRequest) -> Template:
 
 async def create(request: PageRequest) -> SeeOther | FormError:
     body = _body(request.form, FIELDS)
-    if isinstance(body, Refused):
-        return FormError(body)
     # A slot without an id takes one from the form, so that a form sent twice creates one slot.
-    slot_id = text_of(request.form, "id") or request.form.get("form_id")
+    typed_id = text_of(request.form, "id")
+    slot_id = typed_id or request.form.get("form_id")
     result = await request.ask("createSlot", body=body if slot_id is None else {"id": slot_id, **body})
+    if typed_id is None and result.refused is not None and result.refused.code is Code.INVALID_STATE:
+        return FormError(
+            above(Code.INVALID_STATE, "This form has created its slot already. Reload the page for another one.")
+        )
     return result.see_other("/admin/slots", "slot_created")
 
 
@@ -53,8 +56,6 @@ async def save(request: PageRequest) -> SeeOther | FormError:
     found = await _found(request)
     changed = [name for name in FIELDS if request.form.get(name, "") != request.form.get(f"was_{name}", "")]
     body = _body(request.form, changed)
-    if isinstance(body, Refused):
-        return FormError(body)
     if not body:
         return FormError(Refused(Code.INVALID_REQUEST, "Nothing was changed."))
     result = await request.ask("editSlot", path={"id": found["id"]}, body=body)
@@ -90,16 +91,15 @@ def _as_typed(slot: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _body(form: Mapping[str, str], names: Sequence[str]) -> dict[str, Any] | Refused:
-    """The body of the operation, or a refusal that names the first field that cannot be read."""
+def _body(form: Mapping[str, str], names: Sequence[str]) -> dict[str, Any]:
+    """The body of the operation. Text that cannot be read stays as it is, and the operation refuses it with all else."""
     body: dict[str, Any] = {}
     for name in names:
         text = text_of(form, name)
         if name in READERS and (text is not None or name != "offerEndsAt"):
-            key, read, problem = READERS[name]
-            body[key] = read(text or "")
-            if body[key] is None:
-                return Refused(Code.INVALID_REQUEST, problem)
+            key, read = READERS[name]
+            value = read(text or "")
+            body[key] = text or "" if value is None else value
         elif name in ("active", "comingSoon"):
             body[name] = text is not None
         else:
@@ -107,7 +107,31 @@ def _body(form: Mapping[str, str], names: Sequence[str]) -> dict[str, Any] | Ref
     return body
 
 
+PRICE = "Write an amount from 0.50 to 100,000.00, such as 120.00."
+WEEKS = "Write a whole number from 1 to 52."
+SLOT_FIELDS = {
+    "name": Field("Name", "Write a name for the slot."),
+    "side": Field("Side", CHOOSE),
+    "weekPrice": Field("Price per week (USD)", PRICE, right=PRICE, of="weekPriceCents"),
+    "durationWeeks": Field("Weeks of one booking", WEEKS, right=WEEKS),
+    "offerEndsAt": Field("End of the offer", right="Write a date and time such as 2026-12-31T18:00."),
+    "packageKind": Field("Package", CHOOSE),
+    "description": Field("Description"),
+    "active": Field("Active"),
+    "comingSoon": Field("Coming soon"),
+}
+SLOT_ID = Field("Id", right="Use only letters a to z, digits and dashes.", id="slot-id")
+CREATING = Form(
+    {"id": SLOT_ID, **SLOT_FIELDS}, {Code.INVALID_STATE: ("id", "A slot has this id already. Choose another one.")}
+)
+
 PAGES = (
-    Page("/admin/slots", slots, {"create": create}, Audience.ADMIN),
-    Page("/admin/slots/{id}", slot, {"save": save, "retire": retire}, Audience.ADMIN),
+    Page("/admin/slots", slots, {"create": create}, Audience.ADMIN, forms={"create": CREATING}),
+    Page(
+        "/admin/slots/{id}",
+        slot,
+        {"save": save, "retire": retire},
+        Audience.ADMIN,
+        forms={"save": Form(SLOT_FIELDS)},
+    ),
 )

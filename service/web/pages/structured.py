@@ -10,7 +10,8 @@ from typing import Any
 from markupsafe import Markup
 
 from actors.clock import SECOND_MS
-from service.web.pages.words import LAST_SECOND, moment
+from actors.dates import LAST_SECOND
+from service.web.pages.words import moment
 from service.web.static_files import static_url
 
 Data = dict[str, Any]

@@ -4,6 +4,7 @@ from service.web.pages.account_data import PAGES as ACCOUNT_DATA
 from service.web.pages.admin_accounts import PAGES as ADMIN_ACCOUNTS
 from service.web.pages.administration import PAGES as ADMINISTRATION
 from service.web.pages.advertise import PAGES as ADVERTISE
+from service.web.pages.booking import PAGES as BOOKING
 from service.web.pages.bookings import PAGES as BOOKINGS
 from service.web.pages.calendar import PAGES as CALENDAR
 from service.web.pages.campaigns import PAGES as CAMPAIGNS
@@ -43,6 +44,7 @@ PAGES: tuple[Page, ...] = (
     *CALENDAR,
     *CAMPAIGNS,
     *BOOKINGS,
+    *BOOKING,
     *REPORTS,
     *WEBHOOKS,
     *INVOICES,

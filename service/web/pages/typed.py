@@ -8,6 +8,9 @@ from actors.clock import SECOND_MS
 
 _AMOUNT = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?")
 _GAPS = re.compile(r"[\s-]")
+_LINE_END = re.compile(r"\s*\n\s*")
+_HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
+"""An address with a scheme, such as `http:` or `mailto:`. Digits after the colon are a port."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
 
 
@@ -58,3 +61,17 @@ def code_of(text: str) -> str:
 def text_of(form: Mapping[str, str], name: str) -> str | None:
     """The text of a field without surrounding space and with `\\n` as line end; None if it is empty."""
     return form.get(name, "").replace("\r\n", "\n").strip() or None
+
+
+def address_of(form: Mapping[str, str], name: str) -> str:
+    """A typed web address with `https://` in front where it has no scheme: `tools.example.com` becomes
+    `https://tools.example.com`. Anything else stays as it is, and the operation refuses it."""
+    text = form.get(name, "").strip()
+    if not text or _HAS_SCHEME.match(text):
+        return text
+    return f"https://{text.removeprefix('//')}"
+
+
+def line_of(form: Mapping[str, str], name: str) -> str:
+    """The text of a field that stands on one line, without surrounding space. Line ends become spaces."""
+    return _LINE_END.sub(" ", form.get(name, "").strip())

@@ -1,8 +1,14 @@
 """A sponsor's webhooks: the list with a form for a new one, its secret once, and one webhook with what it got."""
 
+from collections.abc import Iterable
+
+from actors.values import Code
 from actors.webhooks.messages import EventType
+from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import paged
+from service.web.pages.sentences import ADDRESS
+from service.web.pages.typed import address_of
 
 PATH = "/sponsor/webhooks"
 CHOSEN = "event "
@@ -14,8 +20,8 @@ EVENTS = {
     EventType.BOOKING_CANCELLED: "A booking is cancelled",
     EventType.BOOKING_EXPIRED: "A hold runs out",
     EventType.BOOKING_REFUNDED: "A booking is refunded",
-    EventType.CAMPAIGN_APPROVED: "A campaign is approved",
-    EventType.CAMPAIGN_REJECTED: "A campaign is rejected",
+    EventType.CAMPAIGN_APPROVED: "An ad is approved",
+    EventType.CAMPAIGN_REJECTED: "An ad is rejected",
     EventType.DELIVERY_DAY: "A day of a running booking is over, with its figures",
 }
 
@@ -23,16 +29,24 @@ EVENTS = {
 async def webhooks(request: PageRequest) -> Template:
     listed = (await request.ask("listWebhooks")).or_refused()["items"]
     most = request.config.webhooks.per_account
-    return Template("sponsor_webhooks.html", {"webhooks": listed, "events": EVENTS, "most": most})
+    values = {"webhooks": listed, "events": EVENTS, "most": most, "names_of": names_of}
+    return Template("sponsor_webhooks.html", values)
+
+
+def names_of(events: Iterable[str]) -> str:
+    """Events in words: `A booking is paid, a hold runs out`."""
+    joined = ", ".join(words[:1].lower() + words[1:] for words in (EVENTS[EventType(event)] for event in events))
+    return joined[:1].upper() + joined[1:]
 
 
 async def create(request: PageRequest) -> Template | FormError:
     chosen = [event.value for event in EVENTS if CHOSEN + event in request.form]
-    body = {"url": request.form.get("url", "").strip(), "events": chosen}
+    body = {"url": address_of(request.form, "url"), "events": chosen}
     made = await request.ask("createWebhook", body=body, idempotency_key=request.form.get("form_id"))
     if made.refused is not None:
         return FormError(made.refused)
-    return Template("sponsor_webhook_made.html", {"webhook": made.json["webhook"], "secret": made.json["secret"]})
+    values = {"webhook": made.json["webhook"], "secret": made.json["secret"], "names_of": names_of}
+    return Template("sponsor_webhook_made.html", values)
 
 
 async def webhook(request: PageRequest) -> Template:
@@ -40,7 +54,7 @@ async def webhook(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor})
     deliveries = log.or_refused()
-    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries), "events": EVENTS}
+    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries), "names_of": names_of}
     return Template("sponsor_webhook.html", values)
 
 
@@ -67,7 +81,12 @@ ACTIONS: dict[str, Act] = {
     "delete": delete,
 }
 
+FORM = Form(
+    {"url": Field("Address", ADDRESS), "events": Field("Tell it when", "Choose at least one event.")},
+    {Code.INVALID_STATE: ("url", "You have a webhook with this address already. Write another one.")},
+)
+
 PAGES = (
-    Page(PATH, webhooks, {"create": create}, Audience.ACCOUNT),
+    Page(PATH, webhooks, {"create": create}, Audience.ACCOUNT, forms={"create": FORM}),
     Page(f"{PATH}/{{id}}", webhook, ACTIONS, Audience.ACCOUNT),
 )

@@ -5,17 +5,15 @@ year of `now_ms`.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from html import escape
 
-from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, day_of
+from actors import dates
+from actors.dates import SHORT, calendar
+from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 
 SUMMARY_CHARACTERS = 200
 ID_CHARACTERS = 8
 PERCENT = 100
-
-LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
-"""The last moment that Python's calendar knows; later ones are shown as this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,8 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class ShortId:
-    """An id cut to 8 characters. In HTML its whole text is the title; `whole` is for a copy button."""
+    """An id for a table. HTML has the whole id, of which the style sheet shows the beginning, so that selecting and copying
+    gives all of it. As text it is cut to 8 characters."""
 
     whole: str
 
@@ -43,7 +42,8 @@ class ShortId:
         return self.whole if len(self.whole) <= ID_CHARACTERS else f"{self.whole[:ID_CHARACTERS]}…"
 
     def __html__(self) -> str:
-        return f'<span class="mono" title="{escape(self.whole)}">{escape(str(self))}</span>'
+        whole = escape(self.whole)
+        return f'<span class="mono cut" title="{whole}">{whole}</span>'
 
 
 # Moments and days.
@@ -52,35 +52,18 @@ class ShortId:
 def when(moment_ms: int, now_ms: int, *, first: bool = False) -> Moment:
     """`today, 09:41`, `tomorrow, 10:00`, `2 November, 08:55` or `2 November 2025, 08:55`. `first`: with a capital letter."""
     return _moment(
-        moment_ms, _begun(f"{_near(moment_ms, now_ms) or _date(moment_ms, now_ms)}, {_clock(moment_ms)}", first)
+        moment_ms, _begun(f"{_near(moment_ms, now_ms) or dates.date(moment_ms, now_ms)}, {_clock(moment_ms)}", first)
     )
 
 
 def date(moment_ms: int, now_ms: int) -> Moment:
     """`2 November`, or `2 November 2025`."""
-    return _day(moment_ms, _date(moment_ms, now_ms))
+    return _day(moment_ms, dates.date(moment_ms, now_ms))
 
 
 def short(moment_ms: int, now_ms: int) -> Moment:
     """`2 Nov`, or `2 Nov 2025`, for lists."""
-    return _day(moment_ms, _date(moment_ms, now_ms, "%b"))
-
-
-def days(start_ms: int, end_ms: int, now_ms: int, *, short: bool = False) -> str:
-    """The days from `start_ms` up to, but without, `end_ms`, as in `weekStart` and `weekEnd`: `30 November to 6 December`,
-    `16 to 22 November`, `9 November 2026 to 7 February 2027`. `short`: `30 Nov to 6 Dec`, for lists."""
-    month = "%b" if short else "%B"
-    first, last = _utc(start_ms), _utc(max(start_ms, end_ms - 1))
-    this_year = _utc(now_ms).year
-    until = f"{last.day} {last:{month}}" + ("" if last.year == first.year == this_year else f" {last.year}")
-    if first.date() == last.date():
-        return until
-    if (first.year, first.month) == (last.year, last.month):
-        return f"{first.day} to {until}"
-    since = f"{first.day} {first:{month}}"
-    if first.year == last.year or (short and first.year == this_year):
-        return f"{since} to {until}"
-    return f"{since} {first.year} to {until}"
+    return _day(moment_ms, dates.date(moment_ms, now_ms, SHORT))
 
 
 def until(moment_ms: int, now_ms: int) -> Moment:
@@ -88,7 +71,7 @@ def until(moment_ms: int, now_ms: int) -> Moment:
     near = _near(moment_ms, now_ms)
     ahead = moment_ms - now_ms
     if near is None or ahead >= 2 * DAY_MS:
-        return _moment(moment_ms, f"until {_date(moment_ms, now_ms)}, {_clock(moment_ms)}")
+        return _moment(moment_ms, f"until {dates.date(moment_ms, now_ms)}, {_clock(moment_ms)}")
     rest = f", {span(ahead)} from now" if ahead > 0 else ""
     return _moment(moment_ms, f"until {_clock(moment_ms)} {near}{rest}")
 
@@ -119,7 +102,7 @@ def span(length_ms: int) -> str:
 
 def weekday(moment_ms: int, now_ms: int) -> Moment:
     """`Monday, 2 November`, or `Monday, 2 November 2025`."""
-    return _day(moment_ms, f"{_utc(moment_ms):%A}, {_date(moment_ms, now_ms)}")
+    return _day(moment_ms, f"{calendar(moment_ms):%A}, {dates.date(moment_ms, now_ms)}")
 
 
 def time_of_day(moment_ms: int, now_ms: int) -> Moment:
@@ -132,21 +115,16 @@ def _near(moment_ms: int, now_ms: int) -> str | None:
     return {-1: "yesterday", 0: "today", 1: "tomorrow"}.get(day_of(moment_ms) - day_of(now_ms))
 
 
-def _date(moment_ms: int, now_ms: int, month: str = "%B") -> str:
-    at = _utc(moment_ms)
-    return f"{at.day} {at:{month}}" if at.year == _utc(now_ms).year else f"{at.day} {at:{month} %Y}"
-
-
 def _clock(moment_ms: int) -> str:
-    return f"{_utc(moment_ms):%H:%M}"
+    return f"{calendar(moment_ms):%H:%M}"
 
 
 def _moment(moment_ms: int, words: str) -> Moment:
-    return Moment(f"{_utc(moment_ms):%Y-%m-%dT%H:%M:%SZ}", words)
+    return Moment(f"{calendar(moment_ms):%Y-%m-%dT%H:%M:%SZ}", words)
 
 
 def _day(moment_ms: int, words: str) -> Moment:
-    return Moment(f"{_utc(moment_ms):%Y-%m-%d}", words)
+    return Moment(f"{calendar(moment_ms):%Y-%m-%d}", words)
 
 
 def _begun(words: str, first: bool) -> str:
@@ -155,19 +133,24 @@ def _begun(words: str, first: bool) -> str:
 
 def day(moment_ms: int) -> str:
     """`Monday, 2 November 2026`."""
-    at = _utc(moment_ms)
+    at = calendar(moment_ms)
     return f"{at:%A}, {at.day} {at:%B %Y}"
+
+
+def month(moment_ms: int) -> str:
+    """`November 2026`."""
+    return f"{calendar(moment_ms):%B %Y}"
 
 
 def short_day(moment_ms: int) -> str:
     """`2 Nov 2026`."""
-    at = _utc(moment_ms)
+    at = calendar(moment_ms)
     return f"{at.day} {at:%b %Y}"
 
 
 def moment(moment_ms: int) -> Moment:
     """A moment with its year and zone, for records that outlive the page: `2 November 2026, 08:55 UTC`."""
-    at = _utc(moment_ms)
+    at = calendar(moment_ms)
     return _moment(moment_ms, f"{at.day} {at:%B %Y, %H:%M} UTC")
 
 
@@ -212,8 +195,13 @@ def per_click(cents: int, clicks: int, without: str = "Known after the first cli
 # Texts.
 
 
+def bare(address: str) -> str:
+    """A web address without its scheme and a last slash, as people write it: `tools.example.com/start`."""
+    return address.removeprefix("https://").removeprefix("http://").removesuffix("/")
+
+
 def short_id(whole: str) -> ShortId:
-    """An id for a table: its first 8 characters, with the whole one as its title."""
+    """An id of which a table shows the first 8 characters."""
     return ShortId(whole)
 
 
@@ -224,7 +212,3 @@ def summary(text: str) -> str:
         return words
     cut = words[: SUMMARY_CHARACTERS - 1]
     return f"{cut.rpartition(' ')[0] or cut}…"
-
-
-def _utc(moment_ms: int) -> datetime:
-    return datetime.fromtimestamp(min(moment_ms // SECOND_MS, LAST_SECOND), UTC)

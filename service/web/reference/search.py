@@ -1,7 +1,4 @@
-"""The search of the reference: its index, and the order of what it finds. Pure.
-
-`static/reference.js` searches the same index in the same way, so results with and without scripts agree.
-"""
+"""The search of the reference: its index, and the order of what it finds. Pure."""
 
 import re
 from collections.abc import Sequence

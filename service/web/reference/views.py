@@ -1,12 +1,9 @@
 """The pages of the reference on Quart.
 
 Pages are rendered and compressed when they are first read, and all later responses share their bytes: one page for each
-operation and group, the start page, and the index of the search. Results of a search without scripts are rendered for each
-request.
+operation and group, and the start page. Results of a search are rendered for each request.
 """
 
-import json
-from dataclasses import asdict
 from functools import cached_property
 from typing import Any, cast
 
@@ -26,8 +23,7 @@ from service.web.reference.search import LONGEST_QUERY, Row, search
 from service.web.representations import Representation
 from service.web.requests import headers_of
 
-HTML, JSON = "text/html; charset=utf-8", "application/json"
-INDEX_HEADERS = [("cache-control", "public, max-age=60")]
+HTML = "text/html; charset=utf-8"
 
 
 class Reference:
@@ -54,11 +50,6 @@ class Reference:
     def _rows(self) -> list[Row]:
         return self._contents.rows
 
-    @cached_property
-    def _index(self) -> Representation:
-        rows = json.dumps([asdict(row) for row in self._rows], ensure_ascii=False, separators=(",", ":"))
-        return Representation(rows.encode(), JSON, INDEX_HEADERS)
-
     async def start(self) -> Response:
         """The start page, or with `?q=` what a search finds."""
         query = read_form(request.query_string).get("q", "").strip()
@@ -79,10 +70,6 @@ class Reference:
         before, after = names[:at][-1:], names[at + 1 :][:1]
         neighbours = {"before": self._entries.get("".join(before)), "after": self._entries.get("".join(after))}
         return await self._shared(path, "docs_operation.html", entry=entry, **neighbours)
-
-    async def index(self) -> Response:
-        """The index of the search, which the script loads when a reader begins to search."""
-        return await _answered(self._index)
 
     async def _shared(self, path: str, template: str, **values: Any) -> Response:
         if path not in self._pages:

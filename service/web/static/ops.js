@@ -1,54 +1,38 @@
-// Refreshes the visible page, once the visitor turns it on.
+// Refreshes the parts of the page with `data-live` and an id, once somebody turns that on.
 "use strict";
 {
 	const PERIOD_MS = 10_000;
-	const button = document.getElementById("follow");
-	const status = document.getElementById("follow-status");
-	const live = document.getElementById("live");
+	const button = at("follow");
 	let timer;
 
-	const say = (words) => {
-		status.textContent = words;
-	};
-
-	const stop = (words) => {
+	const follow = (on, words) => {
 		clearTimeout(timer);
-		timer = undefined;
-		button.setAttribute("aria-pressed", "false");
-		say(words);
+		timer = on && setTimeout(turn, PERIOD_MS);
+		button.ariaPressed = String(on);
+		at("follow-status").textContent = words;
 	};
 
 	const refresh = async () => {
-		const response = await fetch("/ops", { headers: { accept: "text/html" }, redirect: "error", signal: AbortSignal.timeout(PERIOD_MS) });
-		if (!response.ok) throw new Error(String(response.status));
-		const fresh = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("live");
-		const open = live.querySelector("details")?.open;
-		live.replaceChildren(...fresh.childNodes);
-		const details = live.querySelector("details");
-		if (details && open) details.open = true;
+		const page = await read("/ops");
+		for (const part of all("[data-live]")) {
+			const fresh = page.getElementById(part.id);
+			// Somebody may be reading a part with the focus.
+			if (!fresh || part.contains(document.activeElement)) continue;
+			const details = part.querySelectorAll("details");
+			fresh.querySelectorAll("details").forEach((each, n) => (each.open = details[n]?.open));
+			part.replaceChildren(...fresh.childNodes);
+		}
 	};
 
 	const turn = async () => {
-		// A table with the focus is left alone, since somebody may be reading it.
-		if (!document.hidden && !live.contains(document.activeElement)) {
-			try {
-				await refresh();
-			} catch {
-				if (timer !== undefined) stop("The page could not be refreshed. Use the link.");
-				return;
-			}
+		try {
+			if (!document.hidden) await refresh();
+			if (timer) timer = setTimeout(turn, PERIOD_MS);
+		} catch {
+			if (timer) follow(false, "The page could not be refreshed. Use the link.");
 		}
-		if (timer !== undefined) timer = setTimeout(turn, PERIOD_MS);
 	};
 
-	button.addEventListener("click", () => {
-		if (timer !== undefined) {
-			stop("");
-			return;
-		}
-		button.setAttribute("aria-pressed", "true");
-		say("The page refreshes every 10 seconds.");
-		timer = setTimeout(turn, 0);
-	});
+	button.addEventListener("click", () => follow(!timer, timer ? "" : "The page refreshes every 10 seconds."));
 	button.hidden = false;
 }

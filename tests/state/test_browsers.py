@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.web.pages.browsers import browser
+from actors.browsers import browser
 
 KIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 APPLE = "AppleWebKit/605.1.15 (KHTML, like Gecko)"

@@ -1,0 +1,145 @@
+"""One booking of a sponsor, from its hold to its last day: what to do now, its numbers, what is shown, and what was paid."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from service.web.pages.booking_words import HELD, daily, history, run_of, told, used_cents, weeks_of
+from service.web.pages.chart_words import Counts, Rate
+from service.web.pages.charts import Chart, by_day
+from service.web.pages.field_errors import Field, Form
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+
+MOST_INVOICES = 50
+"""The newest documents of the account, among which those of the booking are found."""
+
+Json = Mapping[str, Any]
+
+
+async def booking(request: PageRequest) -> Template:
+    now_ms = request.now_ms
+    read = (await request.ask("getBooking", path=request.path_values)).or_refused()
+    shown, receipt = read["booking"], read["receipt"]
+    delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
+    campaign = (await request.ask("getCampaign", path={"id": shown["campaignId"]})).or_refused()["campaign"]
+    paid_ms = receipt["paidAt"] if receipt else None
+    refundable = shown["status"] == "paid" and shown["weekEnd"] > now_ms and shown.get("paymentIssue") != "disputed"
+    unshown = request.config.bookings.refund_unshown
+    values = {
+        "booking": shown,
+        "receipt": receipt,
+        "campaign": campaign,
+        "held": shown["status"] in HELD,
+        "weeks": weeks_of(shown),
+        "run": run_of(shown, now_ms),
+        "told": told(shown, now_ms, refund_unshown=unshown),
+        "refund_unshown": unshown,
+        "can_ask": refundable and not shown.get("refundRequestedAt"),
+        "history": history(shown, campaign, paid_ms, now_ms),
+        "following": await _following(request, shown) if refundable else None,
+        "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
+        "now_ms": now_ms,
+    }
+    return Template("sponsor_booking.html", values | await figures_of(request, shown, receipt, delivery))
+
+
+async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, delivery: Json) -> dict[str, Any]:
+    """The values of the figures and the plot of a booking, here and in its report."""
+    days, paid_ms = len(delivery["items"]), receipt["paidAt"] if receipt else None
+    return {
+        "delivery": delivery,
+        "seen": bool(delivery["impressions"] or delivery["clicks"]),
+        "shown_daily": daily(delivery["impressions"], days),
+        "clicks_daily": daily(delivery["clicks"], days),
+        "used": used_cents(shown, paid_ms or shown["weekStart"], request.now_ms),
+        "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
+        "chart": chart_of(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
+    }
+
+
+def chart_of(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
+    """Times shown and click rate by day, with the clicks in words; None before the first day."""
+    items = delivery["items"]
+    if not items:
+        return None
+    rates = [each["clicks"] / each["impressions"] if each["impressions"] else None for each in items]
+    return by_day(
+        [each["day"] for each in items],
+        Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),
+        now_ms=now_ms,
+        until_ms=run_ends_ms,
+        also=[Counts("Clicks", [each["clicks"] for each in items], "click", "No clicks")],
+        rate=Rate("Click rate", rates),
+    )
+
+
+async def _slot_rate(request: PageRequest, shown: Json) -> float | None:
+    """The click rate of past bookings of the slot, None where the rate card has none."""
+    card = await request.ask("getRateCard")
+    slot = None if card.refused is not None else _named(card.json["slots"], shown["slotName"])
+    rate = ((slot or {}).get("reach") or {}).get("ctr")
+    return None if rate is None else float(rate)
+
+
+async def _following(request: PageRequest, shown: Json) -> Json | None:
+    """The slot from the end of the booking on, as the calendar has it; None beyond the weeks that are sold."""
+    calendar = await request.ask("getCalendar", query={"weekStart": shown["weekEnd"], "weeks": 1})
+    return None if calendar.refused is not None else _named(calendar.json["weeks"][0]["slots"], shown["slotName"])
+
+
+def _named(slots: Iterable[Json], name: str) -> Json | None:
+    """The slot with this name. A booking keeps the name that its slot had, so there may be none, or several."""
+    found = [slot for slot in slots if slot["name"] == name]
+    return found[0] if len(found) == 1 else None
+
+
+async def _documents(request: PageRequest, shown: Json) -> list[Json]:
+    """The invoice and credit notes of the booking, oldest first."""
+    listed = await request.ask("listInvoices", query={"limit": MOST_INVOICES})
+    if listed.refused is not None:
+        return []
+    return [each for each in reversed(listed.json["items"]) if each["bookingId"] == shown["id"]]
+
+
+# The forms of a booking.
+
+
+async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
+    """Lead to the checkout. Our content policy lets no form redirect to another site, so the page of a payment processor
+    is shown as a link."""
+    return await checkout_of(request, request.path_values["id"])
+
+
+async def checkout_of(request: PageRequest, booking_id: str) -> SeeOther | FormError | Template:
+    result = await request.ask("openCheckout", path={"id": booking_id})
+    if result.refused is not None:
+        return FormError(result.refused)
+    url, ours = str(result.json["checkoutUrl"]), request.base_url
+    if url.startswith(f"{ours}/"):
+        return SeeOther(url.removeprefix(ours))
+    assert url.startswith("https://"), "the address of a payment processor uses https"
+    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": booking_id, "now_ms": request.now_ms}
+    return Template("sponsor_checkout.html", values)
+
+
+async def request_refund(request: PageRequest) -> SeeOther | FormError:
+    body = {"reason": request.form.get("reason", "").strip()}
+    result = await request.ask("requestRefund", path=request.path_values, body=body)
+    return result.see_other(request.path, "refund_requested")
+
+
+async def cancel(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("cancelBooking", path=request.path_values)
+    return result.see_other(request.path, "booking_cancelled")
+
+
+REFUND_FORM = Form({"reason": Field("Why?", "Write a few words, so that we can decide.")})
+
+PAGES = (
+    Page(
+        "/sponsor/bookings/{id}",
+        booking,
+        {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
+        Audience.ACCOUNT,
+        forms={"request_refund": REFUND_FORM},
+    ),
+)

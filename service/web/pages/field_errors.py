@@ -1,0 +1,166 @@
+"""The errors of a refused form, each at its field and in plain words. Pure.
+
+A page declares its forms as `Form`s: the label of each field, and what to write into it. The page pipeline turns the refusal
+of a form into these values of the template, which every page has:
+
+- `errors`: the sentence of each wrong field by the id of its element, in the order of the form. The id is the field's name,
+  except in forms that a page repeats. The first field has the focus (`autofocus`, set by the macros of `fields.html`).
+- `error_links`: id, label and sentence of each of them, for the note above the form if there is more than one.
+- `problem`: the sentence above the form if something is wrong that stands at no field, otherwise None.
+- `again`: the value of `do` of the refused form, otherwise empty. A page with several forms keeps the values of this one.
+- `form`: the values as they were typed.
+
+A page with a form that is a query passes its refusal to `query_errors` and adds the result to its values.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.values import Code, Problem, Refused
+from service.web.pages.sentences import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WRONG_ADDRESS
+
+SAID = "said"
+"""The code of a problem that a page found itself: its field is that of the form, and its message a sentence."""
+
+FILL_IN = "Fill this in."
+UNUSABLE = "This cannot be used as it is. Change it."
+FORMS = frozenset({"string_pattern_mismatch", "string_too_short", "period", "greater_than_equal", "less_than_equal"})
+"""Codes for which what to write (`Field.right`) is the better sentence. So are those of whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a form.
+
+    `empty` is the error if nothing was written or chosen, `right` says what to write, if that is more than text. `of` is the
+    property of the operation where it differs from the name. `id` is the id of the element where it differs from the name:
+    forms that a page repeats have values of the form in it, such as `note-{campaign}`.
+    """
+
+    label: str
+    empty: str = FILL_IN
+    right: str = ""
+    of: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The fields of a form by their names, in the order of the page. `codes` has the field that a refusal is about, and the
+    sentence to show there; if it is empty, the refusal's own message is shown."""
+
+    fields: Mapping[str, Field]
+    codes: Mapping[Code, tuple[str, str]] = field(default_factory=dict)
+
+    def name_of(self, problem: Problem) -> str | None:
+        """The field of the form that a problem of the operation is about."""
+        if problem.code == SAID:
+            return problem.field if problem.field in self.fields else None
+        top = problem.field.partition(".")[0]
+        for path in (problem.field, top):
+            for name, each in self.fields.items():
+                if (each.of or name) == path:
+                    return name
+        return None
+
+
+NOTHING = Form({})
+
+
+def wrong(**sentences: str) -> Refused:
+    """A refusal by the page itself: the sentence for each field of the form."""
+    problems = tuple(Problem(name, SAID, words) for name, words in sentences.items())
+    return Refused(Code.INVALID_REQUEST, problems[0].message, problems=problems)
+
+
+def above(code: Code, sentence: str) -> Refused:
+    """A refusal by the page itself that stands above the form, whatever the form says about its code."""
+    return Refused(code, sentence, problems=(Problem("", SAID, sentence),))
+
+
+def errors_of(refused: Refused, form: Form, typed: Mapping[str, str]) -> dict[str, Any]:
+    """The values `errors`, `error_links` and `problem` of a refused form."""
+    found: dict[str, str] = {}
+    problem = None if refused.problems else refused.message
+    for each in refused.problems:
+        name = form.name_of(each)
+        if name is None:
+            problem = _above(each)
+        else:
+            found.setdefault(name, sentence_of(each, form.fields[name], typed.get(name, "")))
+    if not refused.problems and refused.code in form.codes:
+        name, words = form.codes[refused.code]
+        found, problem = {name: words or refused.message}, None
+    return {"problem": problem, **_placed(found, form, typed)}
+
+
+def query_errors(refused: Refused | None, form: Form, query: Mapping[str, str]) -> dict[str, Any]:
+    """The same for a form that is sent as a query; nothing is wrong if it is not refused. Also `form`, the typed values."""
+    values = {"problem": None, **_placed({}, form, query)} if refused is None else errors_of(refused, form, query)
+    return {**values, "form": query}
+
+
+def plain_message(refused: Refused) -> str:
+    """The message of a refused page without the words of the API. What is wrong with its query is wrong with its address."""
+    if not refused.problems:
+        return refused.message
+    return STALE_LIST if any(each.code == "cursor" for each in refused.problems) else WRONG_ADDRESS
+
+
+def in_one_line(refused: Refused, form: Form, query: Mapping[str, str]) -> str:
+    """The errors of a query whose fields have no place for them: `Search: This has 201 characters. Shorten it by 1.`"""
+    found = errors_of(refused, form, query)
+    if not found["error_links"]:
+        return plain_message(refused)
+    return " ".join(f"{label}: {sentence}" for _, label, sentence in found["error_links"])
+
+
+def sentence_of(problem: Problem, field: Field, typed: str) -> str:
+    """What is wrong with a field, and how to put it right. `typed` is its text."""
+    code, written = problem.code, typed.replace("\r\n", "\n").strip()
+    if code == SAID:
+        return problem.message
+    if not written or code in ("missing", "too_short"):
+        return field.empty
+    if code == "string_too_long" and problem.bound is not None:
+        return _too_long(len(written), problem.bound)
+    if field.right and (code in FORMS or code.startswith("int_")):
+        return field.right
+    if code == "string_too_short":
+        return f"This has {_characters(len(written))}. Write at least {problem.bound}."
+    if code == "value_error":
+        return BY_MESSAGE.get(problem.message) or field.right or UNUSABLE
+    return BY_CODE.get(code, field.right or UNUSABLE).format(bound=problem.bound)
+
+
+def _placed(found: Mapping[str, str], form: Form, typed: Mapping[str, str]) -> dict[str, Any]:
+    """`errors` and `error_links`, in the order of the form."""
+    links: Sequence[tuple[str, str, str]] = [
+        (_id(name, each, typed), each.label, found[name]) for name, each in form.fields.items() if name in found
+    ]
+    return {"errors": {place: words for place, _, words in links}, "error_links": links}
+
+
+def _id(name: str, field: Field, typed: Mapping[str, str]) -> str:
+    place = field.id or name
+    for other, value in typed.items():
+        place = place.replace(f"{{{other}}}", value)
+    return place
+
+
+def _above(problem: Problem) -> str:
+    """The sentence for a problem that stands at no field of the form."""
+    if problem.code == SAID:
+        return problem.message
+    return BY_MESSAGE.get(problem.message, UNREADABLE) if not problem.field else UNREADABLE
+
+
+def _too_long(count: int, most: int) -> str:
+    if count <= most:
+        return f"Use at most {_characters(most)}."
+    return f"This has {_characters(count)}. Shorten it by {count - most:,}."
+
+
+def _characters(count: int) -> str:
+    return f"{count:,} character{'' if count == 1 else 's'}"

@@ -1,0 +1,100 @@
+"""The page of a refusal: what happened, what it means, what to do, and when to try again. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import quote, unquote
+
+MOST_WORDS = 8
+MOST_LETTERS = 80
+LONGEST_ADDRESS = 120
+"""Characters of an address that the page repeats."""
+
+_WORD = re.compile(r"[^\W_]+")
+_NAME = re.compile(r"(?=.*\d)(?=.*[^\W\d_])")
+"""A word of letters and digits, as in ids and tokens. Nobody searches for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a page says of a status: its heading, and what the visitor can do."""
+
+    heading: str
+    way: str
+
+
+TOLD: Mapping[int, Told] = {
+    400: Told("We could not read that request", "Check what you typed, or go back and try again."),
+    403: Told(
+        "This page is not open to you",
+        "Sign in with an account that has access. If you sent a form, reload its page and send it again.",
+    ),
+    404: Told("We could not find that page", "It may have moved, or the address has a typing mistake."),
+    405: Told(
+        "That does not work here", "This address does not take what was sent. Start again from a page of this site."
+    ),
+    409: Told("Something changed in the meantime", "Nothing was saved. Go back, reload the page and look at it anew."),
+    413: Told("That was too large", "Nothing was saved. Go back and send less."),
+    429: Told(
+        "That was a little too fast",
+        "We limit requests so that everybody is served. This one was not carried out, and nothing is lost.",
+    ),
+    500: Told(
+        "Something went wrong on our side",
+        "We have noted it. Try again; if it happens again, tell us the request id below.",
+    ),
+    503: Told(
+        "We cannot answer right now",
+        "This usually lasts only moments. Everything that we confirmed before is saved.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The request that was refused, and whether a cookie of a session came with it."""
+
+    method: str
+    path: str
+    query: str
+    has_session: bool
+
+
+def values_of(status: int, asked: Asked) -> Mapping[str, object]:
+    """What the page needs beside the refusal itself. `again` is the address to ask for once more; None after a form."""
+    return {
+        "unknown": asked.has_session,
+        "status": status,
+        "told": told(status),
+        "address": shown_address(asked.path),
+        "again": address_of(asked.path, asked.query) if asked.method in ("GET", "HEAD") else None,
+        "words": words_of(asked.path),
+        "shelf": "/bots" if asked.path.startswith("/bots/") else "/usecases",
+    }
+
+
+def told(status: int) -> Told:
+    """What to say of a status. Those without words of their own are told as their class is."""
+    return TOLD.get(status) or Told(HTTPStatus(status).phrase, TOLD[500 if status >= 500 else 400].way)
+
+
+def address_of(path: str, query: str) -> str:
+    """The address that was asked for, to be linked from its own page. It never leads to another site."""
+    local = "/" + quote(unquote(path).lstrip("/\\"), safe="/:@!$&'()*+,;=-._~")
+    return f"{local}?{query}" if query else local
+
+
+def shown_address(path: str) -> str:
+    """The address as it can be read: what cannot be printed is a question mark, and a long one is cut."""
+    readable = "".join(each if each.isprintable() else "?" for each in path[: LONGEST_ADDRESS + 1])
+    return readable if len(readable) <= LONGEST_ADDRESS else f"{readable[: LONGEST_ADDRESS - 1]}…"
+
+
+def words_of(path: str) -> str:
+    """Words to search for, from the last part of an address that has any: `/usecases/late-fees` gives `late fees`."""
+    for part in reversed(path.split("/")[2:] or path.split("/")):
+        words = [word for word in _WORD.findall(part) if not _NAME.match(word)][:MOST_WORDS]
+        if words:
+            return " ".join(words)[:MOST_LETTERS].strip()
+    return ""

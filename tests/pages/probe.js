@@ -1,0 +1,192 @@
+// Measures a page that is open. Evaluated by the debugger, so the policy of the page does not stop it. `tests/pages/probing.py`
+// calls the functions and knows the shape of what they return.
+window.probe = (() => {
+  const INTERACTIVE = "a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [role=button]";
+  const LEAST = 44, MOST = 8;
+  const root = document.documentElement;
+
+  // A selector that people can read: tag, id or classes, and the beginning of the text.
+  function named(element) {
+    const id = element.id ? `#${element.id}` : "";
+    const classes = id || typeof element.className !== "string" ? "" : element.className.trim().replace(/^(?=.)|\s+/g, ".");
+    const words = (element.getAttribute("aria-label") || element.textContent || element.getAttribute("name") || "").trim();
+    return `${element.localName}${id}${classes} "${words.replace(/\s+/g, " ").slice(0, 30)}"`;
+  }
+
+  const seen = (element) => element.checkVisibility({ visibilityProperty: true });
+  const rounded = (number) => Math.round(number * 10) / 10;
+
+  // Whether a part that scrolls or cuts, and fits itself, holds what sticks out.
+  function held(element) {
+    for (let outer = element.parentElement; outer && outer !== document.body; outer = outer.parentElement) {
+      const { overflowX } = getComputedStyle(outer);
+      if (overflowX !== "visible" && outer.getBoundingClientRect().right <= root.clientWidth + 1) return true;
+    }
+    return false;
+  }
+
+  function wide() {
+    const found = [...document.body.querySelectorAll("*")].filter((each) => {
+      const box = each.getBoundingClientRect();
+      // Links that skip to the content wait outside of the window.
+      return box.width > 1 && box.right > root.clientWidth + 1 && box.left < 4 * root.clientWidth && seen(each) && !held(each);
+    });
+    const outermost = found.filter((each) => !found.includes(each.parentElement));
+    return outermost.slice(0, MOST).map((each) => [named(each), rounded(each.getBoundingClientRect().right)]);
+  }
+
+  function tables() {
+    return [...document.querySelectorAll("table")].filter(seen).flatMap((table) => {
+      const widths = [table.getBoundingClientRect().width];
+      for (let outer = table.parentElement; outer && outer !== document.body; outer = outer.parentElement) {
+        if (getComputedStyle(outer).overflowX !== "visible") widths.push(outer.scrollWidth - outer.clientWidth + root.clientWidth);
+      }
+      const widest = Math.max(...widths);
+      return widest > root.clientWidth + 1 ? [[named(table), rounded(widest)]] : [];
+    });
+  }
+
+  // A link inside a sentence is exempt (WCAG 2.5.8): its block has letters that belong to no target.
+  function inline(element) {
+    if (getComputedStyle(element).display !== "inline") return false;
+    let block = element.parentElement;
+    while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
+    const texts = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+      const text = texts.currentNode;
+      if (/\p{L}/u.test(text.data) && !text.parentElement.closest(INTERACTIVE) && seen(text.parentElement)) return true;
+    }
+    return false;
+  }
+
+  // The target that a tap at a point reaches. Labels reach their field.
+  function tapped(x, y) {
+    const hit = document.elementFromPoint(x, y);
+    const target = hit && hit.closest(`${INTERACTIVE}, label`);
+    return target && target.localName === "label" ? target.control : target;
+  }
+
+  // The length of the line through the middle of a target on which a tap reaches it, up to the least.
+  function reach(element, across) {
+    const box = element.getBoundingClientRect();
+    const x = box.left + box.width / 2, y = box.top + box.height / 2;
+    const at = (by) => tapped(x + (across ? by : 0), y + (across ? 0 : by)) === element;
+    if (!at(0)) return 0;
+    const end = (step) => {
+      let by = 0;
+      while (Math.abs(by) < LEAST && at(by + step)) by += step;
+      return Math.abs(by);
+    };
+    return Math.min(end(1) + end(-1) + 1, LEAST);
+  }
+
+  // Targets that a finger misses. Low ones count always, narrow ones if another target is nearer than the least.
+  function small(within) {
+    const found = [];
+    for (const each of within.querySelectorAll(INTERACTIVE)) {
+      const { width, height } = each.getBoundingClientRect();
+      if (width <= 1 || height <= 1 || !seen(each) || each.disabled) continue;
+      if ((width >= LEAST - 0.5 && height >= LEAST - 0.5) || each.closest("label")?.offsetHeight >= LEAST || inline(each)) continue;
+      each.scrollIntoView({ block: "center", inline: "center", behavior: "instant" });
+      const { left, right, top, bottom } = each.getBoundingClientRect();
+      // What waits outside of the window comes with the focus of a keyboard.
+      if (right <= 0 || bottom <= 0 || left >= innerWidth || top >= innerHeight) continue;
+      const wide = Math.max(width, reach(each, true)), high = Math.max(height, reach(each, false));
+      const x = left + width / 2, y = top + height / 2;
+      const near = [-1, 1].some((side) => ![null, undefined, each].includes(tapped(x + (side * LEAST) / 2, y)));
+      if (high < LEAST - 0.5 || (wide < LEAST - 0.5 && near)) found.push([named(each), rounded(wide), rounded(high)]);
+    }
+    scrollTo({ top: 0, left: 0, behavior: "instant" });
+    return found;
+  }
+
+  function geometry(finger) {
+    scrollTo({ top: 0, left: 0, behavior: "instant" });
+    const bar = document.querySelector("body > header"), title = document.querySelector("h1");
+    return {
+      width: root.clientWidth,
+      page: Math.max(root.scrollWidth, document.body.scrollWidth),
+      bar: bar && seen(bar) ? bar.clientHeight : null,
+      title: title ? rounded(title.getBoundingClientRect().top + scrollY) : null,
+      wide: wide(),
+      tables: tables(),
+      small: finger ? small(document) : [],
+    };
+  }
+
+  // The parts that are closed: menus that lie over the page, or all others.
+  function closed(menus) {
+    return [...document.querySelectorAll("details:not([open])")].filter((each) => {
+      each.open = true;
+      const over = [...each.children].some((part) => /absolute|fixed/.test(getComputedStyle(part).position));
+      each.open = false;
+      return over === menus;
+    });
+  }
+
+  function unfold() {
+    for (const each of closed(false)) each.open = true;
+  }
+
+  // What sticks out of the window, and small targets, in each menu once it is open.
+  function menus(finger) {
+    const found = { wide: [], small: [] };
+    for (const each of closed(true).filter(seen)) {
+      each.open = true;
+      found.wide.push(...wide());
+      if (finger) found.small.push(...[...each.children].filter((part) => part.localName !== "summary").flatMap(small));
+      each.open = false;
+    }
+    return found;
+  }
+
+  // Resolves once something is painted, or never will be because a script is in the way.
+  function painted() {
+    return new Promise((done) => {
+      new PerformanceObserver(done).observe({ type: "paint", buffered: true });
+      setTimeout(done, 500);
+    });
+  }
+
+  const shifts = [];
+  const shiftObserver = new PerformanceObserver((list) => shifts.push(...list.getEntries()));
+  shiftObserver.observe({ type: "layout-shift", buffered: true });
+
+  // What has moved since the first paint, and how far: the sum of the browser's scores.
+  async function shifted() {
+    for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);
+    await new Promise((done) => setTimeout(done));
+    shifts.push(...shiftObserver.takeRecords());
+    const nodes = shifts.flatMap((entry) => entry.sources.map((source) => source.node)).filter(Boolean);
+    const parts = nodes.map((node) => named(node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement));
+    return { sum: shifts.reduce((sum, entry) => sum + entry.value, 0), parts: [...new Set(parts)].slice(0, MOST) };
+  }
+
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+
+  // Red, green, blue and alpha of a colour in any notation, from 0 to 255.
+  function rgba(colour) {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data];
+  }
+
+  // The colours of a text and of what lies behind it, the nearest first, and whether a picture does.
+  function colours(selector) {
+    const element = document.querySelector(selector), style = getComputedStyle(element);
+    const front = rgba(element instanceof SVGElement ? style.fill : style.color), backs = [];
+    let picture = false, opacity = 1;
+    for (let outer = element; outer; outer = outer.parentElement) {
+      const { backgroundColor, backgroundImage, opacity: own } = getComputedStyle(outer);
+      picture ||= backgroundImage !== "none";
+      opacity *= Number(own);
+      backs.push(rgba(backgroundColor));
+      if (backs.at(-1)[3] === 255) break;
+    }
+    const large = parseFloat(style.fontSize) >= (Number(style.fontWeight) >= 700 ? 18.66 : 24);
+    return { front, backs, opacity, picture, large };
+  }
+
+  return { colours, geometry, menus, painted, shifted, unfold };
+})();

@@ -1,0 +1,333 @@
+"""Each form of the pages, sent with bad values: the error stands at its field, the first has the focus, nothing is lost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pytest
+
+from actors.weeks import WEEK_MS
+from service.web.pages.page import Audience, Page
+from service.web.pages.sentences import ADDRESS, CODE, EMAIL
+from service.web.pages.table import PAGES
+from tests.api.sponsors import NEXT_WEEK
+from tests.api.world import World
+from tests.web.markup import Element, Markup, parsed
+from tests.web.samples import ADDRESSES, ADMIN, ANN, address_of
+from tests.web.visitors import Visitor
+
+TAKES_PASSKEY = {("/dashboard", "add-passkey"), ("/dashboard", "rename-passkey")}
+"""Forms that `test_passkeys.py` sends, because they need an authenticator."""
+
+SLOT_AND_KEY = {"slotId": "left-top", "idempotencyKey": "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"}
+LONG_NAME = "x" * 70
+SIX_OVER = "This has 70 characters. Shorten it by 6."
+LONG_NOTE = "Why? " * 101 + "So."
+NOTE_OVER = "This has 508 characters. Shorten it by 8."
+NO_CAMPAIGN = {
+    "name": "",
+    "headline": "x" * 61,
+    "body": "Two\r\nlines " + "y" * 140,
+    "cta": "a\u200bb",
+    "targetUrl": "nonsense",
+    "logoText": "ABCD",
+}
+CAMPAIGN_ERRORS = {
+    "name": "Write a name for the ad.",
+    "headline": "This has 61 characters. Shorten it by 6.",
+    "body": "This has 150 characters. Shorten it by 10.",
+    "cta": "This has characters that cannot be seen. Write it again instead of pasting it.",
+    "targetUrl": ADDRESS,
+    "logoText": "This has 4 characters. Shorten it by 1.",
+}
+NO_SLOT = {
+    "name": "a  b",
+    "side": "top",
+    "weekPrice": "cheap",
+    "durationWeeks": "53",
+    "offerEndsAt": "soon",
+    "packageKind": "book",
+    "description": "x" * 301,
+}
+SLOT_ERRORS = {
+    "name": "Use one plain space between words.",
+    "side": "Choose one of the options.",
+    "weekPrice": "Write an amount from 0.50 to 100,000.00, such as 120.00.",
+    "durationWeeks": "Write a whole number from 1 to 52.",
+    "offerEndsAt": "Write a date and time such as 2026-12-31T18:00.",
+    "packageKind": "Choose one of the options.",
+    "description": "This has 301 characters. Shorten it by 1.",
+}
+NO_WEEK = {"weekStart": "", "campaignId": ""}
+NO_WEEK_ERRORS = {"weekStart": "Choose a week.", "campaignId": "Choose an ad."}
+NO_START = {"weekStart": "soon", "name": "", "website": "a b", "headline": " ", "body": ""}
+START_ERRORS = {
+    "weekStart": "Choose one of the weeks.",
+    "name": "Write the name of your brand.",
+    "website": f"An address has no spaces. {ADDRESS}",
+    "headline": "Write a headline.",
+    "body": "Write the text of the ad.",
+}
+SEEN = dict.fromkeys(("headline", "body", "cta", "targetUrl", "logoText"), "As read")
+DEVICE = "Write the code that the device shows."
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A form with bad values, and the error at each field by the id of its element. `{booking}`, `{campaign}` and `{key}`
+    stand for the ids of samples."""
+
+    path: str
+    do: str
+    fields: Mapping[str, str]
+    errors: Mapping[str, str]
+    status: int = 400
+
+
+CASES = (
+    Case(
+        "/sponsor/profile",
+        "save",
+        {"name": "a\u2028b", "website": "tools dot example"},
+        {"name": "Write it on one line.", "website": f"An address has no spaces. {ADDRESS}"},
+    ),
+    Case("/sponsor/campaigns/new", "create", NO_CAMPAIGN, CAMPAIGN_ERRORS),
+    Case("/sponsor/campaigns/{id}", "save", NO_CAMPAIGN, CAMPAIGN_ERRORS),
+    *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_WEEK, NO_WEEK_ERRORS) for do in ("reserve", "reserve-and-pay")),
+    *(Case("/sponsor/book", do, SLOT_AND_KEY | NO_START, START_ERRORS) for do in ("start", "start-and-pay")),
+    Case("/sponsor/bookings/{id}", "request_refund", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
+    Case(
+        "/sponsor/webhooks",
+        "create",
+        {"url": "http://tools.example.com/", "event booking.paid": "on"},
+        {"url": "Write an address that begins with https://, not http://."},
+    ),
+    Case("/sponsor/webhooks", "create", {"url": ""}, {"url": ADDRESS, "events": "Choose at least one event."}),
+    Case("/dashboard", "create-full", {"full_name": LONG_NAME}, {"full_name": SIX_OVER}),
+    Case("/dashboard", "create-scoped", {"scoped_name": "Kept"}, {"scopes": "Choose what the key can do."}),
+    Case(
+        "/dashboard",
+        "create-scoped",
+        {"scoped_name": "", "scope library:read": "on"},
+        {"scoped_name": "Write a name for the key."},
+    ),
+    Case("/dashboard", "edit-key", {"id": "{key}", "key_name": LONG_NAME}, {"name-of-{key}": SIX_OVER}),
+    Case(
+        "/dashboard",
+        "edit-key",
+        {"id": "{key}", "key_name": "", "days": "keep"},
+        {"name-of-{key}": "Write a name, or choose when the key expires."},
+    ),
+    Case(
+        "/dashboard",
+        "rotate-key",
+        {"id": "{key}", "grace": "12"},
+        {"grace-of-{key}": "Choose how long the old key works."},
+    ),
+    Case("/sign-in", "send", {"email": "nobody"}, {"email": EMAIL}),
+    Case("/sign-in", "complete", {"email": ANN, "code": ""}, {"code": CODE}),
+    Case("/sign-in", "complete", {"email": ANN, "code": "12"}, {"code": CODE}),
+    Case("/account/delete", "confirm", {"code": ""}, {"code": CODE}),
+    Case(
+        "/claim/form",
+        "start",
+        {"claimToken": "", "email": "x@"},
+        {"token": "Write the claim token that came with the key.", "email": EMAIL},
+    ),
+    Case("/claim/form", "complete", {"claimToken": "clm_unknown", "email": ANN, "code": ""}, {"code": CODE}),
+    Case("/device", "look", {"user_code": " "}, {"user_code": DEVICE}),
+    *(Case("/device", do, {"user_code": ""}, {"user_code": DEVICE}) for do in ("approve", "deny")),
+    Case("/admin/accounts", "set_tier", {"email": "nobody", "tier": "claimed"}, {"email": EMAIL}),
+    Case(
+        "/admin/accounts",
+        "set_tier",
+        {"email": "nobody@example.com", "tier": "claimed"},
+        {"email": "There is no account with this email."},
+        404,
+    ),
+    Case("/admin/accounts/{id}", "set_tier", {"email": ANN, "tier": "gold"}, {"tier": "Choose one of the options."}),
+    Case("/admin/accounts/{id}", "suspend", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
+    Case(
+        "/admin/accounts/{id}",
+        "refund",
+        {"refund_reason": "Kept"},
+        {"sure": "Tick the box to confirm the refunds."},
+    ),
+    Case("/admin/accounts/{id}", "refund", {"refund_reason": LONG_NOTE, "sure": "yes"}, {"refund_reason": NOTE_OVER}),
+    Case(
+        "/admin/bookings",
+        "refund",
+        {"booking": "{booking}", "reason": "Kept"},
+        {"sure-{booking}": "Tick the box to confirm the full refund."},
+    ),
+    Case(
+        "/admin/bookings",
+        "refund",
+        {"booking": "{booking}", "reason": LONG_NOTE, "sure": "yes"},
+        {"reason-{booking}": NOTE_OVER},
+    ),
+    *(
+        Case("/admin", do, {"campaign": "{campaign}", "note": LONG_NOTE, **SEEN}, {"note-{campaign}": NOTE_OVER})
+        for do in ("approve", "reject", "pause", "resume")
+    ),
+    Case(
+        "/admin",
+        "reject",
+        {"campaign": "{campaign}", "note": ""},
+        {"note-{campaign}": "Write why you reject it. The sponsor reads it."},
+    ),
+    Case(
+        "/admin/slots",
+        "create",
+        {"id": "A!", **NO_SLOT},
+        {"slot-id": "Use only letters a to z, digits and dashes.", **SLOT_ERRORS},
+    ),
+    Case(
+        "/admin/slots",
+        "create",
+        {"id": "left-top", "name": "Top", "side": "left", "weekPrice": "5", "durationWeeks": "1"},
+        {"slot-id": "A slot has this id already. Choose another one."},
+        409,
+    ),
+    Case("/admin/slots/{id}", "save", NO_SLOT, SLOT_ERRORS),
+)
+
+OF_LISTS = {("/admin", "refund"), ("/admin", "decline"), ("/admin/bookings", "describe")}
+"""Forms that `test_admin_lists.py` and `test_administration.py` send, because they need a booking of a certain kind."""
+
+
+def test_each_form_with_fields_is_sent_here_or_where_its_content_is() -> None:
+    declared = {(page.path, do) for page in PAGES if page.path != "/admin/reviews" for do in page.forms}
+    assert declared == {(case.path, case.do) for case in CASES} | TAKES_PASSKEY | OF_LISTS
+
+
+def _page_of(path: str) -> Page:
+    [page] = [page for page in PAGES if page.path == path]
+    return page
+
+
+async def _visitor(world: World, case: Case) -> Visitor:
+    if case.do.startswith("start") and case.path == "/sponsor/book":
+        return Visitor(world, world.session("new@example.com"))
+    if _page_of(case.path).who is Audience.ADMIN:
+        return Visitor(world, world.session(ADMIN, admin=True))
+    return Visitor(world) if _page_of(case.path).who is Audience.ANYBODY else Visitor(world, world.session(ANN))
+
+
+async def _sent(world: World, case: Case) -> tuple[Markup, Mapping[str, str], Mapping[str, str]]:
+    """The page after the form was sent, and its values and errors with the ids of this world."""
+    if case.path in ("/sponsor/bookings/{id}", "/admin/bookings"):
+        await ADDRESSES["/receipt/{token}"](world)
+    path = await address_of(world, _page_of(case.path))
+    visitor = await _visitor(world, case)
+    if case.path == "/dashboard":
+        await visitor.send(path, do="create-full", full_name="Laptop")
+    ids = {
+        "{booking}": next(iter(world.memory.bookings), ""),
+        "{campaign}": next(iter(world.memory.campaigns), ""),
+        "{key}": next((each.id for each in world.memory.keys.values() if each.name == "Laptop"), ""),
+    }
+
+    def filled(text: str) -> str:
+        for mark, value in ids.items():
+            text = text.replace(mark, value)
+        return text
+
+    fields = {name: filled(value) for name, value in case.fields.items()}
+    response = await visitor.send(path.partition("?")[0], do=case.do, **fields)
+    assert response.status == case.status, response.body
+    return parsed(response.body.decode()), fields, {filled(place): words for place, words in case.errors.items()}
+
+
+def _value(element: Element) -> str | None:
+    if element.tag == "textarea":
+        return element.text
+    return element.attributes.get("value") if element.attributes.get("type") != "checkbox" else None
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path} {case.do} {', '.join(case.errors)}")
+async def test_an_error_stands_at_its_field_with_the_focus_on_the_first_and_nothing_is_lost(
+    world: World, case: Case
+) -> None:
+    page, fields, errors = await _sent(world, case)
+    shown = {
+        each.attributes["id"].removesuffix("-error"): each.text
+        for each in page.all("p")
+        if each.attributes.get("class") == "error"
+    }
+    assert shown == errors
+    wrong = {each.attributes["id"]: each for each in page.elements if each.attributes.get("aria-invalid") == "true"}
+    assert list(wrong) == list(errors), "in the order of the page"
+    for place, element in wrong.items():
+        assert f"{place}-error" in element.attributes["aria-describedby"].split()
+    focused = [each.attributes["id"] for each in page.elements if "autofocus" in each.attributes]
+    assert focused == list(errors)[:1]
+    values = [_value(each) for each in page.all("input", "textarea")]
+    for name, value in fields.items():
+        selected = [each.attributes["name"] for each in page.all("select")]
+        if name not in selected and not (name in SEEN or name.startswith(("scope ", "event ", "sure"))):
+            assert " ".join(value.split()) in [" ".join((each or "").split()) for each in values], name
+
+    note = [each for each in page.elements if each.attributes.get("id") == "problem"]
+    assert [each.attributes["role"] for each in note] == ["alert"] * (len(errors) > 1)
+    _links_to_each(page, list(errors) if len(errors) > 1 else [])
+
+
+def _links_to_each(page: Markup, places: list[str]) -> None:
+    """The note above the form links to each wrong field by its label."""
+    links = [each for each in page.all("a") if each.attributes["href"].startswith("#") and "li" in each.above]
+    assert [each.attributes["href"] for each in links] == [f"#{place}" for place in places]
+    labels = {each.attributes["for"]: each.text for each in page.all("label") if "for" in each.attributes}
+    legends = [each.text for each in page.all("legend")]
+    for place, link in zip(places, links, strict=True):
+        assert link.text in legends or labels[place].startswith(link.text)
+
+
+async def test_a_missing_https_is_added_to_every_address(world: World) -> None:
+    visitor = Visitor(world, world.session(ANN))
+    await visitor.send("/sponsor/profile", do="save", name="Example Tools", website="tools.example.com")
+    [sponsor] = world.memory.sponsors.values()
+    assert sponsor.website == "https://tools.example.com"
+    typed = {
+        "name": "Autumn",
+        "headline": "Try it",
+        "body": "Now\r\nor later",
+        "cta": "Go",
+        "targetUrl": "tools.example.com/x",
+        "logoText": "T",
+    }
+    assert (await visitor.send("/sponsor/campaigns/new", do="create", **typed)).status == 303
+    [campaign] = world.memory.campaigns.values()
+    assert (campaign.content.target_url, campaign.content.body) == ("https://tools.example.com/x", "Now or later")
+    fields = {"do": "create", "url": "tools.example.com:8443/hook", "event booking.paid": "on"}
+    assert (await visitor.send("/sponsor/webhooks", **fields)).status == 200
+    [webhook] = world.memory.webhooks.values()
+    assert webhook.url == "https://tools.example.com:8443/hook"
+    again = parsed((await visitor.send("/sponsor/webhooks", **fields)).body.decode())
+    assert "You have a webhook with this address already. Write another one." in again.text
+    await address_of(world, _page_of("/sponsor/book"))
+    start = SLOT_AND_KEY | {
+        "weekStart": str(NEXT_WEEK + WEEK_MS),
+        "name": "New",
+        "website": "new.example.com",
+        "headline": "A",
+        "body": "B",
+    }
+    assert (
+        await Visitor(world, world.session("new@example.com")).send("/sponsor/book", do="start", **start)
+    ).status == 303
+    assert "https://new.example.com" in {each.website for each in world.memory.sponsors.values()}
+
+
+async def test_a_query_shows_its_error_at_its_field(world: World) -> None:
+    admin = Visitor(world, world.session(ADMIN, admin=True))
+    for path, status, field, typed in (
+        ("/admin/revenue?from=soon", 400, "from", "soon"),
+        ("/admin/revenue?from=2026-05&to=2026-04", 400, "from", "2026-05"),
+        ("/admin/sites?from=2026-05-02&to=2026-05-01", 400, "from", "2026-05-02"),
+        ("/admin/sites?to=soon", 400, "to", "soon"),
+        ("/sponsor/reports?from=2026-05-02&to=2026-05-01", 200, "from", "2026-05-02"),
+    ):
+        response = await admin.get(path)
+        page = parsed(response.body.decode())
+        [wrong] = [each for each in page.elements if each.attributes.get("aria-invalid") == "true"]
+        assert (response.status, wrong.attributes["id"], wrong.attributes["value"]) == (status, field, typed)
