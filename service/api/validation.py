@@ -98,6 +98,7 @@ def _parameters(model: type[BaseModel]) -> frozenset[str]:
 
 def _read_query(model: type[M], query: str) -> M | Refused:
     values: dict[str, str] = {}
+    known = _parameters(model)
     try:
         pairs = parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError:
@@ -106,7 +107,7 @@ def _read_query(model: type[M], query: str) -> M | Refused:
         if name in values:
             problem = Problem(name[:LONGEST_NAME], "repeated_key", "must be given only once")
             return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
-        if name in _parameters(model):
+        if name in known:
             values[name] = value
     try:
         return model.model_validate(values)

@@ -232,4 +232,4 @@ def refused_page(services: Services, refused: Refused, asked: Asked) -> Template
     }
     common = _common(services.base_url, services.config, services.clock.now_ms())
     headers: Headers = [*headers_of(refused), ("cache-control", "no-store")]
-    return Template("refused.html", common | values | values_of(status, asked), status, headers)
+    return Template("refused.html", {**common, **values, **values_of(status, asked)}, status, headers)

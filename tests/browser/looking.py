@@ -20,7 +20,7 @@ _STICKING_OUT = """() => {
   const root = document.documentElement;
   if (root.scrollWidth <= root.clientWidth) return [];
   return [...document.body.querySelectorAll("*")]
-    .filter((each) => each.getBoundingClientRect().right > root.clientWidth + 1)
+    .filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > root.clientWidth + 1)
     .filter((each) => !each.parentElement.closest(".scroll, pre"))
     .slice(0, 5)
     .map((each) => `${each.tagName}.${each.className} ${each.textContent.trim().slice(0, 40)}`)

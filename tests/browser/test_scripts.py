@@ -182,7 +182,7 @@ def test_a_refused_code_and_another_email_keep_the_token(node: Service, meet: Me
     claims(person, "mistyped@example.com")
     person.fills(Code="000000")
     person.presses("Claim the key")
-    expect(person.page.get_by_role("alert")).to_be_visible()
+    expect(person.page.get_by_label("Code", exact=True)).to_have_attribute("aria-invalid", "true")
     person.refused(400, "/claim/form")
     person.page.reload()
     expect(person.page.get_by_text("A code was sent to mistyped@example.com")).to_be_visible()

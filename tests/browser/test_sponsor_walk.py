@@ -131,7 +131,7 @@ def reads_the_report(sponsor: Person, booking: str, place: Path) -> None:
 
 def prints_the_invoice(sponsor: Person, slot: str) -> None:
     """The invoice fills one sheet of paper, without the navigation."""
-    sponsor.page.get_by_role("link", name=re.compile("^TEST-INV-")).click()
+    sponsor.page.get_by_role("link", name=re.compile("^Invoice TEST-INV-")).click()
     expect(sponsor.page.get_by_role("article")).to_contain_text(slot)
     fits(sponsor)
     sheets = sponsor.page.pdf(format="A4")

@@ -217,7 +217,7 @@ def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
     says(sponsor, campaign, name, *shown)
     says(sponsor, booking, name, HOSTILE_SLOT)
     sponsor.opens(booking)
-    sponsor.follows("Show the receipt")
+    sponsor.follows("Receipt")
     says(sponsor, sponsor.page.url, HOSTILE_BRAND, name, HOSTILE_SLOT)
     says(admin, "/admin", name, *shown)
     with placed(sponsor, admin, campaign, HOSTILE):

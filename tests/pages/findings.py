@@ -15,7 +15,10 @@ BAR_PX = 56
 """Height of the navigation, without the line below it."""
 
 TITLE_PX = 200
-"""Distance of the main heading from the top of the page."""
+"""Distance of the main heading from the top of the page on a phone."""
+
+PHONE_PX = 600
+"""The widest window of a phone."""
 
 LEAST_PX = 44
 """Size of what a finger hits. Links inside sentences are exempt, as in WCAG 2.5.8."""
@@ -113,7 +116,7 @@ def of_geometry(place: Place, measured: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding(place, "navigation", "body > header", f"it is {measured['bar']:g} px high, more than {BAR_PX}")
     if measured["title"] is None:
         yield Finding(place, "heading", "h1", "there is none")
-    elif measured["title"] > TITLE_PX:
+    elif measured["title"] > TITLE_PX and place.width <= PHONE_PX:
         yield Finding(place, "heading", "h1", f"it begins at {measured['title']:g} px, below {TITLE_PX}")
     yield from of_targets(place, measured["small"])
 

@@ -25,7 +25,10 @@ PHONE_PX = 412
 
 PUBLIC = ("home", "usecases", "usecase", "advertise", "reference", "reference-operation")
 PRIVATE = ("dashboard", "sponsor-booking")
-"""Pages for their owner alone, which ask search engines not to list them: that audit is left out, and no other."""
+"""Pages for their owner alone."""
+
+OF_LISTED_PAGES = ["is-crawlable", "meta-description"]
+"""Audits that are left out for private pages, which ask search engines not to list them and therefore describe nothing to them."""
 
 
 class Run:
@@ -64,7 +67,7 @@ def wanted(stage: Stage) -> list[dict[str, Any]]:
             "name": name,
             "url": f"{stage.node.url}{stage.address(looks[name])}",
             "headers": {"Cookie": cookies_of(stage, name)} if name in PRIVATE else {},
-            "skip": ["is-crawlable"] if name in PRIVATE else [],
+            "skip": OF_LISTED_PAGES if name in PRIVATE else [],
             "enough": findings.LEAST_SCORE / 100,
         }
         for name in (*PUBLIC, *PRIVATE)

@@ -52,6 +52,10 @@ def test_a_measure_beyond_its_limit_is_one_finding(measured: dict[str, Any], rul
     assert (found.rule, found.detail) == (rule, words)
 
 
+def test_a_heading_may_begin_lower_on_a_desktop() -> None:
+    assert list(of_geometry(Place("home", 1280), SOUND | {"title": 240})) == []
+
+
 def test_a_load_that_costs_too_much_or_moves_is_found() -> None:
     found = list(of_load(PHONE, 60_001, {"sum": 0.0021, "parts": ["div.field", "p"]}))
     assert rules(found) == [("transfer", "first view"), ("layout shift", "div.field, p")]
