@@ -77,8 +77,12 @@ class AnswersStatus(BaseModel):
 
     count: Count = Field(description="Requests answered")
     failures: Count = Field(description="Requests answered with 5xx")
-    halfWithinMs: Ratio | None = optional("Milliseconds within which half of them were answered; left out above 10 s")
-    mostWithinMs: Ratio | None = optional("Milliseconds within which 99 of 100 were answered; left out above 10 s")
+    halfWithinMs: Ratio | None = optional(
+        "Half were answered within these milliseconds; left out if unknown, or over 10 s"
+    )
+    mostWithinMs: Ratio | None = optional(
+        "99 of 100 were answered within these milliseconds; left out if unknown, or over 10 s"
+    )
 
 
 class MailStatus(BaseModel):

@@ -34,13 +34,12 @@ MAIL_LATE_SECONDS = 300
 
 
 class Part(NamedTuple):
-    """An actor, and its state as a tone and words. `share` is how full its queue is, from 0 to 1."""
+    """An actor, what it does, and its state as a tone and words."""
 
     actor: Mapping[str, Any]
     does: str
     tone: str
     state: str
-    share: float
 
 
 class Tile(NamedTuple):
@@ -62,31 +61,37 @@ class Trouble(NamedTuple):
 
 async def ops(request: PageRequest) -> Template:
     status = (await request.ask("getOperationsStatus")).or_refused()
-    parts = sorted(map(_part, status["actors"]), key=lambda part: part.tone == "good")
-    troubles = list(_troubles(status, parts))
+    parts = parts_of(status["actors"])
+    troubles = list(troubles_of(status, parts))
     values = {
         "status": status,
         "now_ms": status["node"]["now"],
         "uptime": duration(status["node"]["uptimeSeconds"]),
         "uptimes": [duration((status["node"]["now"] - node["startedAt"]) // SECOND_MS) for node in status["liveNodes"]],
         "parts": parts,
-        "tiles": _tiles(status),
+        "tiles": tiles_of(status),
         "troubles": troubles,
     }
     return Template("ops.html", values)
 
 
+def parts_of(actors: Sequence[Mapping[str, Any]]) -> list[Part]:
+    """The actors of a status, those in trouble first."""
+    return sorted(map(_part, actors), key=lambda part: part.tone == "good")
+
+
 def _part(actor: Mapping[str, Any]) -> Part:
-    share = min(1.0, actor["waiting"] / max(1, actor["capacity"]))
-    does = PARTS.get(actor["name"].rpartition("_")[0]) or "" if actor["name"] not in PARTS else PARTS[actor["name"]]
+    does = PARTS.get(actor["name"]) or PARTS.get(actor["name"].rpartition("_")[0], "")
+    full = actor["waiting"] >= NEARLY_FULL * max(1, actor["capacity"])
     if actor["state"] == "running" and actor["accepting"]:
-        tone, state = ("warm", "Nearly full") if share >= NEARLY_FULL else ("good", "Running")
+        tone, state = ("warm", "Nearly full") if full else ("good", "Running")
     else:
         tone, state = "bad", {"new": "Starting", "failed": "Failed", "stopped": "Stopped"}.get(actor["state"], "Closed")
-    return Part(actor, does, tone, state, share)
+    return Part(actor, does, tone, state)
 
 
-def _troubles(status: Mapping[str, Any], parts: Sequence[Part]) -> Iterable[Trouble]:
+def troubles_of(status: Mapping[str, Any], parts: Sequence[Part]) -> Iterable[Trouble]:
+    """What operators should look at, what makes the process unready first."""
     for problem in status["problems"]:
         yield Trouble(
             f"{problem[0].upper()}{problem[1:]}.",
@@ -120,7 +125,8 @@ def _troubles(status: Mapping[str, Any], parts: Sequence[Part]) -> Iterable[Trou
             )
 
 
-def _tiles(status: Mapping[str, Any]) -> list[Tile]:
+def tiles_of(status: Mapping[str, Any]) -> list[Tile]:
+    """The six figures at a glance."""
     answers, database, events = status["answers"], status["database"], status["events"]
     mail, refused = status["mail"], sum(each["count"] for each in status["refusals"]["lastHour"])
     full = database["waiting"] > 0
@@ -161,8 +167,11 @@ def _speed(answers: Mapping[str, Any]) -> str:
     half, most = answers.get("halfWithinMs"), answers.get("mostWithinMs")
     if half is None:
         return "Answered since this process started"
-    most_words = "more than 10 s" if most is None else f"{most:g} ms"
-    return f"Half answered within {half:g} ms, 99 of 100 within {most_words}"
+    return f"Half answered within {_bound(half)}, 99 of 100 within {'more than 10 s' if most is None else _bound(most)}"
+
+
+def _bound(milliseconds: float) -> str:
+    return f"{milliseconds:g} ms" if milliseconds < SECOND_MS else f"{milliseconds / SECOND_MS:g} s"
 
 
 PAGES = (Page("/ops", ops, who=Audience.ADMIN),)
