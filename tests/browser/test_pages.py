@@ -116,7 +116,7 @@ LOOKS = (
     Look("admin-revenue", "/admin/revenue"),
     Look("admin-audit", "/admin/audit", coloured=True),
     Look("ops", "/ops", coloured=True),
-    Look("reference", "/docs", who=("visitor",), alike=".operation-groups section ~ section, tr ~ tr", coloured=True),
+    Look("reference", "/docs", who=("visitor",), alike=".chapters section ~ section, tr ~ tr", coloured=True),
     Look("reference-found", "/docs", "/docs?q=refund", ("visitor",)),
     Look("reference-group", "/docs", "/docs/bookings", ("visitor",), alike=".contents details:not([open])"),
     Look(
