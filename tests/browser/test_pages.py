@@ -64,6 +64,7 @@ LOOKS = (
     Look("receipt", "/receipt/{token}", "RECEIPT", coloured=True),
     Look("checkout-cancelled", "/checkout-cancelled"),
     Look("outbox", "/dev/outbox", coloured=True),
+    Look("components", "/dev/components", who=("visitor",), coloured=True),
     Look("device", "/device"),
     Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue", coloured=True),
     Look("dashboard", "/dashboard", coloured=True),
