@@ -46,7 +46,7 @@ FAULTS = {
     "axe color-contrast (serious)": '<p style="color: #888">Neither by day nor by night</p>',
     "axe image-alt (critical)": '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=" width="44" height="44">',
     "axe empty-heading (minor)": "<h2></h2>",
-    "target": '<p><a href="/d">Alone in its line</a></p>',
+    "target": '<div><a href="/d">Alone in its line</a><p>Words of another block.</p></div>',
 }
 IN_THE_MENU = '<div><a class="tap" href="/a">All of it</a>'
 LATE = "document.getElementById('late').append('This comes late.')"

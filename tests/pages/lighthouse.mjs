@@ -31,7 +31,8 @@ for (const { name, url, headers, skip, enough } of JSON.parse(await text(process
   const options = { port: Number(port), logLevel: "silent", extraHeaders: headers, skipAudits: skip };
   const report = await best(url, options, enough);
   const categories = Object.values(report.categories).map((each) => [each.id, { score: each.score, lost: lost(each, report.audits) }]);
-  const { runtimeError: error } = report;
-  const told = error ? { error: `${error.code}: ${error.message}` } : { categories: Object.fromEntries(categories) };
+  const { runtimeError, finalDisplayedUrl } = report;
+  const error = runtimeError ? `${runtimeError.code}: ${runtimeError.message}` : finalDisplayedUrl !== url && `it leads to ${finalDisplayedUrl}`;
+  const told = error ? { error } : { categories: Object.fromEntries(categories) };
   process.stdout.write(`${JSON.stringify({ name, ...told })}\n`);
 }

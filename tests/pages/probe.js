@@ -1,5 +1,5 @@
-// Measures a page that is open. Evaluated by the debugger, so the policy of the page does not stop it. `tests/pages/probing.py`
-// calls the functions and knows the shape of what they return.
+// Measures a page that is open. Evaluated by the debugger, so the policy of the page does not stop it. `sweep.py` calls the
+// functions, and `findings.py` knows the shape of what they return.
 window.probe = (() => {
   const INTERACTIVE = "a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [role=button]";
   const LEAST = 44, MOST = 8;
@@ -31,13 +31,14 @@ window.probe = (() => {
       // Links that skip to the content wait outside of the window.
       return box.width > 1 && box.right > root.clientWidth + 1 && box.left < 4 * root.clientWidth && seen(each) && !held(each);
     });
-    const outermost = found.filter((each) => !found.includes(each.parentElement));
+    // Tables have a rule of their own.
+    const outermost = found.filter((each) => !found.includes(each.parentElement) && !each.closest("table"));
     return outermost.slice(0, MOST).map((each) => [named(each), rounded(each.getBoundingClientRect().right)]);
   }
 
   function tables() {
     return [...document.querySelectorAll("table")].filter(seen).flatMap((table) => {
-      const widths = [table.getBoundingClientRect().width];
+      const widths = [table.getBoundingClientRect().width, table.scrollWidth];
       for (let outer = table.parentElement; outer && outer !== document.body; outer = outer.parentElement) {
         if (getComputedStyle(outer).overflowX !== "visible") widths.push(outer.scrollWidth - outer.clientWidth + root.clientWidth);
       }
@@ -46,15 +47,19 @@ window.probe = (() => {
     });
   }
 
-  // A link inside a sentence is exempt (WCAG 2.5.8): its block has letters that belong to no target.
+  function block(element) {
+    return getComputedStyle(element).display.startsWith("inline") ? block(element.parentElement) : element;
+  }
+
+  // A link inside a sentence is exempt (WCAG 2.5.8): its block has letters of its own that belong to no target.
   function inline(element) {
     if (getComputedStyle(element).display !== "inline") return false;
-    let block = element.parentElement;
-    while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
-    const texts = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+    const own = block(element), texts = document.createTreeWalker(own, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
-      const text = texts.currentNode;
-      if (/\p{L}/u.test(text.data) && !text.parentElement.closest(INTERACTIVE) && seen(text.parentElement)) return true;
+      const { data, parentElement: parent } = texts.currentNode;
+      if (!/\p{L}/u.test(data) || parent.closest(INTERACTIVE) || block(parent) !== own) continue;
+      // Words for screen readers alone have next to no width.
+      if (seen(parent) && parent.getBoundingClientRect().width > 1) return true;
     }
     return false;
   }

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urldefrag, urljoin
 
 from playwright.sync_api import Page, ViewportSize
 
@@ -24,7 +25,7 @@ EXPERIMENTAL = (
     "table-fake-caption",
     "td-has-header",
 )
-"""Rules that axe-core leaves out unless it is told to. `p-as-heading` stays out: it takes large codes and prices for headings."""
+"""Rules that axe-core leaves out unless it is told to. `p-as-heading` stays out: it takes large codes for headings."""
 
 ALL_RULES: dict[str, Any] = {
     "resultTypes": ["violations", "incomplete"],
@@ -86,6 +87,8 @@ class Eye:
         self._loads.load(lambda: page.goto(address, wait_until="commit"))
         if pressed:
             self._loads.load(lambda: self._press(pressed))
+        elif urldefrag(urljoin(page.url, address)).url != urldefrag(page.url).url:
+            yield Finding(place, "fault", "page", f"it leads to {page.url}")
         yield from findings.of_load(place, self._loads.transferred, page.evaluate("probe.shifted()"))
 
     def _press(self, button: str) -> None:

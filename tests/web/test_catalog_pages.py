@@ -131,6 +131,21 @@ async def test_a_list_is_filtered_by_category_and_walked_within_it(world: World)
     assert "/bots?category=Finance" in _hrefs(last)
 
 
+async def test_the_largest_categories_are_shown_and_the_rest_is_one_step_away(world: World) -> None:
+    for number in range(12):
+        await world.add(f"topic-{number}", guide=GUIDE | {"category": f"Topic {number:02}"})
+    await world.add("topic-12", guide=GUIDE | {"category": "Topic 11"})
+    page = await look(world, "/usecases?category=Topic+10")
+    first, rest = [each for each in page.all("ul") if each.attributes.get("class", "").startswith("chips")]
+    assert first.text.startswith("All 58 Topic 11 2 Finance 1 Topic 00 1")
+    assert _chosen(page) == ["Topic 10 1"], "the chosen one is among those"
+    assert rest.text == "Topic 07 1 Topic 08 1 Topic 09 1"
+    [more] = [each for each in page.all("details") if "main" in each.above]
+    assert "open" not in more.attributes
+    page = await look(world, "/usecases?categories=all")
+    assert "open" in next(each for each in page.all("details") if "main" in each.above).attributes
+
+
 async def test_a_search_within_a_category_keeps_both(world: World) -> None:
     page = await look(world, "/usecases?q=zebra&category=Finance")
     assert _hrefs(page, "/usecases/") == ["/usecases/case-04"]
@@ -237,6 +252,27 @@ async def test_a_value_that_nobody_reported_is_an_illustration(world: World) -> 
     assert "An illustration: it follows from assumptions, and nobody has measured it." in text
     assert "reports" not in text
     assert "It is no promise of earnings." in text
+
+
+async def test_a_use_case_leads_to_others_also_where_it_has_no_guide(world: World) -> None:
+    page = await look(world, "/usecases/case-05")
+    assert "There is no guide to this one yet." in page.text
+    others = set(_hrefs(page, "/usecases/"))
+    assert len(others) == 4
+    assert "/usecases/case-05" not in others
+    [source] = [each.attributes for each in page.all("a") if each.text == "Read the source"]
+    assert source["class"] == "button main", "without a prompt, the source is what people came for"
+    await world.add("second", guide=GUIDE)
+    page = await look(world, "/usecases/case-04")
+    assert "More use cases in Finance" in page.text
+    assert _hrefs(page, "/usecases/") == ["/usecases/second"]
+
+
+async def test_an_empty_list_has_nothing_to_search(world: World) -> None:
+    await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, prune=True))
+    await world.pass_seconds(2)
+    assert (await look(world, "/usecases")).all("input") == []
+    assert "0 use cases" not in (await look(world, "/")).text
 
 
 async def test_a_guide_links_the_bots_that_are_there_and_names_the_others(world: World) -> None:

@@ -146,6 +146,8 @@ async def test_bookings_are_read_page_by_page(world: World) -> None:
     await person.open("/sponsor")
     assert f"All {11 + PAGE_BOOKINGS} bookings" in person.text
     assert "Since October 2025" in person.text
+    await person.open("/sponsor/bookings")
+    assert f"1 to 20 of {11 + PAGE_BOOKINGS}" in person.text
 
 
 async def test_an_overview_has_only_what_is_its_sponsors(world: World) -> None:

@@ -43,7 +43,7 @@ class Told:
 
 def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Told | None:
     """The notice of a booking, None if its state and its figures say it all."""
-    step, issue = booking["nextStep"], booking.get("paymentIssue")
+    step, issue = booking["nextStep"], booking.get("paymentIssue", "")
     said = _ended(booking) if step == "book_again" else _steps(booking, now_ms, refund_unshown=refund_unshown).get(step)
     if issue not in ISSUES:
         return said

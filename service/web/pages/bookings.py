@@ -27,8 +27,15 @@ UUID_BYTES = 16
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
-    values = {"bookings": listed, "paging": paged(request, listed), "now_ms": request.now_ms}
+    total = await _total(request) if cursor or listed["hasMore"] else None
+    values = {"bookings": listed, "paging": paged(request, listed, total=total), "now_ms": request.now_ms}
     return Template("sponsor_bookings.html", values)
+
+
+async def _total(request: PageRequest) -> int | None:
+    """The number of all bookings, None if there are too many to read."""
+    read = await request.ask("readOverview")
+    return None if read.refused is not None or read.json["more"] else int(read.json["bookings"])
 
 
 # Booking a week.

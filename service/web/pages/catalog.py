@@ -59,9 +59,9 @@ class Shelf:
         category = next((each.name for each in topics[0] if each.chosen), category)
         values: dict[str, object] = {"shelf": self, "q": q, "category": category, "topics": topics}
         values |= {"total": (await request.ask("countCatalog")).or_refused()[self.kind]}
-        values |= {"placements": await some_sponsored(request)}
+        values |= {"placements": await some_sponsored(request), "every": request.query.get("categories") == "all"}
         # Search engines list the first page, and find the entries themselves in the sitemap.
-        values["indexed"] = not q and not cursor and not category
+        values["indexed"] = not q and not cursor and not category and not values["every"]
         if result.refused is None:
             entries = result.json["data"]
             values |= {"entries": entries, "relaxed": _relaxed(result), "most": len(entries) == MOST_FOUND}
@@ -158,11 +158,23 @@ async def usecase(request: PageRequest) -> Template:
     values = {
         "entry": entry,
         "bots": await _fitting(request, BOTS, guide.get("category"), bots),
+        "others": await _others(request, entry["slug"], guide.get("category")),
         "missing": [each["slug"] for each in named if not each.get("name")],
         "alternate": f"/api/v1/usecases/{entry['slug']}",
         "placements": await some_sponsored(request),
     }
     return Template("usecase.html", values | {"structured": structured.usecase(request.base_url, entry)})
+
+
+async def _others(request: PageRequest, slug: str, category: str | None) -> Sequence[Entry]:
+    """The newest other use cases of a category, or of the whole list if there is no category or nothing else in it."""
+    for wanted in (category, None) if category else (None,):
+        query = {"category": wanted, "limit": FITTING + 1}
+        found = (await request.ask(USECASES.lists, query=query)).or_refused()["data"]
+        others = [each for each in found if each["slug"] != slug][:FITTING]
+        if others:
+            return others
+    return ()
 
 
 async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Entry]:
