@@ -64,6 +64,7 @@ LOOKS = (
     Look("receipt", "/receipt/{token}", "RECEIPT", coloured=True),
     Look("checkout-cancelled", "/checkout-cancelled"),
     Look("outbox", "/dev/outbox", coloured=True),
+    Look("components", "/dev/components", who=("visitor",), coloured=True),
     Look("device", "/device"),
     Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue", coloured=True),
     Look("dashboard", "/dashboard", coloured=True),
@@ -117,7 +118,7 @@ LOOKS = (
     Look("admin-revenue", "/admin/revenue"),
     Look("admin-audit", "/admin/audit", coloured=True),
     Look("ops", "/ops", coloured=True),
-    Look("reference", "/docs", who=("visitor",), alike=".operation-groups section ~ section, tr ~ tr", coloured=True),
+    Look("reference", "/docs", who=("visitor",), alike=".chapters section ~ section, tr ~ tr", coloured=True),
     Look("reference-found", "/docs", "/docs?q=refund", ("visitor",)),
     Look("reference-group", "/docs", "/docs/bookings", ("visitor",), alike=".contents details:not([open])"),
     Look(

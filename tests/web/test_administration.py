@@ -518,12 +518,14 @@ async def test_operations_show_how_the_node_is(world: World) -> None:
     await world.client.get("/api/v1/bots/nothing")
     page = await visitor.look("/ops")
     for words in (
-        "Ready",
-        f"n1 , version {VERSION}",
-        "26 h",
-        "Mailboxes and commits",
+        "Ready. Every part works, as of",
+        f"Version {VERSION}, up for 26 h 3 min.",
+        "This process, n1 .",
+        "Parts of this process, those in trouble first",
+        "quota Counts the requests of keys Running 0 of",
+        "Good Turned away 1 Requests that were refused in the last hour",
         "getBot not_found 1",
-        "catalog",
+        "Copy of the catalog",
     ):
         assert words in page.text
     assert [each["src"] for each in page.all("script")] == [static_url("page.js"), static_url("ops.js")]
@@ -533,8 +535,8 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     visitor = boss(world)
     await world.meet("n2")
     page = await visitor.look("/ops")
-    listed = page.text.partition("2 live, oldest first")[2].partition("The rest of this page")[0]
-    for words in ("n1 this one host-1 7 http://192.0.2.1:8080", "n2 host-2 7 http://192.0.2.2:8080"):
+    listed = page.text.partition("2 processes, oldest first")[2].partition("Parts of this process")[0]
+    for words in ("n1 This one http://192.0.2.1:8080 host-1, 7", "n2 http://192.0.2.2:8080 host-2, 7"):
         assert words in listed
     assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]
 
@@ -545,8 +547,9 @@ async def test_operations_show_the_servers_of_events_and_what_to_mend(world: Wor
     away = ServerReport(2, "worker two:5432", 100, error="connection refused")
     world.services.event_servers.reports = [ServerReport(1, "worker one:5432", 156, prepared_seconds=7.0), away]
     text = (await visitor.look("/ops")).text
-    assert "worker one:5432 answers 156 7.0 s nothing" in text
-    assert f"worker two:5432 away 100 none {away.problems()[0]}" in text
+    assert "worker one:5432 Answers 156 7.0 s Nothing" in text
+    assert f"worker two:5432 Away 100 None {away.problems()[0]}" in text
+    assert f"The event server worker two:5432 is in trouble. {away.problems()[0]}" in text
 
 
 async def test_operations_are_shown_when_the_database_goes_away_after_the_sign_in(world: World) -> None:
@@ -563,4 +566,5 @@ async def test_operations_are_shown_when_the_database_goes_away_after_the_sign_i
     world.memory.before = away_after_the_sign_in
     page = await visitor.look("/ops")
     world.memory.before = before
-    assert "Not ready the database is not available" in page.text
+    assert "The database is not available. This process answers /readyz with 503" in page.text
+    assert "Every part works" not in page.text
