@@ -131,6 +131,21 @@ async def test_a_list_is_filtered_by_category_and_walked_within_it(world: World)
     assert "/bots?category=Finance" in _hrefs(last)
 
 
+async def test_the_largest_categories_are_shown_and_the_rest_is_one_step_away(world: World) -> None:
+    for number in range(12):
+        await world.add(f"topic-{number}", guide=GUIDE | {"category": f"Topic {number:02}"})
+    await world.add("topic-12", guide=GUIDE | {"category": "Topic 11"})
+    page = await look(world, "/usecases?category=Topic+10")
+    first, rest = [each for each in page.all("ul") if each.attributes.get("class", "").startswith("chips")]
+    assert first.text.startswith("All 58 Topic 11 2 Finance 1 Topic 00 1")
+    assert _chosen(page) == ["Topic 10 1"], "the chosen one is among those"
+    assert rest.text == "Topic 07 1 Topic 08 1 Topic 09 1"
+    [more] = [each for each in page.all("details") if "main" in each.above]
+    assert "open" not in more.attributes
+    page = await look(world, "/usecases?categories=all")
+    assert "open" in next(each for each in page.all("details") if "main" in each.above).attributes
+
+
 async def test_a_search_within_a_category_keeps_both(world: World) -> None:
     page = await look(world, "/usecases?q=zebra&category=Finance")
     assert _hrefs(page, "/usecases/") == ["/usecases/case-04"]

@@ -59,9 +59,9 @@ class Shelf:
         category = next((each.name for each in topics[0] if each.chosen), category)
         values: dict[str, object] = {"shelf": self, "q": q, "category": category, "topics": topics}
         values |= {"total": (await request.ask("countCatalog")).or_refused()[self.kind]}
-        values |= {"placements": await some_sponsored(request)}
+        values |= {"placements": await some_sponsored(request), "every": request.query.get("categories") == "all"}
         # Search engines list the first page, and find the entries themselves in the sitemap.
-        values["indexed"] = not q and not cursor and not category
+        values["indexed"] = not q and not cursor and not category and not values["every"]
         if result.refused is None:
             entries = result.json["data"]
             values |= {"entries": entries, "relaxed": _relaxed(result), "most": len(entries) == MOST_FOUND}
