@@ -50,6 +50,7 @@ class _Reader(HTMLParser):
     filled: int = 0
     plain: list[str] = field(default_factory=list)
     _within: list[str] = field(default_factory=list)
+    _form_hidden: bool = False
 
     TYPED = ("code", "pre", "bdi", "textarea", "script", "option")
 
@@ -63,11 +64,15 @@ class _Reader(HTMLParser):
         self.names.update(classes)
         self.names.update(told[name] for name in ("id", "name", "href", "src", "action") if name in told)
         self.plain += [told[name] for name in ("aria-label", "placeholder", "title", "alt") if name in told]
-        self.filled += "main" in classes and tag in ("a", "button", "input")
+        if tag == "form":
+            self._form_hidden = "hidden" in told
+        self.filled += "main" in classes and tag in ("a", "button", "input") and not self._form_hidden
         if tag in self.TYPED:
             self._within.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
+        if tag == "form":
+            self._form_hidden = False
         if self._within and self._within[-1] == tag:
             self._within.pop()
 
