@@ -22,6 +22,9 @@ PAGE_SIZE = 12
 MOST_FOUND = 24
 """The results that a search shows."""
 
+SUGGESTED = 3
+"""The newest entries below a search that found nothing."""
+
 TOPICS = 9
 """Categories that a list shows at once, the largest; the rest is one step away."""
 
@@ -67,6 +70,9 @@ class Shelf:
             values |= {"entries": entries, "relaxed": _relaxed(result), "most": len(entries) == MOST_FOUND}
             values["structured"] = structured.listing(request.base_url, self.path, self.name, entries)
             values["other"] = await _other(request, OTHER[self.kind], q, category, every)
+            if not entries and (q or category):
+                newest = await request.ask(self.lists, query={"limit": SUGGESTED})
+                values["newest"] = newest.or_refused()["data"]
             if not q:
                 values["paging"] = await self._paging(request, query, result.json)
             return Template("shelf.html", values)
@@ -158,7 +164,7 @@ async def usecase(request: PageRequest) -> Template:
     values = {
         "entry": entry,
         "bots": await _fitting(request, BOTS, guide.get("category"), bots),
-        "others": await _others(request, entry["slug"], guide.get("category")),
+        "others": await _others(request, USECASES, entry["slug"], guide.get("category")),
         "missing": [each["slug"] for each in named if not each.get("name")],
         "alternate": f"/api/v1/usecases/{entry['slug']}",
         "placements": await some_sponsored(request),
@@ -166,11 +172,11 @@ async def usecase(request: PageRequest) -> Template:
     return Template("usecase.html", values | {"structured": structured.usecase(request.base_url, entry)})
 
 
-async def _others(request: PageRequest, slug: str, category: str | None) -> Sequence[Entry]:
-    """The newest other use cases of a category, or of the whole list if there is no category or nothing else in it."""
+async def _others(request: PageRequest, shelf: Shelf, slug: str, category: str | None) -> Sequence[Entry]:
+    """The newest other entries of a category, or of the whole list if there is no category or nothing else in it."""
     for wanted in (category, None) if category else (None,):
         query = {"category": wanted, "limit": FITTING + 1}
-        found = (await request.ask(USECASES.lists, query=query)).or_refused()["data"]
+        found = (await request.ask(shelf.lists, query=query)).or_refused()["data"]
         others = [each for each in found if each["slug"] != slug][:FITTING]
         if others:
             return others
@@ -204,6 +210,7 @@ async def bot(request: PageRequest) -> Template:
     values = {
         "entry": entry,
         "usecases": await _fitting(request, USECASES, entry.get("category")),
+        "others": await _others(request, BOTS, entry["slug"], entry.get("category")),
         "alternate": f"/api/v1/bots/{entry['slug']}",
         "placements": await some_sponsored(request),
     }

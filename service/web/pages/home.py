@@ -9,6 +9,10 @@ from service.web.pages.page import Page, PageRequest, Template
 from service.web.pages.structured import website
 
 NEWEST = 6
+MORE = 9
+"""Use cases beside more than `FEW` placements, so that both columns end together."""
+
+FEW = 4
 TOPICS = 8
 ANSWERED = ("slug", "title", "who", "handle", "roi")
 """The first fields of an entry, in their order."""
@@ -16,7 +20,9 @@ ANSWERED = ("slug", "title", "who", "handle", "roi")
 
 async def home(request: PageRequest) -> Template:
     counts = (await request.ask("countCatalog")).or_refused()
-    usecases = (await request.ask("listUseCases", query={"limit": NEWEST})).or_refused()["data"]
+    placements = await sponsored(request)
+    limit = MORE if len(placements) > FEW else NEWEST
+    usecases = (await request.ask("listUseCases", query={"limit": limit})).or_refused()["data"]
     bots = (await request.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
     categories = (await request.ask("listCategories")).or_refused()["data"]
     topics = sorted(categories, key=lambda each: -each["useCases"])[:TOPICS]
@@ -30,7 +36,7 @@ async def home(request: PageRequest) -> Template:
             "answer": answer_of(usecases),
             "monthly": request.config.tiers.claimed.monthly,
             "lowest": await _lowest(request),
-            "placements": await sponsored(request),
+            "placements": placements,
             "structured": website(request.base_url),
         },
     )
