@@ -47,7 +47,7 @@ async def test_a_running_booking_offers_its_figures_and_the_week_after_it(world:
         "Up to today, 12:00",
     ):
         assert words in person.text, words
-    assert "The next week is free: $250." in person.text
+    assert "The next week is still available for $250." in person.text
     assert f"/sponsor/book?slotId=left-1&weekStart={week(1)}" in person.page.links
     assert "slot average" not in person.text
 
@@ -55,7 +55,7 @@ async def test_a_running_booking_offers_its_figures_and_the_week_after_it(world:
 async def test_a_week_after_it_that_is_held_is_not_offered(world: World) -> None:
     world.sponsorship_store.keep(hold("theirs", NOON_MS + HOUR_MS, "left-1", start=1))
     person = await running(world)
-    assert "The next week is not free." in person.text
+    assert "The next week is no longer available." in person.text
     assert not [link for link in person.page.links if link.startswith("/sponsor/book?")]
 
 

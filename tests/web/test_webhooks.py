@@ -76,7 +76,7 @@ async def test_failures_are_told_with_their_reason(world: World) -> None:
     await person.press("test")
     await world.settled()
     await person.open(path)
-    assert "Deliveries fail since" in person.text
+    assert "Deliveries have failed since" in person.text
     assert "Status 503" in person.text
     await person.open(PLACE)
     assert "Failing" in person.text

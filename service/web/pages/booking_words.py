@@ -25,8 +25,8 @@ ISSUES: Mapping[str, str] = {
     "refund_declined": "The payment processor declined the refund. An administrator will handle it.",
     "refund_failed": "The refund did not arrive. An administrator will handle it.",
     "dispute_lost": "The bank that paid has taken the payment back, so the booking has ended.",
-    "not_shown": "Nobody saw the ad in the booked weeks, so the whole payment goes back.",
-    "partly_shown": "Nobody saw the ad in some of the booked weeks, so their share of the payment goes back.",
+    "not_shown": "Nobody saw the ad in the booked weeks, so you pay nothing.",
+    "partly_shown": "Nobody saw the ad in some of the booked weeks, and you pay only for the others.",
 }
 TROUBLE = ("refund_declined", "refund_failed", "amount_mismatch", "dispute_lost")
 """Issues that are not settled, or that end a booking against the sponsor's will."""
