@@ -47,6 +47,7 @@ from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.limits import Limits
+from service.observability.answers import AnswerCounts
 from service.observability.health import Health
 from service.observability.metrics import Metrics
 from service.observability.proxies import Proxies
@@ -205,6 +206,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
             write_age_seconds=lambda: nodes.age_seconds,
             write_seconds=limits.nodes.live_seconds,
         ),
+        answers=AnswerCounts(),
         refusal_log=RefusalLog(clock, node, stores.database.statistics),
         proxies=Proxies(config.server.trusted_proxies, clock),
         links=links,
@@ -272,7 +274,7 @@ def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
 
 
 def _metrics(services: Services, pool: Callable[[], PoolStatistics], tracer: Tracer | None) -> Metrics:
-    metrics = Metrics()
+    metrics = Metrics(services.answers)
     for actor in services.actors:
         actor.observer = metrics.committed if tracer is None else _both(metrics.committed, tracer.batch)
     if tracer is not None:

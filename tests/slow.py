@@ -6,7 +6,7 @@ import pytest
 
 SLOW = bool(os.environ.get("CATALOG_TEST_SLOW"))
 """Whether to run every planted bug of the simulation instead of every tenth, more generated examples,
-all attacks instead of the slow ones, every page for every audience, in the dark scheme and with screenshots, a fresh
+all attacks instead of the slow ones, walks through the pages on every device, pictures of mails, a fresh
 installation, Caddy beside nginx, and kills of three nodes."""
 
 

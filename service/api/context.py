@@ -31,6 +31,7 @@ from actors.webhooks.sender import WebhookSender
 from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
+from service.observability.answers import AnswerCounts
 from service.observability.health import Health
 from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
@@ -75,6 +76,7 @@ class Services:
     cursors: Cursors
     budgets: Budgets
     health: Health
+    answers: AnswerCounts
     refusal_log: RefusalLog
     proxies: Proxies
     links: Links

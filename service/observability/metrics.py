@@ -1,18 +1,9 @@
 """Prometheus metrics: requests by operation and status, and the state of actors, database, snapshots and machine."""
 
-from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    HistogramMetricFamily,
-    Metric,
-)
-from prometheus_client.registry import Collector
 
 from actors.backups.keeper import BackupKeeper
 from actors.batches import ServedBatch
@@ -23,6 +14,7 @@ from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.statistics import ActorStatistics
 from actors.webhooks.sender import WebhookSender
+from service.observability.answers import LATENCY_BUCKETS, AnswerCounts
 from service.observability.collectors import (
     ActorCollector,
     BackupCollector,
@@ -42,16 +34,15 @@ from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-LATENCY_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 BATCH_BUCKETS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Metrics:
     """The node's registry. Not global, so that tests can run many nodes in one process."""
 
-    def __init__(self) -> None:
+    def __init__(self, answers: AnswerCounts | None = None) -> None:
         self.registry = CollectorRegistry()
-        self._answers = _Answers()
+        self._answers = answers or AnswerCounts()
         self.registry.register(self._answers)
         self._batches = Histogram(
             "catalog_batch_messages",
@@ -128,41 +119,3 @@ class Metrics:
     def page(self) -> bytes:
         """The metrics in Prometheus text format."""
         return generate_latest(self.registry)
-
-
-class _Answers(Collector):
-    """Requests by operation and status, their time, and refusals by code.
-
-    Uses plain numbers, because the library's counters take a lock each, for every request.
-    """
-
-    def __init__(self) -> None:
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._refusals: Counter[str] = Counter()
-        # By operation: responses in each bucket (the last is unlimited), and the sum of their seconds.
-        self._buckets: dict[str, list[int]] = {}
-        self._seconds: defaultdict[str, float] = defaultdict(float)
-
-    def count(self, operation: str, status: int, seconds: float, refusal: str) -> None:
-        self._requests[operation, status] += 1
-        buckets = self._buckets.get(operation)
-        if buckets is None:
-            buckets = self._buckets[operation] = [0] * (len(LATENCY_BUCKETS) + 1)
-        buckets[bisect_left(LATENCY_BUCKETS, seconds)] += 1
-        self._seconds[operation] += seconds
-        if refusal:
-            self._refusals[refusal] += 1
-
-    def collect(self) -> Iterable[Metric]:
-        requests = CounterMetricFamily("catalog_requests", "Requests answered.", labels=["operation", "status"])
-        for (operation, status), count in self._requests.items():
-            requests.add_metric([operation, str(status)], count)
-        latency = HistogramMetricFamily("catalog_request_seconds", "Time to answer.", labels=["operation"])
-        for operation, buckets in self._buckets.items():
-            names = [*map(str, LATENCY_BUCKETS), "+Inf"]
-            sums = list(zip(names, accumulate(buckets), strict=True))
-            latency.add_metric([operation], sums, self._seconds[operation])
-        refusals = CounterMetricFamily("catalog_refusals", "Refusals by code.", labels=["code"])
-        for code, count in self._refusals.items():
-            refusals.add_metric([code], count)
-        yield from (requests, latency, refusals)

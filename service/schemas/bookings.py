@@ -89,6 +89,7 @@ class Booking(BaseModel):
     campaignId: str = Field(description="Id of the campaign that is shown")
     campaignName: str = Field(description="Name of the campaign")
     slotName: str = Field(description="Name of the slot when it was booked")
+    slotId: str = Field(description="Id of the slot. Extends the specification")
     weekStart: Milliseconds
     weekEnd: Milliseconds
     amountCents: Cents = Field(description="Price of all weeks, in cents")
@@ -138,6 +139,7 @@ class Booking(BaseModel):
             campaignId=booking.campaign_id,
             campaignName=view.campaign_name,
             slotName=booking.slot_name,
+            slotId=booking.slot_id,
             weekStart=booking.week_start_ms,
             weekEnd=booking.week_end_ms,
             amountCents=booking.amount_cents,

@@ -72,6 +72,26 @@ class ActorStatus(BaseModel):
     restarts: Count = Field(description="Restarts after a failure")
 
 
+class AnswersStatus(BaseModel):
+    """The requests that the process answered since it started. A time is the upper bound of a bucket of the metrics."""
+
+    count: Count = Field(description="Requests answered")
+    failures: Count = Field(description="Requests answered with 5xx")
+    halfWithinMs: Ratio | None = optional(
+        "Half were answered within these milliseconds; left out if unknown, or over 10 s"
+    )
+    mostWithinMs: Ratio | None = optional(
+        "99 of 100 were answered within these milliseconds; left out if unknown, or over 10 s"
+    )
+
+
+class MailStatus(BaseModel):
+    """Mails that wait to be sent, the same on every node."""
+
+    waiting: Count = Field(description="Mails in the outbox that are not sent; at most 1000 are counted")
+    oldestSeconds: Ratio = Field(description="Age of the oldest of them in seconds; 0 without one")
+
+
 class PoolStatus(BaseModel):
     """Connections to the database. Counts are since the process started."""
 
@@ -150,6 +170,8 @@ class OperationsStatus(BaseModel):
     node: NodeStatus = Field(description="The node that answered")
     liveNodes: list[LiveNode] = Field(description="Oldest first; as of this node's last successful heartbeat")
     actors: list[ActorStatus] = Field(description="Its actors")
+    answers: AnswersStatus = Field(description="The requests that it answered")
+    mail: MailStatus = Field(description="The mails that wait")
     database: PoolStatus = Field(description="Its connections to the database")
     eventServers: list[EventServerStatus] = Field(description="Empty unless the database is distributed")
     snapshots: list[SnapshotStatus] = Field(description="Its snapshots in memory")

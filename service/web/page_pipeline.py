@@ -131,7 +131,11 @@ async def _shown(page: Page, visit: PageRequest) -> Template | SeeOther:
     counts = await visit.ask("countLists")
     if counts.refused is not None:
         return shown
-    waiting = {"/admin": counts.json["campaigns"]["pending"], "/admin/bookings": counts.json["bookingsInTrouble"]}
+    asked = counts.json["refundRequests"]
+    waiting = {
+        "/admin": counts.json["campaigns"]["pending"] + asked,
+        "/admin/bookings": counts.json["bookingsInTrouble"] - asked,
+    }
     return replace(shown, values={"counts": counts.json, "waiting": waiting} | dict(shown.values))
 
 

@@ -53,6 +53,7 @@ async def test_a_reservation_holds_a_week(world: World) -> None:
         "campaignId": campaign,
         "campaignName": "Autumn launch",
         "slotName": "Slot left-top",
+        "slotId": "left-top",
         "weekStart": NEXT_WEEK,
         "weekEnd": NEXT_WEEK + WEEK_MS,
         "amountCents": 12_000,

@@ -243,7 +243,7 @@ async def test_a_suspended_person_signs_in_reads_why_and_is_led_nowhere_else(wor
     assert REASON in (await visitor.look("/account/suspended")).text
     assert (await visitor.get("/account/delete")).status == 200
     assert (await visitor.get("/usecases")).status == 200
-    posted = await visitor.send("/dashboard", do="create-full", full_name="x")
+    posted = await visitor.send("/dashboard", do="create-key", kind="full", name="x")
     assert (posted.status, posted.header("location")) == (303, "/account/suspended")
     await restore(world, admin)
     assert (await visitor.get("/account/suspended")).header("location") == "/dashboard"

@@ -13,7 +13,10 @@ from tests.browser.visitors import AGENT
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
-_LETTER = re.compile(r"<dt>To</dt>\s*<dd>(.*?)</dd>.*?<pre>\n(.*?)</pre>", re.DOTALL)
+_LETTER = re.compile(r"<dt>To</dt>\s*<dd>(.*?)</dd>.*?<pre[^>]*><code>(.*?)</code></pre>", re.DOTALL)
+WELCOME = "Welcome. Three steps to your first answer"
+"""The heading of the dashboard of a new account."""
+
 _CODE = re.compile(r"^\s*(\d{6})\s*$", re.MULTILINE)
 
 
@@ -132,6 +135,12 @@ class Person:
 
     def follows(self, link: str) -> None:
         self.page.get_by_role("link", name=link, exact=True).first.click()
+
+    def signs_out(self) -> None:
+        """Sign out in the menu of the account."""
+        self.page.locator("details.menu summary:visible").click()
+        self.presses("Sign out")
+        self.told("You are signed out.")
 
     def comes(self, email: str, path: str) -> None:
         """Open a page with a session that began without the forms of the page for it."""

@@ -29,6 +29,7 @@ BY_MAIL_OR_FORM = {
     "/checkout-cancelled": "where Stripe sends sponsors who turn back",
     "/checkout/{token}": "behind the form of a booking",
     "/claim/form": "the form of a claim without scripts",
+    "/dashboard/keys/{id}": "linked once the account has a key; the walk of a developer opens it",
     "/end/{token}": "in a mail",
     "/receipt/{token}": "linked by paid bookings, which are not among the newest; `test_sponsoring` opens it",
     "/sign-in/link": "in a mail",
@@ -64,7 +65,8 @@ class Links(HTMLParser):
             self._inside = tag
         if tag in ("a", "button") and self._inside == "main":
             self.goes_on = True
-        if tag == "a" and values.get("href"):
+        # The outbox links to what mails are about, which only their readers may see.
+        if tag == "a" and values.get("href") and values.get("rel") != "nofollow":
             self.links.append(str(values["href"]))
 
     def handle_endtag(self, tag: str) -> None:

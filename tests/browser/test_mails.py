@@ -74,5 +74,5 @@ def test_the_outbox_shows_the_html_of_a_mail_with_its_styles_in_a_sandbox(meet: 
     person.opens("/dev/outbox")
     person.page.get_by_role("link", name="See the mail as HTML").first.click()
     heading = person.page.get_by_role("heading", name="Your code to sign in")
-    assert heading.evaluate("(each) => getComputedStyle(each).color") == "rgb(230, 232, 234)"
+    assert heading.evaluate("(each) => getComputedStyle(each).color") == "rgb(232, 235, 239)"
     assert person.page.evaluate("origin") == "null", "a page in a sandbox has no origin"

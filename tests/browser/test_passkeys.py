@@ -12,7 +12,7 @@ from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, serving
 from tests.browser import looking
 from tests.browser.conftest import ADMIN, SETTINGS
-from tests.browser.people import DESKTOP, PHONE, Person, code_for
+from tests.browser.people import DESKTOP, PHONE, WELCOME, Person, code_for
 from tests.memory import in_memory
 
 ANN = "ann@example.com"
@@ -74,8 +74,7 @@ class Holder:
         self.person.told("The passkey is added.")
 
     def signs_out(self) -> None:
-        self.person.presses("Sign out")
-        self.person.told("You are signed out.")
+        self.person.signs_out()
 
     def looks_right(self, name: str) -> None:
         """Check the page at both sizes, and take pictures."""
@@ -108,7 +107,7 @@ def test_a_person_adds_a_passkey_signs_in_with_it_and_removes_it(hold: Holding) 
     holder = hold()
     person = holder.person
     holder.enters_code(ANN)
-    person.reads("Dashboard")
+    person.reads(WELCOME)
     holder.looks_right("none")
     holder.adds("Laptop")
     holder.looks_right("added")
@@ -119,7 +118,7 @@ def test_a_person_adds_a_passkey_signs_in_with_it_and_removes_it(hold: Holding) 
     holder.looks_right("second-step")
     person.presses("Use a passkey")
     person.told("You are signed in.")
-    person.reads("Dashboard")
+    person.reads(WELCOME)
 
     person.page.get_by_text("Rename Laptop", exact=True).click()
     person.page.get_by_label("New name").fill("Old laptop")
@@ -130,7 +129,7 @@ def test_a_person_adds_a_passkey_signs_in_with_it_and_removes_it(hold: Holding) 
     person.told("The passkey is removed.")
     holder.signs_out()
     holder.enters_code(ANN)
-    person.reads("Dashboard")
+    person.reads(WELCOME)
 
 
 def test_who_is_not_recognized_stays_outside_and_may_try_again_or_cancel(hold: Holding) -> None:
@@ -150,7 +149,7 @@ def test_who_is_not_recognized_stays_outside_and_may_try_again_or_cancel(hold: H
     person.opens("/sign-in/passkey")
     holder.verifies(True)
     person.presses("Use a passkey")
-    person.reads("Dashboard")
+    person.reads(WELCOME)
     holder.signs_out()
     holder.enters_code(email)
     person.presses("Cancel the sign-in")
@@ -171,7 +170,7 @@ def test_an_operator_helps_who_has_lost_the_passkey(named: Service, hold: Holdin
     expect(holder.page.get_by_role("alert")).to_contain_text("This sign-in has ended.")
     holder.person.refused(401, "/api/v1/auth/passkey")
     holder.enters_code(email)
-    holder.person.reads("Dashboard")
+    holder.person.reads(WELCOME)
 
 
 def test_a_device_registers_once_for_an_account(hold: Holding) -> None:
@@ -189,17 +188,17 @@ def test_an_administrator_is_led_to_a_passkey_and_then_administers(hold: Holding
     person = holder.person
     holder.enters_code(ADMIN)
     person.opens("/admin")
-    person.reads("Dashboard")
+    person.reads(WELCOME)
     person.told("Administration needs a passkey.")
     holder.adds("Laptop")
     person.opens("/admin")
-    expect(person.page.get_by_role("heading", level=1)).not_to_have_text("Dashboard")
+    expect(person.page.get_by_role("heading", level=1)).not_to_have_text(WELCOME)
 
 
 def test_a_second_browser_confirms_with_a_passkey_to_add_another(hold: Holding) -> None:
     early, holder, email = hold(), hold(), "pair@example.com"
     early.enters_code(email)
-    early.person.reads("Dashboard")
+    early.person.reads(WELCOME)
     holder.enters_code(email)
     holder.adds("Laptop")
     early.person.opens("/dashboard")

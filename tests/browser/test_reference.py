@@ -104,7 +104,7 @@ def test_a_language_is_chosen_once_and_its_code_copied(meet: Meet) -> None:
     reader.opens("/docs/mintKey")
     code = page.locator("#sample-python")
     expect(code).to_be_visible()
-    page.get_by_role("button", name="Copy Request in Python").click()
+    page.get_by_role("button", name="Copy the request in Python").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == code.inner_text()
 
@@ -130,7 +130,7 @@ def test_without_scripts_the_form_asks_the_server_and_all_languages_can_be_read(
         page.get_by_text(language, exact=True).click()
         expect(page.locator(f"#sample-{language.lower()}")).to_be_visible()
     page.get_by_role("searchbox").fill("paint a zeppelin")
-    page.get_by_role("button", name="Search").click()
+    page.keyboard.press("Enter")
     reader.reads("Search the reference")
     expect(page.get_by_text("No results for")).to_be_visible()
     page.get_by_role("searchbox").fill("usage")

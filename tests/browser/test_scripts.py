@@ -171,7 +171,7 @@ def test_a_phone_that_unloads_the_page_during_a_claim_goes_on_with_the_code(node
     person.page.reload()
     assert f"GET {node.url}/claim" in requests
     assert not any("POST" in each or "clm_" in each for each in requests)
-    expect(person.page.get_by_text(f"A code was sent to {email}")).to_be_visible()
+    expect(person.page.get_by_text(f"We sent a code to {email}")).to_be_visible()
     person.fills_in_the_code(email)
     person.presses("Claim the key")
     expect(person.page.get_by_role("heading", name="The key is claimed")).to_be_focused()
@@ -185,7 +185,7 @@ def test_a_refused_code_and_another_email_keep_the_token(node: Service, meet: Me
     expect(person.page.get_by_label("Code", exact=True)).to_have_attribute("aria-invalid", "true")
     person.refused(400, "/claim/form")
     person.page.reload()
-    expect(person.page.get_by_text("A code was sent to mistyped@example.com")).to_be_visible()
+    expect(person.page.get_by_text("We sent a code to mistyped@example.com")).to_be_visible()
     person.presses("Change email")
     person.fills(Email=email)
     person.presses("Send the code")

@@ -71,9 +71,7 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     expect(sponsor.page.get_by_text("Name the product.")).to_be_visible()
     fits(sponsor)
     sponsor.fills(Headline=f"{headline}, edited")
-    sponsor.presses("Save")
-    sponsor.told("Your ad is saved.")
-    sponsor.presses("Submit for review")
+    sponsor.presses("Save and send for review")
     sponsor.told("Your ad is sent")
     decides(admin, reviewed, decision="approve")
     until(lambda: is_placed(node, f"{headline}, edited"), what="the placement")
@@ -96,7 +94,7 @@ def pays(sponsor: Person, slot: str, email: str, headline: str) -> None:
     """From the front page to the payment of the first free week of a slot."""
     sponsor.opens("/")
     sponsor.follows("Advertise")
-    sponsor.reads("Be seen by people who put agents to work")
+    sponsor.reads("Put your ad beside the catalog")
     fits(sponsor)
     sponsor.page.get_by_role("row").filter(has_text=slot).get_by_role("link").first.click()
     sponsor.reads("Sign in")
@@ -107,10 +105,10 @@ def pays(sponsor: Person, slot: str, email: str, headline: str) -> None:
     sponsor.reads(f"Book {slot}")
     fits(sponsor)
     sponsor.fills(Brand="Ledgers", Website="https://ledgers.example.com", Headline=headline, Text="Every evening.")
-    sponsor.presses("Reserve and pay")
+    sponsor.presses("Book and pay")
     sponsor.reads("Checkout")
     fits(sponsor)
-    sponsor.page.get_by_role("button", name=re.compile("^Pay USD [0-9.]+ in test mode$")).click()
+    sponsor.page.get_by_role("button", name=re.compile(r"^Pay \$[0-9.]+$")).click()
     sponsor.reads("Paid")
     fits(sponsor)
 
@@ -184,7 +182,7 @@ def test_a_sponsor_of_a_rejected_campaign_asks_for_the_money_is_declined_and_get
     until(lambda: sponsor.booking(never)["status"] == "refunded", what="the refund of what nobody saw")
     status_of(owner, f"/sponsor/bookings/{never}", "Nobody saw the ad")
     owner.follows("Choose another week")
-    owner.reads("Calendar")
+    owner.reads("Choose your week")
 
 
 def asks(owner: Person, reason: str) -> None:

@@ -108,7 +108,7 @@ def ends(node: Service, booking: str, weeks: int = 1) -> None:
 def link_in_mail(node: Service, email: str, page: str) -> str:
     """The address of a page in the newest mail to an email that has one."""
     for to, text in re.findall(
-        r"<dt>To</dt>\s*<dd>(.*?)</dd>.*?<pre>\n(.*?)</pre>", node.get("/dev/outbox").text, re.DOTALL
+        r"<dt>To</dt>\s*<dd>(.*?)</dd>.*?<pre[^>]*><code>(.*?)</code></pre>", node.get("/dev/outbox").text, re.DOTALL
     ):
         if to == email and (address := re.search(rf"/{page}/lnk_[\w-]+", text)):
             return address[0]

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.processes import until
-from tests.browser.conftest import chromium_here
 from tests.browser.test_pages import LOOKS
 from tests.pages import findings
 from tests.pages.findings import Finding, Place
@@ -78,18 +78,22 @@ def cookies_of(stage: Stage, name: str) -> str:
 
 
 @contextmanager
-def browsing() -> Iterator[int]:
+def browsing(stage: Stage) -> Iterator[int]:
     """A browser with a port for its debugger."""
     profile = Path(tempfile.mkdtemp(prefix="catalog-lighthouse-"))
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
     flags = ["--headless", "--remote-debugging-port=0", f"--user-data-dir={profile}", "--no-first-run", *sandbox]
-    browser = subprocess.Popen([str(chromium_here()), *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    # Debian's program is a script that starts the browser, so the signal goes to both.
+    browser = subprocess.Popen(
+        [stage.chromium, *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
     told = profile / "DevToolsActivePort"
     try:
         until(lambda: told.exists() and "\n" in told.read_text(), what="the port of the debugger")
         yield int(told.read_text().split("\n")[0])
     finally:
-        browser.terminate()
+        with suppress(ProcessLookupError):
+            os.killpg(browser.pid, signal.SIGKILL)
         browser.wait(10)
         shutil.rmtree(profile, ignore_errors=True)
 
@@ -97,7 +101,7 @@ def browsing() -> Iterator[int]:
 @contextmanager
 def lighthouse(stage: Stage, modules: Path) -> Iterator[Run]:
     """Begin a run. It is ended if the work beside it fails."""
-    with browsing() as port:
+    with browsing(stage) as port:
         process = subprocess.Popen(
             ["node", SCRIPT, modules, str(port)],
             stdin=subprocess.PIPE,

@@ -3,7 +3,9 @@
 window.probe = (() => {
   const INTERACTIVE = "a[href], area[href], button, input:not([type=hidden]), select, textarea, summary, [role=button]";
   const LEAST = 44, MOST = 8;
-  const root = document.documentElement;
+
+  // This may run before the page has any element.
+  const root = () => document.documentElement;
 
   // A selector that people can read: tag, id or classes, and the beginning of the text.
   function named(element) {
@@ -20,30 +22,40 @@ window.probe = (() => {
   function held(element) {
     for (let outer = element.parentElement; outer && outer !== document.body; outer = outer.parentElement) {
       const { overflowX } = getComputedStyle(outer);
-      if (overflowX !== "visible" && outer.getBoundingClientRect().right <= root.clientWidth + 1) return true;
+      if (overflowX !== "visible" && outer.getBoundingClientRect().right <= root().clientWidth + 1) return true;
     }
     return false;
   }
 
-  function wide() {
-    const found = [...document.body.querySelectorAll("*")].filter((each) => {
+  // What ends beyond the window by this measure, which is asked for each element and its box.
+  function beyond(right) {
+    return [...document.body.querySelectorAll("*")].filter((each) => {
       const box = each.getBoundingClientRect();
-      // Links that skip to the content wait outside of the window.
-      return box.width > 1 && box.right > root.clientWidth + 1 && box.left < 4 * root.clientWidth && seen(each) && !held(each);
+      // Links that skip to the content wait outside of the window, and tables have a rule of their own.
+      if (box.width <= 1 || right(each, box) <= root().clientWidth + 1 || box.left >= 4 * root().clientWidth) return false;
+      return !each.closest("table") && seen(each) && !held(each);
     });
-    // Tables have a rule of their own.
-    const outermost = found.filter((each) => !found.includes(each.parentElement) && !each.closest("table"));
-    return outermost.slice(0, MOST).map((each) => [named(each), rounded(each.getBoundingClientRect().right)]);
+  }
+
+  // The outermost boxes that stick out, or else the innermost whose words do.
+  function wide() {
+    const boxes = beyond((each, box) => box.right), outermost = boxes.filter((each) => !boxes.includes(each.parentElement));
+    const words = (each, box) => (getComputedStyle(each).overflowX === "visible" ? box.left + each.scrollWidth : 0);
+    const over = outermost.length ? [] : beyond(words);
+    const innermost = over.filter((each) => !over.some((other) => other !== each && each.contains(other)));
+    const found = outermost.map((each) => [each, each.getBoundingClientRect().right]);
+    found.push(...innermost.map((each) => [each, words(each, each.getBoundingClientRect())]));
+    return found.slice(0, MOST).map(([each, right]) => [named(each), rounded(right)]);
   }
 
   function tables() {
     return [...document.querySelectorAll("table")].filter(seen).flatMap((table) => {
       const widths = [table.getBoundingClientRect().width, table.scrollWidth];
       for (let outer = table.parentElement; outer && outer !== document.body; outer = outer.parentElement) {
-        if (getComputedStyle(outer).overflowX !== "visible") widths.push(outer.scrollWidth - outer.clientWidth + root.clientWidth);
+        if (getComputedStyle(outer).overflowX !== "visible") widths.push(outer.scrollWidth - outer.clientWidth + root().clientWidth);
       }
       const widest = Math.max(...widths);
-      return widest > root.clientWidth + 1 ? [[named(table), rounded(widest)]] : [];
+      return widest > root().clientWidth + 1 ? [[named(table), rounded(widest)]] : [];
     });
   }
 
@@ -109,8 +121,8 @@ window.probe = (() => {
     scrollTo({ top: 0, left: 0, behavior: "instant" });
     const bar = document.querySelector("body > header"), title = document.querySelector("h1");
     return {
-      width: root.clientWidth,
-      page: Math.max(root.scrollWidth, document.body.scrollWidth),
+      width: root().clientWidth,
+      page: Math.max(root().scrollWidth, document.body.scrollWidth),
       bar: bar && seen(bar) ? bar.clientHeight : null,
       title: title ? rounded(title.getBoundingClientRect().top + scrollY) : null,
       wide: wide(),

@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urldefrag, urljoin
 
 from playwright.sync_api import Page, ViewportSize
 
@@ -87,7 +86,7 @@ class Eye:
         self._loads.load(lambda: page.goto(address, wait_until="commit"))
         if pressed:
             self._loads.load(lambda: self._press(pressed))
-        elif urldefrag(urljoin(page.url, address)).url != urldefrag(page.url).url:
+        elif "/sign-in" in page.url and "/sign-in" not in address:
             yield Finding(place, "fault", "page", f"it leads to {page.url}")
         yield from findings.of_load(place, self._loads.transferred, page.evaluate("probe.shifted()"))
 

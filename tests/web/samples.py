@@ -97,6 +97,11 @@ async def _mail(world: World) -> str:
     return f"/dev/outbox/{message_id}"
 
 
+async def _key(world: World) -> str:
+    world.session(ANN)
+    return f"/dashboard/keys/{world.id_of(world.key_of(ANN))}"
+
+
 async def _webhook(world: World) -> str:
     if not world.memory.webhooks:
         body = {"url": "https://tools.example.com/hook", "events": ["booking.paid"]}
@@ -119,6 +124,7 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
     "/sponsor/reports": with_something("/sponsor/reports"),
     "/advertise": with_something("/advertise"),
     "/sponsor/webhooks/{id}": _webhook,
+    "/dashboard/keys/{id}": _key,
     "/sponsor/bookings/{id}/invoice": _invoice,
     "/sponsor/book": with_something(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}"),
     "/admin/bookings": _bookings_paid,
@@ -128,6 +134,7 @@ ADDRESSES: Mapping[str, Callable[[World], Awaitable[str]]] = {
 """Functions by path that create the content of a page and return its address."""
 
 OF_ANN = {
+    "/dashboard/keys/{id}",
     "/sponsor/bookings/{id}/report",
     "/sponsor/campaigns/{id}",
     "/sponsor/bookings/{id}",

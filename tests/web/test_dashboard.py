@@ -33,9 +33,9 @@ class Browser:
         assert response.header("cache-control") == "no-store"
         return response.body.decode()
 
-    async def send(self, fields: Mapping[str, str], site: str = "same-origin") -> Response:
+    async def send(self, fields: Mapping[str, str], site: str = "same-origin", *, page: str = PAGE) -> Response:
         form = {"Sec-Fetch-Site": site, "Content-Type": "application/x-www-form-urlencoded"}
-        return await self._world.client.post(PAGE, headers=self._cookie | form, body=urlencode(fields).encode())
+        return await self._world.client.post(page, headers=self._cookie | form, body=urlencode(fields).encode())
 
 
 @pytest.fixture
@@ -47,6 +47,11 @@ def of_ann(world: World) -> set[str]:
     """The ids of the live keys of Ann's account."""
     tenant = world.memory.accounts[ANN].tenant_id
     return {key.id for key in world.memory.keys.values() if key.tenant_id == tenant and key.revoked_ms is None}
+
+
+def page_of(world: World, key: str) -> str:
+    """The address of the page of a key."""
+    return f"{PAGE}/keys/{world.id_of(key)}"
 
 
 def text_of(html: str) -> str:
@@ -66,7 +71,7 @@ async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(world: World) -> 
 async def test_a_form_from_elsewhere_does_nothing(world: World, ann: Browser) -> None:
     before = of_ann(world)
     for site in ("cross-site", "same-site", "none"):
-        assert (await ann.send({"do": "create-full"}, site)).words == "403 forbidden"
+        assert (await ann.send({"do": "create-key", "kind": "full"}, site)).words == "403 forbidden"
     assert of_ann(world) == before
 
 
@@ -86,9 +91,10 @@ async def test_the_usage_is_shown_with_what_is_left_and_by_day(world: World) -> 
     }
     html = await Browser(world).look()
     words = text_of(html)
-    assert "9,944 left: 56 of 10,000 requests used" in words
-    assert "98,766 left: 1,234 of 100,000 requests used" in words
-    assert 'max="100000"' in html
+    assert "Today 56 of 10,000, renewed at midnight" in words
+    assert "This month 1,234 of 100,000, renewed on 1 December" in words
+    assert "In 30 days 1,234 busiest day: 1,178, on 17 November" in words
+    assert html.count('class="gauge"') == 2
     assert html.count('class="col-now"') == 2, "today's bar, drawn at both widths"
     assert "1,234 requests in 2 days. The most on one day: 1,178 requests, on 17 November." in words
     assert "The numbers begin on 17 November." in words
@@ -100,7 +106,7 @@ async def test_the_plot_is_of_as_many_days_as_were_chosen(world: World, ann: Bro
     tenant, today = world.tenant_of(world.key_of(ANN)).id, NOON_MS // DAY_MS
     world.memory.usage_days |= {(tenant, today - ago): 1 for ago in range(120)}
     html = await ann.look(f"{PAGE}?days={days}")
-    assert html.count('<th scope="row">') == days
+    assert html.partition('id="keys"')[0].count('<th scope="row">') == days
     assert f'<a href="/dashboard?days={days}" aria-current="true">' in html
 
 
@@ -122,26 +128,83 @@ async def test_keys_are_listed_with_prefix_scopes_and_last_use_and_never_whole(w
     await world.client.get("/api/v1/bots", scoped)
     html = await ann.look()
     for key, length in ((full, 12), (scoped, 14)):
-        assert f"<code>{key[:length]}…</code>" in html
+        assert f'<span class="under mono">{key[:length]}…</span>' in html
         assert key not in html
     assert others[:12] not in html
-    assert '<span class="badge">library:read</span> <span class="badge">sponsor:read</span>' in html
-    assert html.count("today, 12:00") >= 4, "three were created then, and one was used"
-    assert text_of(html).count("not used yet") == 2
+    assert "Read the catalog and the usage, and 1 more" in text_of(html)
+    keys = html.partition('id="keys"')[2]
+    rows = [text_of(row) for row in re.findall(r"<tr>.*?</tr>", keys, re.DOTALL) if 'scope="row"' in row]
+    assert [("Just now" in row, "Not yet" in row) for row in rows].count((True, False)) == 1
+    assert [("Just now" in row, "Not yet" in row) for row in rows].count((False, True)) == 2
+
+
+async def test_the_page_of_a_key_has_its_facts_and_its_use_and_never_the_key(world: World, ann: Browser) -> None:
+    key = world.key_of(ANN, (Scope.LIBRARY_READ, Scope.SPONSOR_READ))
+    await world.client.get("/api/v1/bots", key)
+    html = await ann.look(page_of(world, key))
+    assert KEY.findall(html) == []
+    words = text_of(html)
+    assert "Read the catalog and the usage library:read" in words
+    assert "See the sponsor profile, ads and bookings sponsor:read" in words
+    assert "Requests in 30 days 1 " in words
+    assert "Created Today, 12:00" in words
+    assert f'title="{world.id_of(key)}"' in html
+    assert 'aria-current="true">7 days' in await ann.look(f"{page_of(world, key)}?days=7")
+
+
+async def test_the_page_of_a_key_is_for_its_account_alone(world: World, ann: Browser) -> None:
+    gone = world.key_of(ANN, revoked=True)
+    world.key(tier=Tier.CLAIMED, email=BOB)
+    for address in (page_of(world, world.key_of(BOB)), page_of(world, gone), f"{PAGE}/keys/key_unknown"):
+        looked = await world.client.get(address, headers={"Cookie": f"__Host-session={world.session(ANN)}"})
+        assert (looked.status, (await ann.send({"do": "edit-key", "days": "never"}, page=address)).status) == (404, 404)
+
+
+async def test_a_new_account_begins_with_three_steps_and_without_a_chart(world: World, ann: Browser) -> None:
+    for key_id in of_ann(world):
+        await ann.send({"do": "revoke"}, page=f"{PAGE}/keys/{key_id}")
+    html = await ann.look()
+    words = text_of(html)
+    assert "Welcome. Three steps to your first answer" in words
+    assert "10,000 requests a day, 100,000 a month" in words
+    assert "<figure" not in html
+    assert "<table" not in html
+    assert html.count('class="main"') == 1
+    assert (await ann.send({"do": "create-key", "kind": "full"})).status == 200
+    words = text_of(await ann.look())
+    assert "Done. You have 1 key" in words
+    assert "Welcome" not in words
+
+
+async def test_a_key_that_ends_soon_is_said_first_with_the_way_to_replace_it(world: World, ann: Browser) -> None:
+    soon, later = world.key_of(ANN), world.key_of(ANN)
+    for key, days in ((soon, "7"), (later, "30")):
+        done = await ann.send({"do": "edit-key", "key_name": f"In {days}", "days": days}, page=page_of(world, key))
+        assert done.status == 303
+    html = await ann.look()
+    assert 'The key "In 7" ends in 7 days' in text_of(html)
+    assert f'href="{page_of(world, soon)}#rotate">Replace it now' in html
+    assert 'The key "In 30" ends' not in text_of(html)
 
 
 async def test_a_full_key_is_shown_once_and_works(world: World, ann: Browser) -> None:
-    made = await ann.send({"do": "create-full", "full_name": " Laptop "})
+    made = await ann.send({"do": "create-key", "kind": "full", "name": " Laptop "})
     assert (made.status, made.header("cache-control")) == (200, "no-store")
     [key] = set(KEY.findall(made.body.decode()))
     assert (await world.client.get("/api/v1/sponsors/campaigns", key)).words == "200"
     html = await ann.look()
     assert KEY.findall(html) == []
-    assert f"<code>{key[:12]}…</code> Laptop" in html
+    assert f'<bdi>Laptop</bdi><span class="under mono">{key[:12]}…</span>' in html
 
 
 async def test_a_scoped_key_has_the_scopes_that_were_chosen(world: World, ann: Browser) -> None:
-    fields = {"do": "create-scoped", "scoped_name": "Reporting", "scope sponsor:read": "on", "scope library:read": "on"}
+    fields = {
+        "do": "create-key",
+        "kind": "scoped",
+        "name": "Reporting",
+        "scope sponsor:read": "on",
+        "scope library:read": "on",
+    }
     made = await ann.send(fields)
     [key] = set(KEY.findall(made.body.decode()))
     row = world.memory.keys[world.id_of(key)]
@@ -152,18 +215,22 @@ async def test_a_scoped_key_has_the_scopes_that_were_chosen(world: World, ann: B
 async def test_scopes_of_administrators_are_offered_to_one_only(world: World, ann: Browser) -> None:
     assert "admin:read" not in await ann.look()
     assert "admin:read" in await Browser(world, BOB, admin=True).look()
-    sent = {"do": "create-scoped", "scoped_name": "Audit", "scope admin:read": "on"}
+    sent = {"do": "create-key", "kind": "scoped", "name": "Audit", "scope admin:read": "on"}
     assert (await ann.send(sent)).status == 403, "also where somebody sends what was not offered"
 
 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"do": "create-scoped", "scoped_name": "Typed before"}, "Choose what the key can do."),
-        ({"do": "create-scoped", "scoped_name": "Typed before", "scope no:such": "on"}, "Choose what the key can do."),
-        ({"do": "create-scoped", "scoped_name": "", "scope library:read": "on"}, "Write a name for the key."),
-        ({"do": "create-scoped", "scoped_name": "x" * 65, "scope library:read": "on"}, "Shorten it by 1."),
-        ({"do": "create-full", "full_name": "y" * 70}, "This has 70 characters. Shorten it by 6."),
+        ({"do": "create-key", "kind": "scoped", "name": "Typed before"}, "Choose what the key can do."),
+        (
+            {"do": "create-key", "kind": "scoped", "name": "Typed before", "scope no:such": "on"},
+            "Choose what the key can do.",
+        ),
+        ({"do": "create-key", "kind": "scoped", "name": "", "scope library:read": "on"}, "Write a name for the key."),
+        ({"do": "create-key", "kind": "scoped", "name": "x" * 65, "scope library:read": "on"}, "Shorten it by 1."),
+        ({"do": "create-key", "kind": "full", "name": "y" * 70}, "This has 70 characters. Shorten it by 6."),
+        ({"do": "create-key", "name": "Typed before"}, "Choose what the key can do."),
     ],
 )
 async def test_a_form_that_comes_to_nothing_says_why_and_keeps_what_was_typed(
@@ -176,16 +243,17 @@ async def test_a_form_that_comes_to_nothing_says_why_and_keeps_what_was_typed(
     [error] = re.findall(r'<p class="error" id=".*?">.*?</svg> (.*?)</p>', html)
     assert words in error
     for name, value in fields.items():
-        if name.endswith("_name") and value:
+        if name == "name" and value:
             assert f'value="{value}"' in html
-    assert html.count(" checked") - len(TOPICS) == sum(name == "scope library:read" for name in fields)
+    assert re.findall(r'name="kind" value="(\w+)"(?: data-opens)? checked', html) == [fields.get("kind", "full")]
+    assert html.count(" checked") - len(TOPICS) - 1 == sum(name == "scope library:read" for name in fields)
     assert of_ann(world) == before
 
 
 async def test_the_eleventh_full_key_is_refused_on_the_page(ann: Browser) -> None:
     for _ in range(9):
-        assert (await ann.send({"do": "create-full"})).status == 200
-    refused = await ann.send({"do": "create-full"})
+        assert (await ann.send({"do": "create-key", "kind": "full"})).status == 200
+    refused = await ann.send({"do": "create-key", "kind": "full"})
     assert refused.status == 409
     assert "10 live full keys, the maximum" in refused.body.decode()
 
@@ -196,14 +264,17 @@ async def test_each_form_that_creates_a_key_has_an_idempotency_key(ann: Browser)
         html = await ann.look()
         making = [form for form in re.findall(r"<form.*?</form>", html, re.DOTALL) if 'value="create-' in form]
         found = [re.findall(r'name="form_id" value="([0-9a-f]{32})"', form) for form in making]
-        assert [len(each) for each in found] == [1, 1]
+        assert [len(each) for each in found] == [1]
         names.append(found[0][0])
     assert names[0] != names[1]
 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"do": "create-full"}, {"do": "create-scoped", "scoped_name": "Reporting", "scope library:read": "on"}],
+    [
+        {"do": "create-key", "kind": "full"},
+        {"do": "create-key", "kind": "scoped", "name": "Reporting", "scope library:read": "on"},
+    ],
 )
 async def test_a_form_that_creates_a_key_and_is_sent_twice_creates_one(
     world: World, ann: Browser, fields: dict[str, str]
@@ -220,7 +291,7 @@ async def test_a_form_that_creates_a_key_and_is_sent_twice_creates_one(
 @pytest.mark.parametrize("form_id", ["", "1" * 101, "a b", "é"])
 async def test_an_invalid_idempotency_key_of_a_form_is_refused(world: World, ann: Browser, form_id: str) -> None:
     before = of_ann(world)
-    assert (await ann.send({"do": "create-full", "form_id": form_id})).status == 400
+    assert (await ann.send({"do": "create-key", "kind": "full", "form_id": form_id})).status == 400
     assert of_ann(world) == before
 
 
@@ -230,41 +301,43 @@ async def test_a_form_whose_outcome_is_unknown_keeps_its_idempotency_key(world: 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(world.services.keys, "issue", fail)
-        unknown = await ann.send({"do": "create-full", "form_id": "f0" * 16})
+        unknown = await ann.send({"do": "create-key", "kind": "full", "form_id": "f0" * 16})
     assert unknown.status == 503
     assert 'name="form_id" value="' + "f0" * 16 in unknown.body.decode()
-    refused = await ann.send({"do": "create-scoped", "form_id": "f0" * 16})
+    refused = await ann.send({"do": "create-key", "kind": "scoped", "form_id": "f0" * 16})
     assert 'name="form_id" value="' + "f0" * 16 not in refused.body.decode()
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_a_hostile_name_is_text_wherever_it_is_shown(world: World, ann: Browser, name: str) -> None:
-    made = (await ann.send({"do": "create-full", "full_name": name})).body.decode()
+    made = (await ann.send({"do": "create-key", "kind": "full", "name": name})).body.decode()
     html = await ann.look()
-    typed = (await ann.send({"do": "create-scoped", "scoped_name": name})).body.decode()
+    typed = (await ann.send({"do": "create-key", "kind": "scoped", "name": name})).body.decode()
     for shown in (made, html, typed):
         assert name not in shown or not re.search(r"[<&]", name)
     assert name in text_of(re.sub(r"<(title|desc)\b.*?</\1>", "", html, flags=re.DOTALL))
-    assert name in unescape(re.findall(r'id="scoped_name".*?value="([^"]*)"', typed)[0])
+    assert name in unescape(re.findall(r'id="name".*?value="([^"]*)"', typed)[0])
 
 
 # Changing and rotating.
 
 
 async def test_a_key_is_renamed_and_gets_and_loses_an_end(world: World, ann: Browser) -> None:
-    key_id = world.id_of(world.key_of(ANN))
-    done = await ann.send({"do": "edit-key", "id": key_id, "key_name": "Laptop", "days": "30"})
-    assert (done.status, done.header("location")) == (303, "/dashboard?notice=key_changed")
-    html = await ann.look()
-    assert "</code> Laptop</h3>" in html
-    assert "18 December, 12:00" in html
-    assert NOTICES["key_changed"] in await ann.look("/dashboard?notice=key_changed")
-    await ann.send({"do": "edit-key", "id": key_id, "key_name": "", "days": "never"})
-    row = world.memory.keys[key_id]
+    key = world.key_of(ANN)
+    page = page_of(world, key)
+    done = await ann.send({"do": "edit-key", "key_name": "Laptop", "days": "30"}, page=page)
+    assert (done.status, done.header("location")) == (303, f"{page}?notice=key_changed")
+    html = await ann.look(f"{page}?notice=key_changed")
+    assert NOTICES["key_changed"] in html
+    assert "<h1><bdi>Laptop</bdi>" in html
+    assert "Ends 18 December" in text_of(html)
+    assert "Laptop cs_user_" in text_of(await ann.look())
+    await ann.send({"do": "edit-key", "key_name": "", "days": "never"}, page=page)
+    row = world.memory.keys[world.id_of(key)]
     assert (row.name, row.expires_ms) == ("Laptop", None)
-    refused = await ann.send({"do": "edit-key", "id": key_id, "key_name": " ", "days": "keep"})
+    refused = await ann.send({"do": "edit-key", "key_name": " ", "days": "keep"}, page=page)
     assert refused.status == 400
-    assert "Write a name, or choose when the key expires." in refused.body.decode()
+    assert "Write a name, or choose when the key ends." in refused.body.decode()
 
 
 @pytest.mark.parametrize(("grace", "works"), [("0", False), ("3600", True), ("604800", True)])
@@ -272,42 +345,42 @@ async def test_a_rotated_key_shows_the_new_one_once_and_both_in_the_list(
     world: World, ann: Browser, grace: str, works: bool
 ) -> None:
     old = world.key_of(ANN, (Scope.LIBRARY_READ,))
-    html = await ann.look()
-    [form] = [
-        each
-        for each in re.findall(r"<form.*?</form>", html, re.DOTALL)
-        if "rotate-key" in each and world.id_of(old) in each
-    ]
-    [form_id] = re.findall(r'name="form_id" value="(\w+)"', form)
-    sent = {"do": "rotate-key", "id": world.id_of(old), "grace": grace, "form_id": form_id}
-    made = (await ann.send(sent)).body.decode()
+    page = page_of(world, old)
+    [form_id] = re.findall(r'name="form_id" value="(\w+)"', await ann.look(page))
+    sent = {"do": "rotate-key", "grace": grace, "form_id": form_id}
+    made = (await ann.send(sent, page=page)).body.decode()
     [new] = set(KEY.findall(made))
     assert "The old key works until" in made
     assert [(await world.client.get("/api/v1/bots", key)).status == 200 for key in (old, new)] == [works, True]
-    again = await ann.send(sent)
+    again = await ann.send(sent, page=page)
     assert (again.status, again.header("location")) == (303, "/dashboard?notice=key_rotated_already")
     html = await ann.look("/dashboard?notice=key_rotated_already")
     assert KEY.findall(html) == []
-    assert (f"<summary>Change {new[:14]}" in html, f"<summary>Change {old[:14]}" in html) == (True, False)
-    assert ("Works until" in html) == works
-    assert f"<summary>Revoke {old[:14]}" in html or not works
+    assert new[:14] in html
+    assert ("Replaced, ends in" in text_of(html)) == works
+    assert 'value="edit-key"' in await ann.look(page_of(world, new))
+    if works:
+        of_old = await ann.look(page)
+        assert "This key was replaced, and works until" in text_of(of_old)
+        assert ('value="edit-key"' in of_old, 'value="revoke"' in of_old) == (False, True)
 
 
 async def test_a_rotation_without_a_grace_of_the_list_is_refused(world: World, ann: Browser) -> None:
-    key_id = world.id_of(world.key_of(ANN))
+    key = world.key_of(ANN)
     for grace in ("", "7", "-1", "x"):
-        refused = await ann.send({"do": "rotate-key", "id": key_id, "grace": grace})
+        refused = await ann.send({"do": "rotate-key", "grace": grace}, page=page_of(world, key))
         assert (refused.status, "Choose how long" in refused.body.decode()) == (400, True)
-    assert world.memory.keys[key_id].successor_id is None
+    assert world.memory.keys[world.id_of(key)].successor_id is None
 
 
 async def test_what_each_key_used_is_shown_and_what_ended_keys_did(world: World, ann: Browser) -> None:
     key, gone = world.key_of(ANN), world.key_of(ANN)
     for used in (key, key, gone):
         await world.client.get("/api/v1/bots", used)
-    await ann.send({"do": "revoke", "id": world.id_of(gone)})
-    words = text_of(await ann.look(f"{PAGE}?days=7"))
-    assert "Requests 2 in 7 days" in words
+    await ann.send({"do": "revoke"}, page=page_of(world, gone))
+    html = await ann.look(f"{PAGE}?days=7")
+    assert '<td class="number" data-label="In 7 days">2</td>' in html
+    words = text_of(html)
     assert "1 of the requests in these 7 days came with keys that have ended" in words
 
 
@@ -316,13 +389,13 @@ async def test_what_each_key_used_is_shown_and_what_ended_keys_did(world: World,
 
 async def test_revoking_asks_first_and_then_ends_the_key(world: World, ann: Browser) -> None:
     for key in (world.key_of(ANN), world.key_of(ANN, (Scope.LIBRARY_READ,))):
-        html, key_id = await ann.look(), world.id_of(key)
+        page = page_of(world, key)
         [asked] = [
-            each for each in re.findall(r"<details.*?</details>", html, re.DOTALL) if key_id in each and "risky" in each
+            each for each in re.findall(r"<details.*?</details>", await ann.look(page), re.DOTALL) if "risky" in each
         ]
         assert "<summary>Revoke" in asked
         assert 'value="revoke"' in asked.partition("</summary>")[2], "the button comes after the question"
-        done = await ann.send({"do": "revoke", "id": key_id})
+        done = await ann.send({"do": "revoke"}, page=page)
         assert (done.status, done.header("location")) == (303, "/dashboard?notice=key_revoked")
         assert (await world.client.get("/api/v1/bots", key)).words == "401 invalid_api_key"
         assert "The key is revoked." in await ann.look("/dashboard?notice=key_revoked")
@@ -330,8 +403,8 @@ async def test_revoking_asks_first_and_then_ends_the_key(world: World, ann: Brow
 
 async def test_a_key_of_another_account_is_not_revoked(world: World, ann: Browser) -> None:
     world.key(tier=Tier.CLAIMED, email=BOB)
-    for key_id in (world.id_of(world.key_of(BOB)), world.id_of(world.key()), "key_unknown", "", "../keys", "a\x00b"):
-        assert (await ann.send({"do": "revoke", "id": key_id})).status == 404, key_id
+    for key_id in (world.id_of(world.key_of(BOB)), world.id_of(world.key()), "key_unknown", "..%2Fkeys", "a%00b"):
+        assert (await ann.send({"do": "revoke"}, page=f"{PAGE}/keys/{key_id}")).status == 404, key_id
     assert not [key for key in world.memory.keys.values() if key.revoked_ms is not None]
 
 
@@ -344,8 +417,8 @@ async def test_browsers_are_listed_and_another_one_is_signed_out(world: World) -
     [_, other_id] = world.memory.sessions
     html = await ann.look()
     assert html.count("This browser") == 1
-    asked = [each for each in re.findall(r"<details.*?</details>", html, re.DOTALL) if 'value="end-session"' in each]
-    assert len(asked) == 1
+    asked = [each for each in re.findall(r"<form.*?</form>", html, re.DOTALL) if 'value="end-session"' in each]
+    assert len(asked) == 1, "this browser signs out in the menu"
     assert f'value="{other_id}"' in asked[0]
     done = await ann.send({"do": "end-session", "id": other_id})
     assert (done.status, done.header("location")) == (303, "/dashboard?notice=session_ended")
@@ -372,7 +445,7 @@ async def test_who_ends_his_own_session_is_signed_out_and_keeps_no_cookie(world:
     assert (done.status, done.header("location")) == (303, "/?notice=signed_out")
     assert done.all("set-cookie") == ["__Host-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure"]
     assert done.header("cache-control") == "no-store"
-    assert (await ann.send({"do": "create-full"})).header("location") == SIGN_IN
+    assert (await ann.send({"do": "create-key", "kind": "full"})).header("location") == SIGN_IN
 
 
 # The page itself.
@@ -384,5 +457,5 @@ async def test_the_page_holds_to_its_policy_and_labels_its_fields(ann: Browser) 
         assert forbidden not in html
     ids = re.findall(r' id="([^"]+)"', html)
     assert len(ids) == len(set(ids)), "an id stands once"
-    for field in re.findall(r'<(?:input id|meter id)="([^"]+)"', html):
+    for field in re.findall(r'<(?:input|select) id="([^"]+)"', html):
         assert re.search(f'<label (?:class="choice" )?for="{field}">', html)

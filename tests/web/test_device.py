@@ -66,7 +66,7 @@ async def test_a_person_types_the_code_sees_what_is_asked_and_approves(world: Wo
     device = await begun(world)
     assert "Connect a device" in await ann.visit("/device")
     asked = await ann.send("look", device["user_code"].lower())
-    for shown in (device["user_code"], "a-program/1.0", "203.0.113.7", "today, 12:00", ANN):
+    for shown in (device["user_code"], "a-program/1.0", "203.0.113.7", "Today, 12:00", ANN):
         assert shown in asked
     assert await outcome(world, device) == "400 authorization_pending"
     assert "The device is approved." in await ann.send("approve", device["user_code"])

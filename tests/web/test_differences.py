@@ -24,6 +24,10 @@ def test_equal_texts_have_one_part_and_empty_ones_none() -> None:
     assert words_between("<b>", "") == [("gone", "<b>")]
 
 
+def test_texts_that_share_no_word_stay_whole() -> None:
+    assert words_between("Ship your agent", "Second try") == [("gone", "Ship your agent"), ("new", "Second try")]
+
+
 def test_words_of_any_script_stay_whole() -> None:
     assert words_between("Größe 東京 now", "Größe 大阪 now") == [
         ("same", "Größe "),

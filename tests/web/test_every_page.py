@@ -33,8 +33,8 @@ def test_each_path_stands_in_the_table_once() -> None:
 
 @pytest.fixture
 async def place(page: Page) -> AsyncIterator[World]:
-    """A node that has the page: /dev/outbox needs one for this machine alone."""
-    async with open_world(**(LOCAL if page.path == "/dev/outbox" else {})) as opened:
+    """A node that has the page: those of `/dev` need one for this machine alone."""
+    async with open_world(**(LOCAL if page.path.startswith("/dev/") else {})) as opened:
         yield opened
 
 

@@ -7,6 +7,7 @@ import pytest
 from actors.announcements import Topic
 from actors.clock import DAY_MS
 from actors.values import Tier
+from service.web.pages.outbox import Acts, acts_of
 from service.web.pages.table import PAGES
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE
@@ -136,6 +137,12 @@ async def test_the_html_of_a_mail_is_a_page_in_a_sandbox_that_loads_nothing() ->
         assert response.body.startswith(b"<!doctype html>\n<html lang")
         assert (await world.client.get("/dev/outbox/let_other", address="127.0.0.1")).status == 404
         assert (await world.client.get(f"/dev/outbox/{message_id}", address="203.0.113.7")).status == 404
+
+
+def test_the_outbox_finds_the_code_and_the_links_of_a_mail() -> None:
+    text = f"Code of {SITE}:\n\n123456\n\nSee the page:\n{SITE}/end/lnk_a\n\n{SITE}/end/lnk_a\nhttps://other.example/x\n{SITE}\n"
+    assert acts_of(text, SITE) == Acts("123456", ("/end/lnk_a",))
+    assert acts_of("Order 123456 of today", SITE) == acts_of(None, SITE) == Acts("", ())
 
 
 # Where mails lead.

@@ -289,6 +289,8 @@ async def test_signing_out_late_prolongs_nothing(world: World) -> None:
 
 
 async def test_a_form_of_a_revoked_session_leads_to_signing_in(world: World) -> None:
-    response = await post(world, "/dashboard", world.session(ANN, revoked=True), do="create-full", form_id="1" * 32)
+    response = await post(
+        world, "/dashboard", world.session(ANN, revoked=True), do="create-key", kind="full", form_id="1" * 32
+    )
     assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fdashboard&notice=sign_in_again")
     assert world.memory.audits == []

@@ -14,6 +14,7 @@ from actors.weeks import WEEK_MS
 from service.web.pages.bookings import WEEKS, new_uuid
 from service.web.pages.calendar import Cell, cell_of
 from service.web.pages.notices import NOTICES
+from service.web.pages.words import date
 from tests.api.sponsors import (
     ADMIN,
     CAMPAIGN,
@@ -128,7 +129,7 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await person.open("/sponsor/campaigns/new")
     await person.press("create", **CAMPAIGN)
     campaign = person.at.partition("?")[0]
-    assert "The campaign waits for review." in person.text
+    assert "In review" in person.text
     for words in CAMPAIGN.values():
         assert words in person.html
 
@@ -267,7 +268,7 @@ async def test_a_form_that_was_sent_for_another_week_says_so_and_gets_a_new_name
     await person.send(form, "reserve")
     await person.send(form, "reserve", weekStart=str(NEXT_WEEK + WEEK_MS))
     assert person.status == 409
-    assert "idempotencyKey" in person.text
+    assert "This form has made another booking already, so nothing was booked now." in person.text
     assert person.form_with("reserve").fields["idempotencyKey"] != form.fields["idempotencyKey"]
     await person.press("reserve")
     assert len(world.memory.bookings) == 2
@@ -430,7 +431,8 @@ async def test_html_and_script_in_every_field_are_text_everywhere(world: World) 
     await administrator(world).post(f"{ADMIN}/campaigns/{campaign.rpartition('/')[2]}/review", note)
     await person.open(campaign)
     assert_text(person, *SHOWN.values(), note["note"])
-    await person.press("submit")
+    await person.press("save-and-submit")
+    assert NOTICES["campaign_submit"] in person.text
     await person.open("/sponsor/inventory")
     assert_text(person, "<h1>Slot</h1>", "<script>alert(4)</script>")
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={THIS_WEEK}")
@@ -479,7 +481,7 @@ async def test_the_calendar_shows_how_each_week_of_each_slot_stands(world: World
     await world.settled()
     person = browser(world)
     await person.open("/sponsor/inventory")
-    for words in ("$178.57", "5 days left", "$250", "Held", "1 minute left", "2 weeks at once: $500", "$428.57"):
+    for words in ("$178.57", "5 days left", "$250", "Held", "until 12:01", "$250 a week, sold by 2 weeks", "$428.57"):
         assert words in person.text
     unsold = "Not for sale in these weeks: Soon (coming soon), Closed (not sold), Ended (offer ended)."
     assert unsold in " ".join(person.text.split())
@@ -525,7 +527,27 @@ async def test_weeks_that_are_no_weeks_are_refused(world: World, query: str) -> 
 async def test_without_slots_the_calendar_says_so(world: World) -> None:
     person = browser(world)
     await person.open("/sponsor/inventory")
-    assert "There are no slots yet." in person.text
+    assert "There are no slots yet" in person.text
+
+
+async def test_the_calendar_marks_the_weeks_of_the_visitor_and_joins_those_of_one_booking(world: World) -> None:
+    person, path = await booked(world)
+    await stock(world, "right-top", name="Season", weeks=3)
+    await person.open(f"/sponsor/book?slotId=right-top&weekStart={week(1)}")
+    await person.press("reserve")
+    season = person.at.partition("?")[0]
+    await person.press("checkout")
+    await person.press("pay")
+    await person.open("/sponsor/inventory")
+    assert path in person.page.links
+    assert "Held for you until 12:30" in person.text
+    assert f"Yours until {date(week(4) - 1, NOON_MS)}" in person.text
+    assert person.page.links.count(season) == 1
+    other = browser(world, "other@example.com")
+    await other.open("/sponsor/inventory")
+    assert "Yours until" not in other.text
+    assert f"Taken until {date(week(4) - 1, NOON_MS)}" in other.text
+    assert season not in other.page.links
 
 
 def test_a_cell_says_why_a_week_cannot_be_booked() -> None:
@@ -545,7 +567,7 @@ async def test_a_week_that_cannot_be_booked_is_said_and_others_are_offered(world
     await world.settled()
     person = browser(world)
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
-    assert "The slot cannot be booked from 23 Nov 2026 on." in person.text
+    assert "This slot is not free from 23 November on." in person.text
     offered = person.form_with("start").options["weekStart"]
     assert offered == ["", *(str(week(number)) for number in range(2, WEEKS + 1))]
 
@@ -627,7 +649,7 @@ async def test_a_request_that_its_booking_does_not_allow_is_refused_with_the_sta
     assert "already requested" in person.text
 
 
-async def test_an_edit_of_an_approved_ad_shows_what_visitors_see_until_it_is_approved(world: World) -> None:
+async def test_an_edit_of_an_approved_ad_shows_what_readers_see_until_it_is_approved(world: World) -> None:
     person, booking = await booked(world)
     row = world.memory.bookings[booking.rpartition("/")[2]]
     await world.services.ledger.move_campaign(None, row.campaign_id, CampaignMove.APPROVE, AGENT)
@@ -635,12 +657,12 @@ async def test_an_edit_of_an_approved_ad_shows_what_visitors_see_until_it_is_app
     await person.open(page)
     await person.press("save", headline="A newer headline")
     assert NOTICES["edit_saved"] in person.text
-    assert "What visitors see now" in person.text
+    assert "What readers see now" in person.text
     assert world.memory.campaigns[row.campaign_id].content.headline != "A newer headline"
     await person.open(page)
     await person.press("withdraw")
     assert NOTICES["edit_withdrawn"] in person.text
-    assert "What visitors see now" not in person.text
+    assert "What readers see now" not in person.text
     assert world.memory.campaigns[row.campaign_id].pending is None
 
 

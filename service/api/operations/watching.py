@@ -12,13 +12,16 @@ from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
+from service.observability.answers import AnswerSummary
 from service.observability.health import not_ready
 from service.observability.refusal_log import RefusalLog
 from service.schemas.watching import (
     ActorStatus,
+    AnswersStatus,
     EventServerStatus,
     EventsStatus,
     LiveNode,
+    MailStatus,
     NodeStatus,
     OperationsStatus,
     PoolStatus,
@@ -47,6 +50,8 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
         ),
         liveNodes=_live_nodes(services.nodes),
         actors=[_actor(actor) for actor in services.health.actors()],
+        answers=_answers(services.answers.summary()),
+        mail=MailStatus(waiting=services.mail.backlog.waiting, oldestSeconds=round(services.mail.oldest_seconds(), 1)),
         database=_pool(refusal_log.pool()),
         eventServers=[_event_server(report) for report in services.event_servers.reports],
         snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
@@ -91,6 +96,19 @@ def _actor(actor: ActorStatistics) -> ActorStatus:
         settled=actor.settled,
         restarts=actor.restarts,
     )
+
+
+def _answers(summary: AnswerSummary) -> AnswersStatus:
+    return AnswersStatus(
+        count=summary.count,
+        failures=summary.failures,
+        halfWithinMs=_milliseconds(summary.half_seconds),
+        mostWithinMs=_milliseconds(summary.most_seconds),
+    )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * SECOND_MS
 
 
 def _pool(pool: PoolStatistics) -> PoolStatus:

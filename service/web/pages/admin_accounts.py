@@ -2,11 +2,13 @@
 
 from urllib.parse import quote
 
+from actors.bookings.records import BookingStatus
 from actors.values import Code
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import page_at, paged
 from service.web.pages.sentences import CHOOSE, EMAIL
+from service.web.pages.states import LISTED
 from service.web.pages.typed import text_of
 
 LIST = "/admin/accounts"
@@ -18,16 +20,16 @@ async def accounts(request: PageRequest) -> Template:
     query = {name: request.query.get(name) for name in (*FILTERS, "cursor")}
     page = (await request.ask("listAccounts", query=query)).or_refused()
     text = request.query.get("query")
-    chips = [
-        ("All", page_at(LIST, query=text), not (query["tier"] or query["suspended"])),
-        ("Suspended", page_at(LIST, query=text, suspended="true"), query["suspended"] == "true"),
-        ("Upgraded", page_at(LIST, query=text, tier="upgraded"), query["tier"] == "upgraded"),
+    kinds = [
+        (page_at(LIST, query=text), "All", None, not (query["tier"] or query["suspended"])),
+        (page_at(LIST, query=text, suspended="true"), "Suspended", None, query["suspended"] == "true"),
+        (page_at(LIST, query=text, tier="upgraded"), "Upgraded", None, query["tier"] == "upgraded"),
     ]
     values = {
         "accounts": page["items"],
         "total": page.get("total"),
         "filters": query,
-        "chips": chips,
+        "kinds": kinds,
         "paging": paged(request, page, *FILTERS, total=page.get("total")),
         "csv": page_at("/api/v1/admin/accounts", format="csv", **{name: query[name] for name in FILTERS}),
     }
@@ -46,8 +48,8 @@ async def account(request: PageRequest) -> Template:
 
 
 def _bookings(numbers: dict[str, int]) -> list[tuple[str, int]]:
-    """The states that an account has bookings in."""
-    return [(state, number) for state, number in numbers.items() if number]
+    """The states that an account has bookings in, in words."""
+    return [(LISTED[BookingStatus(state)], number) for state, number in numbers.items() if number]
 
 
 async def suspend(request: PageRequest) -> SeeOther | FormError:

@@ -1,10 +1,16 @@
 """Pages of administrators: sponsors, revenue and the audit."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from service.api.errors import status_of
+from service.web.pages import audit_words
 from service.web.pages.field_errors import Field, Form, query_errors
 from service.web.pages.history import changes_of
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at, paged
+from service.web.pages.typed import day_ms_of
+from service.web.pages.words import month
 
 
 async def sponsors(request: PageRequest) -> Template:
@@ -20,17 +26,36 @@ async def sponsors(request: PageRequest) -> Template:
 
 
 async def audit(request: PageRequest) -> Template:
-    target = request.query.get("target") or None
+    target = request.query.get("target", "").strip() or None
     cursor = request.query.get("cursor")
     query = {"targetId": target, "cursor": cursor}
     page = (await request.ask("listAudit", query=query)).or_refused()
-    records = [{"record": record, "changes": changes_of(record["changes"])} for record in page["items"]]
     values = {
-        "records": records,
+        "records": [_told(record) for record in page["items"]],
         "target": target,
+        "csv": page_at("/api/v1/admin/sponsorships/audit", format="csv", targetId=target),
         "paging": paged(request, page, "target"),
     }
     return Template("admin_audit.html", values)
+
+
+def _told(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with its words: who did what, and the values that changed."""
+    kind = record["targetType"]
+    changes = [
+        {
+            "label": audit_words.label(change.name),
+            "before": None if change.before is None else audit_words.value(kind, change.name, change.before),
+            "now": audit_words.value(kind, change.name, change.now),
+        }
+        for change in changes_of(record["changes"])
+    ]
+    return {
+        "record": record,
+        "did": audit_words.done(record["action"]),
+        "way": audit_words.way(record),
+        "changes": changes,
+    }
 
 
 MONTH = "Write a month such as 2026-01. Choose at most 60 months."
@@ -40,13 +65,43 @@ MONTHS = Form({"from": Field("First month", right=MONTH), "to": Field("Last mont
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
     table = await request.ask("getRevenue", query=query)
+    months = [] if table.refused is not None else [_named(each) for each in table.json["items"]]
     values = {
-        "months": [] if table.refused is not None else table.json["items"],
+        "months": months,
+        "sums": _sums(months),
+        "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
         **query_errors(table.refused, MONTHS, request.query),
     }
     return Template("admin_revenue.html", values, 200 if table.refused is None else status_of(table.refused))
+
+
+def _named(each: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the revenue with its month in words."""
+    return {**each, "name": month(day_ms_of(f"{each['month']}-01") or 0)}
+
+
+def _sums(months: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The months by mode and currency, each with its sums: live payments first, then test mode."""
+    kinds = dict.fromkeys((each["mode"], each["currency"]) for each in months)
+    sums = []
+    for mode, currency in sorted(kinds):
+        rows = [each for each in months if (each["mode"], each["currency"]) == (mode, currency)]
+        paid, refunded = (sum(each[name] for each in rows) for name in ("paidCents", "refundedCents"))
+        sums.append(
+            {
+                "mode": mode,
+                "currency": currency,
+                "months": rows,
+                "payments": sum(each["payments"] for each in rows),
+                "paid": paid,
+                "refunded": refunded,
+                "net": sum(each["netCents"] for each in rows),
+                "part": refunded / paid if paid else None,
+            }
+        )
+    return sums
 
 
 PAGES = (

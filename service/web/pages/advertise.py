@@ -8,6 +8,7 @@ async def advertise(request: PageRequest) -> Template:
     card = (await request.ask("getRateCard")).or_refused()
     values = {
         "card": card,
+        "lowest": min((slot["weekPriceCents"] for slot in card["slots"]), default=None),
         "any_free": any(slot["nextWeeks"] for slot in card["slots"]),
         "hold_seconds": request.config.bookings.hold_minutes * MINUTE_MS // SECOND_MS,
         "horizon_weeks": request.config.bookings.horizon_weeks,

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.bookings.prices import days_left
-from actors.clock import Entropy
+from actors.clock import MINUTE_MS, SECOND_MS, Entropy
 from actors.values import Code
 from actors.weeks import week_of
 from service.web.pages.booking import checkout_of
 from service.web.pages.campaigns import BODY, HEADLINE
-from service.web.pages.field_errors import Field, Form
+from service.web.pages.field_errors import Field, Form, above
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
 from service.web.pages.paging import paged
 from service.web.pages.sponsor import BRAND
@@ -20,6 +20,13 @@ WEEKS = 12
 
 CAMPAIGNS = 50
 """The newest campaigns that the form offers."""
+
+BOOKABLE = ("approved", "pending", "paused", "draft")
+"""The states of campaigns that the form offers, those that need the least first."""
+
+SENT_BEFORE = (
+    "This form has made another booking already, so nothing was booked now. Send it again to book this as well."
+)
 
 UUID_BYTES = 16
 
@@ -55,20 +62,24 @@ async def book(request: PageRequest) -> Template | SeeOther:
     wanted = weeks[0]["weekStart"]
     me = (await request.ask("getSponsor")).or_refused()
     campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_refused()
-    bookable = [each for each in campaigns["items"] if each["status"] != "rejected"]
+    bookable = [each for status in BOOKABLE for each in campaigns["items"] if each["status"] == status]
+    full_price = slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"]
+    prices = {week_start: slot.get("priceCents") for week_start, slot in slots.items() if slot["available"]}
     values = {
         "slot": slots[wanted],
         "wanted": wanted,
-        "weeks": [week_start for week_start, slot in slots.items() if slot["available"]],
-        "prices": {week_start: slot.get("priceCents") for week_start, slot in slots.items()},
-        "full_price": slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"],
+        "weeks": list(prices),
+        "prices": prices,
+        "full_price": full_price,
+        # Only a week that has begun costs less.
+        "part_price": next((cents for cents in prices.values() if cents != full_price), None),
         "days_left": days_left(week_of(request.now_ms), request.now_ms),
         "me": me,
         "campaigns": bookable,
         "more_campaigns": campaigns["hasMore"],
         "first": me["profile"] is None or not bookable,
         "key": _key(request),
-        "now_ms": request.now_ms,
+        "hold_seconds": request.config.bookings.hold_minutes * MINUTE_MS // SECOND_MS,
     }
     return Template("sponsor_book.html", values)
 
@@ -103,6 +114,8 @@ async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...
     if "website" in fields:
         body["website"] = address_of(form, "website")
     result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
+    if result.refused is not None and result.refused.code is Code.IDEMPOTENCY_CONFLICT:
+        return FormError(above(Code.IDEMPOTENCY_CONFLICT, SENT_BEFORE))
     if result.refused is not None:
         return FormError(result.refused)
     return SeeOther(f"/sponsor/bookings/{result.json['booking']['id']}", "reserved")

@@ -20,7 +20,8 @@ FORM = Form(
         "logoText": Field("Logo letters", "Write one to three letters."),
     }
 )
-OWNERS_MOVES = (CampaignMove.SUBMIT, CampaignMove.WITHDRAW, CampaignMove.PAUSE, CampaignMove.RESUME)
+OWNERS_MOVES = (CampaignMove.WITHDRAW, CampaignMove.PAUSE, CampaignMove.RESUME)
+"""Those with a button of their own. A campaign is submitted with the words in its form."""
 
 
 async def campaigns(request: PageRequest) -> Template:
@@ -55,6 +56,15 @@ async def save(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(request.path, "edit_saved" if edited else "campaign_saved")
 
 
+async def save_and_submit(request: PageRequest) -> SeeOther | FormError:
+    """Send the words as they stand in the form for review. They are saved even if sending them is refused."""
+    saved = await save(request)
+    if isinstance(saved, FormError):
+        return saved
+    result = await request.ask("submitCampaign", path=request.path_values)
+    return result.see_other(request.path, "campaign_submit")
+
+
 def _moving(move: CampaignMove) -> Act:
     async def act(request: PageRequest) -> SeeOther | FormError:
         result = await request.ask(f"{move}Campaign", path=request.path_values)
@@ -77,8 +87,8 @@ PAGES = (
     Page(
         "/sponsor/campaigns/{id}",
         campaign,
-        {"save": save, **{move.value: _moving(move) for move in OWNERS_MOVES}},
+        {"save": save, "save-and-submit": save_and_submit, **{move.value: _moving(move) for move in OWNERS_MOVES}},
         Audience.ACCOUNT,
-        forms={"save": FORM},
+        forms={"save": FORM, "save-and-submit": FORM},
     ),
 )

@@ -5,8 +5,9 @@ from typing import Any
 
 from actors.clock import DAY_MS
 from service.api.messages import NO_STORE
+from service.web.pages.booking_words import HELD
 from service.web.pages.page import Page, PageRequest, Template
-from service.web.pages.words import day, money
+from service.web.pages.words import counted, day, money, price
 
 
 async def checkout(request: PageRequest) -> Template:
@@ -52,10 +53,11 @@ def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, obje
         "campaign": bought["campaign"],
         "slot": bought["slot"],
         "package": bought["package"],
-        "weeks": "1 week" if bought["weeks"] == 1 else f"{bought['weeks']} weeks",
+        "weeks": counted(bought["weeks"], "week"),
         "first_day": day(bought["weekStart"]),
         "last_day": day(bought["weekEnd"] - DAY_MS),
         "amount": money(bought["amountCents"], bought["currency"]),
+        "price": price(bought["amountCents"], bought["currency"]),
         "held_until": bought["holdUntil"],
         "test_mode": bought["testMode"],
         "demo": bought["demo"],
@@ -63,8 +65,13 @@ def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, obje
 
 
 async def cancelled(request: PageRequest) -> Template:
-    """The page to which the payment processor returns someone who leaves its checkout."""
-    return Template("checkout_cancelled.html")
+    """The page to which the payment processor returns someone who leaves its checkout. Its address names no booking, so it
+    shows the sponsor all that are held."""
+    held: list[Mapping[str, Any]] = []
+    if request.caller.signed_in is not None:
+        present = (await request.ask("readOverview")).or_refused()["present"]
+        held = sorted((each for each in present if each["status"] in HELD), key=lambda each: each["heldUntil"])
+    return Template("checkout_cancelled.html", {"held": held})
 
 
 PAGES = (

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from actors.bookings.records import BookingStatus
 from actors.values import Code, Refused
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.paging import PLACE, page_at, paged, this_page
 from service.web.pages.sentences import CHOOSE
+from service.web.pages.states import LISTED
 from service.web.pages.typed import address_of, day_ms_of, text_of
+from service.web.pages.words import counted
 
 FAILED_REFUNDS = ("refund_declined", "refund_failed")
 """Payment issues after which an administrator may order the refund again."""
@@ -19,6 +22,10 @@ FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
 
 MOST_TROUBLE = 50
 """Bookings that need attention on one page. The rest is behind the filter for them."""
+
+
+SHOWN = 14
+"""Other bookings on one page. Each has its forms, and a page stays under 60 kB."""
 
 
 async def bookings(request: PageRequest) -> Template:
@@ -32,7 +39,7 @@ async def bookings(request: PageRequest) -> Template:
         if cursor is None:
             first = query | {"trouble": "true", "limit": MOST_TROUBLE}
             trouble = (await request.ask("listAllBookings", query=first)).or_refused()["items"]
-    page = (await request.ask("listAllBookings", query=query | {"cursor": cursor})).or_refused()
+    page = (await request.ask("listAllBookings", query=query | {"cursor": cursor, "limit": SHOWN})).or_refused()
     slots = (await request.ask("listSlots")).or_refused()["items"]
     counts = (await request.ask("countLists")).or_refused()
     values = {
@@ -41,8 +48,8 @@ async def bookings(request: PageRequest) -> Template:
         "filters": typed,
         "filtered": any(typed.values()),
         "slot_choices": [("", "Any"), *((slot["id"], slot["name"]) for slot in slots)],
-        "chips": _chips(typed, counts),
-        "total": None if any(typed.values()) else sum(counts["bookings"].values()),
+        "states": _states(typed, counts),
+        "summary": _summary(typed, counts),
         "failed_refunds": FAILED_REFUNDS,
         "action": this_page(request, *FILTERS, *PLACE),
         "paging": paged(request, page, *FILTERS, total=_total(typed, counts)),
@@ -69,17 +76,28 @@ def _week(text: str | None) -> str | None:
     return str(day_ms)
 
 
-def _chips(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    """A link for each state, with its number in all bookings."""
+def _summary(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> str:
+    """How many bookings there are, and how many of them need attention."""
+    if typed["sponsor"]:
+        return "Bookings of one sponsor"
+    number, trouble = sum(counts["bookings"].values()), counts["bookingsInTrouble"]
+    if not number:
+        return ""
+    return f"{counted(number, 'booking')}, {trouble:,} {'needs' if trouble == 1 else 'need'} attention"
+
+
+def _states(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> list[tuple[str, str, int, bool]]:
+    """A chip for each state that bookings are in, with its number in all bookings."""
     kept = {name: typed[name] for name in FILTERS if name not in ("status", "trouble")}
-    attention = f"Needs attention {counts['bookingsInTrouble']}"
+    number, trouble = sum(counts["bookings"].values()), counts["bookingsInTrouble"]
     chips = [
-        ("All", page_at(LIST, **kept), not (typed["status"] or typed["trouble"])),
-        (attention, page_at(LIST, trouble="true", **kept), typed["trouble"] == "true"),
+        (page_at(LIST, **kept), "All", number, not (typed["status"] or typed["trouble"])),
+        (page_at(LIST, trouble="true", **kept), "Needs attention", trouble, typed["trouble"] == "true"),
     ]
-    for status, number in counts["bookings"].items():
-        words = f"{status.capitalize()} {number:,}"
-        chips.append((words, page_at(LIST, status=status, **kept), typed["status"] == status))
+    for status, count in counts["bookings"].items():
+        chosen = typed["status"] == status
+        if count or chosen:
+            chips.append((page_at(LIST, status=status, **kept), LISTED[BookingStatus(status)], count, chosen))
     return chips
 
 
@@ -108,7 +126,7 @@ FORMS = {
     ),
     "describe": Form(
         {
-            "youtubeStatus": Field("State", CHOOSE, id="video-{booking}"),
+            "youtubeStatus": Field("The video is", CHOOSE, id="video-{booking}"),
             "youtubeUrl": Field("Address", "Write the address of the published video.", id="address-{booking}"),
             "youtubeNotes": Field("Notes", id="notes-{booking}"),
         }

@@ -9,8 +9,11 @@ _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 
 def words_between(before: str, now: str) -> list[tuple[str, str]]:
     """The parts of both texts in order, each with what became of it: `same`, `gone` or `new`. The parts that are not new
-    make up `before`, and those that are not gone `now`."""
-    return list(_merged(_parts(_WORDS.findall(before), _WORDS.findall(now))))
+    make up `before`, and those that are not gone `now`. Texts that share no word stay whole."""
+    parts = list(_merged(_parts(_WORDS.findall(before), _WORDS.findall(now))))
+    if any(kind == "same" and text.strip() for kind, text in parts):
+        return parts
+    return parts if before == now else [(kind, text) for kind, text in (("gone", before), ("new", now)) if text]
 
 
 def _parts(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:

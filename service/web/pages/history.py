@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from service.web.pages.words import moment, money
+from service.web.pages.words import day, moment, money
 
 LABELS: Mapping[str, str] = {
     "logoText": "Logo",
@@ -88,7 +88,9 @@ def _words(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, int) and name.endswith("Cents"):
         return money(value)
-    if isinstance(value, int) and (name.endswith("Ms") or name == "weekStart"):
+    if isinstance(value, int) and name == "weekStart":
+        return day(value)
+    if isinstance(value, int) and name.endswith("Ms"):
         return moment(value).words
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "nothing"

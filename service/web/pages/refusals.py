@@ -45,6 +45,10 @@ def _fast(found: re.Match[str]) -> str:
     return f"That was too fast. Try again in {counted(int(found[1]), 'second')}."
 
 
+def _sent(found: re.Match[str]) -> str:
+    return f"We sent a code a moment ago. Look for it in your mail, or try again in {counted(int(found[1]), 'second')}."
+
+
 def _unknown(found: re.Match[str]) -> str:
     return f"Too many sign-ins from your network were not valid. Try again in {counted(int(found[1]), 'second')}."
 
@@ -113,6 +117,7 @@ SENTENCES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     (r"Too many requests\. Try again in (\d+) s\.", _fast),
     (r"Your address has sent too many unknown keys or sessions\. Try again in (\d+) s\.", _unknown),
+    (r"A code was sent a moment ago\. Try again in (\d+) s\.", _sent),
     (r"This requires a browser session\. .*", "Sign in first."),
 )
 """Messages, and the sentences of pages for them."""

@@ -19,7 +19,14 @@ HISTORY = 50
 MOST_REQUESTS = 50
 """Requests for refunds on the page. The rest is in the list of bookings."""
 
-STATES = ("pending", "approved", "paused", "rejected", "draft")
+TITLES: Mapping[str, str] = {
+    "pending": "Waiting",
+    "approved": "Approved",
+    "paused": "Paused",
+    "rejected": "Rejected",
+    "draft": "Drafts",
+}
+STATES = tuple(TITLES)
 MOVES: Mapping[str, tuple[str, ...]] = {
     "pending": ("approve", "reject"),
     "approved": ("pause", "reject"),
@@ -41,7 +48,9 @@ async def queue(request: PageRequest) -> Template:
         query = {"status": state, "order": "newest", "limit": SHOWN, "cursor": cursor}
         page = (await request.ask("listAllCampaigns", query=query)).or_refused()
         entries = [_entry(campaign) for campaign in page["items"]]
-    counts = (await request.ask("countLists")).or_refused()["campaigns"]
+    counted = (await request.ask("countLists")).or_refused()
+    counts = counted["campaigns"]
+    waiting = counts["pending"] + counted["refundRequests"]
     requests: list[Any] = []
     if state == STATES[0] and cursor is None:
         query = {"trouble": "requested", "limit": MOST_REQUESTS}
@@ -50,8 +59,14 @@ async def queue(request: PageRequest) -> Template:
         "entries": entries,
         "requests": requests,
         "state": state,
-        "states": STATES,
+        "title": TITLES.get(state, state),
+        "chosen_states": [
+            (f"/admin?status={each}", TITLES[each], (counts | {"pending": waiting})[each], each == state)
+            for each in STATES
+        ],
+        "waiting_here": waiting,
         "numbers": counts,
+        "now_ms": request.now_ms,
         "moves": MOVES.get(state, ()),
         "labels": LABELS,
         "seen": SEEN,

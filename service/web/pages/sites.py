@@ -6,6 +6,7 @@ from actors.clock import DAY_MS
 from service.api.errors import status_of
 from service.web.pages.field_errors import Field, Form, query_errors
 from service.web.pages.page import Audience, Page, PageRequest, Template
+from service.web.pages.paging import page_at
 from service.web.pages.snippets import LOOKS, Choice, snippet_of, style_of
 from service.web.pages.typed import moment_text
 
@@ -26,10 +27,17 @@ async def sites(request: PageRequest) -> Template:
     values = {
         "shown": shown,
         "days": {name: moment_text(shown[name])[: len("2026-11-30")] for name in typed},
-        "ends": {days: shown["to"] - (days - 1) * DAY_MS for days in PERIODS},
+        "periods": [_period(days, shown) for days in PERIODS],
         **errors,
     }
     return Template("admin_sites.html", values)
+
+
+def _period(days: int, shown: Mapping[str, int]) -> tuple[str, str, None, bool]:
+    """The chip of so many days up to the last one."""
+    first = shown["to"] - (days - 1) * DAY_MS
+    here = page_at("/admin/sites", **{"from": str(first), "to": str(shown["to"])})
+    return here, f"{days} days", None, first == shown["from"]
 
 
 async def embed(request: PageRequest) -> Template:

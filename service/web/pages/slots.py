@@ -112,17 +112,17 @@ WEEKS = "Write a whole number from 1 to 52."
 SLOT_FIELDS = {
     "name": Field("Name", "Write a name for the slot."),
     "side": Field("Side", CHOOSE),
-    "weekPrice": Field("Price per week (USD)", PRICE, right=PRICE, of="weekPriceCents"),
-    "durationWeeks": Field("Weeks of one booking", WEEKS, right=WEEKS),
-    "offerEndsAt": Field("End of the offer", right="Write a date and time such as 2026-12-31T18:00."),
     "packageKind": Field("Package", CHOOSE),
     "description": Field("Description"),
+    "weekPrice": Field("Price per week (USD)", PRICE, right=PRICE, of="weekPriceCents"),
+    "durationWeeks": Field("Weeks of one booking", WEEKS, right=WEEKS),
     "active": Field("Active"),
     "comingSoon": Field("Coming soon"),
+    "offerEndsAt": Field("End of the offer", right="Write a date and time such as 2026-12-31T18:00."),
 }
 SLOT_ID = Field("Id", right="Use only letters a to z, digits and dashes.", id="slot-id")
 CREATING = Form(
-    {"id": SLOT_ID, **SLOT_FIELDS}, {Code.INVALID_STATE: ("id", "A slot has this id already. Choose another one.")}
+    {**SLOT_FIELDS, "id": SLOT_ID}, {Code.INVALID_STATE: ("id", "A slot has this id already. Choose another one.")}
 )
 
 PAGES = (

@@ -11,6 +11,7 @@ from service.web.pages.campaigns import PAGES as CAMPAIGNS
 from service.web.pages.catalog import PAGES as CATALOG
 from service.web.pages.checkout import PAGES as CHECKOUT
 from service.web.pages.claim import PAGES as CLAIM
+from service.web.pages.components import PAGES as COMPONENTS
 from service.web.pages.dashboard import PAGES as DASHBOARD
 from service.web.pages.deliveries import PAGES as DELIVERIES
 from service.web.pages.device import PAGES as DEVICE
@@ -59,4 +60,5 @@ PAGES: tuple[Page, ...] = (
     *SITES,
     *OPS,
     *OUTBOX,
+    *COMPONENTS,
 )

@@ -12,10 +12,10 @@
 	const paint = () => {
 		// The form with a brand has no fields for these.
 		const [sponsor, targetUrl] = [value("name"), value("website")];
-		const brand = targetUrl === undefined ? {} : { sponsor, targetUrl, logoText: initials(sponsor) };
+		const brand = at("website") ? { sponsor, targetUrl, logoText: initials(sponsor) } : {};
 		for (const place of all("[data-shows]")) {
 			const text = value(place.dataset.shows) ?? brand[place.dataset.shows];
-			if (text !== undefined) place.textContent = text;
+			if (text !== undefined) place.textContent = text.trim() || place.dataset.empty;
 		}
 	};
 

@@ -57,9 +57,9 @@
 	});
 
 	// The list at the side begins at the current page.
-	const side = document.querySelector(".contents .lists");
-	const current = side?.querySelector("[aria-current], details[open]");
-	if (current) side.scrollTop = current.offsetTop - side.offsetTop - side.clientHeight / 2;
+	const side = document.querySelector(".contents");
+	const current = side?.querySelector("[aria-current]");
+	if (current) side.scrollTop = current.offsetTop - side.clientHeight / 2;
 
 	try {
 		for (const input of all(".languages input")) {
@@ -72,7 +72,7 @@
 
 	// Release 1.0 had all operations on one page.
 	const redirect = () => {
-		const link = at(location.hash.slice(1))?.closest(".operation-groups li")?.querySelector("a");
+		const link = at(location.hash.slice(1))?.closest(".chapters li")?.querySelector("a");
 		if (link) location.replace(link.href);
 	};
 	addEventListener("hashchange", redirect);

@@ -1,0 +1,58 @@
+"""The counts of requests: the summary that operators see, and the histogram of the metrics."""
+
+from service.observability.answers import LATENCY_BUCKETS, AnswerCounts, AnswerSummary
+
+
+def counted(*answers: tuple[float, int], operation: str = "listBots") -> AnswerCounts:
+    counts = AnswerCounts()
+    for seconds, status in answers:
+        counts.count(operation, status, seconds, "")
+    return counts
+
+
+def test_without_a_request_there_is_no_time() -> None:
+    assert AnswerCounts().summary() == AnswerSummary(0, 0, None, None)
+
+
+def test_a_time_is_the_upper_bound_of_its_bucket() -> None:
+    for bound in LATENCY_BUCKETS:
+        assert counted((bound, 200)).summary()[2:] == (bound, bound)
+    assert counted((0.0011, 200)).summary()[2:] == (0.0025, 0.0025)
+
+
+def test_one_slow_request_of_a_hundred_is_beyond_the_time_of_the_rest() -> None:
+    quick = [(0.004, 200)] * 99
+    assert counted(*quick, (3.0, 200)).summary()[2:] == (0.005, 0.005)
+    assert counted(*quick[1:], (3.0, 200), (3.0, 200)).summary()[2:] == (0.005, 5.0)
+
+
+def test_half_of_two_requests_is_the_quicker_one() -> None:
+    assert counted((0.001, 200), (1.0, 200)).summary()[2:] == (0.001, 1.0)
+
+
+def test_a_request_beyond_the_last_bucket_has_no_bound() -> None:
+    assert counted((10.1, 200)).summary()[2:] == (None, None)
+    assert counted((0.001, 200), (60.0, 200)).summary()[2:] == (0.001, None)
+
+
+def test_all_operations_count_together_and_only_5xx_are_failures() -> None:
+    counts = AnswerCounts()
+    for operation, status in (("listBots", 200), ("getBot", 404), ("getBot", 499), ("getBot", 500), ("", 503)):
+        counts.count(operation, status, 0.02, "")
+    assert counts.summary() == AnswerSummary(5, 2, 0.025, 0.025)
+
+
+def test_the_metrics_have_the_same_counts() -> None:
+    counts = counted((0.001, 200), (20.0, 503))
+    counts.count("getBot", 404, 0.3, "not_found")
+    samples = {
+        (sample.name, *sorted(sample.labels.values())): sample.value
+        for metric in counts.collect()
+        for sample in metric.samples
+    }
+    assert samples["catalog_requests_total", "503", "listBots"] == 1
+    assert samples["catalog_request_seconds_bucket", "0.001", "listBots"] == 1
+    assert samples["catalog_request_seconds_bucket", "10.0", "listBots"] == 1
+    assert samples["catalog_request_seconds_bucket", "+Inf", "listBots"] == 2
+    assert samples["catalog_request_seconds_sum", "listBots"] == 20.001
+    assert samples["catalog_refusals_total", "not_found"] == 1
