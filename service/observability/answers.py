@@ -15,10 +15,10 @@ FAILED = 500
 
 
 class AnswerSummary(NamedTuple):
-    """Requests answered, those that failed (5xx), and the time within which half and 99 of 100 were answered. A time is the
+    """`requests` answered, those that failed (5xx), and the time within which half and 99 of 100 were answered. A time is the
     upper bound of its bucket; it is None without a request, and if the request took longer than the last bucket."""
 
-    count: int
+    requests: int
     failures: int
     half_seconds: float | None
     most_seconds: float | None

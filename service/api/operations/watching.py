@@ -100,7 +100,7 @@ def _actor(actor: ActorStatistics) -> ActorStatus:
 
 def _answers(summary: AnswerSummary) -> AnswersStatus:
     return AnswersStatus(
-        count=summary.count,
+        count=summary.requests,
         failures=summary.failures,
         halfWithinMs=_milliseconds(summary.half_seconds),
         mostWithinMs=_milliseconds(summary.most_seconds),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from actors.browsers import browser
 from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.credentials import code_from, code_proof, digest
 from actors.sessions import messages as sessions
@@ -196,7 +197,7 @@ class Visits:
         self.seats[session.id] = Seat(session.email, session.token_hash, began_ms, began_ms + SESSIONS.life_ms)
         self._told.append(("session.started", session.id, session.id, changes))
         if complete.notice is not None:
-            facts = {"ends": "session", "target": session.id, "label": session.agent}
+            facts = {"ends": "session", "target": session.id, "label": browser(session.agent)}
             self._sent.append(replace(complete.notice, recipient=session.email, facts=json.dumps(facts)))
         return self._as_kept(session.id)
 
