@@ -40,7 +40,8 @@ window.probe = (() => {
   // The outermost boxes that stick out, or else the innermost whose words do.
   function wide() {
     const boxes = beyond((each, box) => box.right), outermost = boxes.filter((each) => !boxes.includes(each.parentElement));
-    const words = (each, box) => (getComputedStyle(each).overflowX === "visible" ? box.left + each.scrollWidth : 0);
+    // In a drawing, this width is that of the whole drawing.
+    const words = (each, box) => (each instanceof HTMLElement && getComputedStyle(each).overflowX === "visible" ? box.left + each.scrollWidth : 0);
     const over = outermost.length ? [] : beyond(words);
     const innermost = over.filter((each) => !over.some((other) => other !== each && each.contains(other)));
     const found = outermost.map((each) => [each, each.getBoundingClientRect().right]);
