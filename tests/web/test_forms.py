@@ -244,7 +244,7 @@ async def test_an_error_stands_at_its_field_with_the_focus_on_the_first_and_noth
     shown = {
         each.attributes["id"].removesuffix("-error"): each.text
         for each in page.all("p")
-        if each.attributes.get("class") == "error"
+        if each.attributes.get("class") == "error" and "hidden" not in each.attributes
     }
     assert shown == errors
     wrong = {each.attributes["id"]: each for each in page.elements if each.attributes.get("aria-invalid") == "true"}
