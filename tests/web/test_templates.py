@@ -125,3 +125,10 @@ def test_what_keeps_the_rules_has_no_faults() -> None:
     )
     assert faults_of_design(html, {"a", "main"}) == []
     assert faults_of_design("<a class='main'></a>" * 2, {"main"}, queue=True) == []
+
+
+def test_a_filled_button_counts_once_its_form_is_shown() -> None:
+    button = "<button class='main'>Go</button>"
+    step = f"<form hidden><p>x</p>{button}</form>"
+    assert faults_of_design(f"{button}{step}", {"main"}) == []
+    assert faults_of_design(f"{step}{button}{button}", {"main"}) == ["it has 2 filled buttons"]
