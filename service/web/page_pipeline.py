@@ -199,7 +199,7 @@ def _form_id(visit: PageRequest) -> str:
 
 
 def _errors(page: Page, visit: PageRequest) -> Mapping[str, object]:
-    """What is wrong with the form that was refused (`field_errors`)."""
+    """The errors of the form that was refused (`field_errors`)."""
     if visit.problem is None:
         return {}
     do = visit.form.get("do", "")

@@ -100,7 +100,7 @@ async def test_a_disputed_booking_is_hidden_told_and_shown_again(world: World) -
     assert booking_id in mail.text
     cookie = f"__Host-session={world.session('admin@example.com', admin=True)}"
     page = await world.client.get("/admin/bookings", headers={"Cookie": cookie})
-    assert "Payment disputed" in page.body.decode()
+    assert "Payment disputed</span>" in page.body.decode()
     assert b"Order the refund" not in page.body
     refused = await administrator(world).post(f"{ADMIN}/bookings/{booking_id}/refund", {})
     assert refused.words == "409 invalid_state"

@@ -1,5 +1,6 @@
 """The checkout page of test mode and the receipt show the ledger's decisions."""
 
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -53,7 +54,11 @@ async def test_the_checkout_page_says_what_is_bought_until_when_and_that_no_mone
         assert words in html
     assert "Monday, 23 November 2026 to Sunday, 6 December 2026" in html
     assert "until 12:30 today" in html
-    assert html.count('name="do" value="pay"') == html.count('name="do" value="cancel"') == 1
+    assert '<time datetime="2026-11-18T12:30:00Z">30 minutes</time>' in html
+    assert "All times are UTC." in html
+    form = html.partition('<form class="form"')[2].partition("</form>")[0]
+    assert re.findall('name="do" value="([a-z]+)"', form) == ["pay", "cancel"]
+    assert form.count("<button") == 2
     assert html.count("<script") == 1, "the script of every page"
 
 
@@ -336,9 +341,9 @@ async def test_a_receipt_never_expires_and_shows_what_became_of_the_payment(bank
     [
         (BookingStatus.REFUNDING, None, "The refund is under way."),
         (BookingStatus.REFUNDING, "paid_after_expiry", "The refund is under way."),
-        (BookingStatus.REFUNDING, "refund_declined", "an administrator will handle it"),
-        (BookingStatus.PAID, "refund_declined", "declined the refund"),
-        (BookingStatus.REFUNDING, "refund_failed", "an administrator will handle it"),
+        (BookingStatus.REFUNDING, "refund_declined", "declined it, and an administrator will handle it"),
+        (BookingStatus.PAID, "refund_declined", "declined the refund, so nothing was paid back"),
+        (BookingStatus.REFUNDING, "refund_failed", "declined it, and an administrator will handle it"),
     ],
 )
 async def test_a_receipt_tells_of_a_refund_that_is_not_made(

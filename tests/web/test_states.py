@@ -133,7 +133,7 @@ def test_no_status_is_missing(table: Mapping[StrEnum, object], statuses: set[Str
         ("webhook", {"status": "enabled", "failingSince": NOW_MS}, State("Failing", "warm")),
         ("webhook", {"status": "disabled", "failingSince": NOW_MS}, State("Turned off", "bad")),
         ("delivery", {"status": "waiting"}, State("On its way", "cool")),
-        ("delivery", {"status": "waiting", "nextAttemptAt": HELD_MS}, State("Tried again today, 10:03", "warm")),
+        ("delivery", {"status": "waiting", "nextAttemptAt": HELD_MS}, State("Next try today, 10:03", "warm")),
         ("delivery", {"status": "failed"}, State("Given up", "bad")),
     ],
 )

@@ -87,7 +87,7 @@ async def test_a_deleted_webhook_is_gone(world: World) -> None:
     await person.open(path)
     await person.press("delete")
     assert "The webhook is deleted." in person.text
-    assert "Your first webhook" in person.text
+    assert "Create your first webhook" in person.text
     await person.open(path)
     assert person.status == 404
 

@@ -62,7 +62,7 @@ def _first_week(view: BookingView) -> tuple[int, int, str]:
 
 
 def spent_of(views: Sequence[BookingView]) -> list[Spent]:
-    """What was paid and refunded, by currency."""
+    """The sums paid and refunded, by currency."""
     sums: dict[str, Spent] = {}
     for booking in (each.booking for each in views if each.booking.paid_ms is not None):
         spent = sums.setdefault(booking.currency, Spent(currency=booking.currency))

@@ -109,7 +109,7 @@ _UNITS = ("cents", "ms")
 
 
 def done(action: str) -> str:
-    """What was done, as the beginning of a sentence."""
+    """The action, as the beginning of a sentence."""
     return DONE.get(action) or action.replace("_", " ").replace(".", " ").capitalize()
 
 

@@ -1,4 +1,4 @@
-"""What sponsors show beside the public pages."""
+"""The placements of sponsors beside the public pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -75,7 +75,7 @@ def chart_of(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
 async def _slot_rate(request: PageRequest, shown: Json) -> float | None:
     """The click rate of past bookings of the slot, None where the rate card has none."""
     card = await request.ask("getRateCard")
-    slot = None if card.refused is not None else _named(card.json["slots"], shown["slotName"])
+    slot = None if card.refused is not None else _slot_of(card.json["slots"], shown)
     rate = ((slot or {}).get("reach") or {}).get("ctr")
     return None if rate is None else float(rate)
 
@@ -83,13 +83,12 @@ async def _slot_rate(request: PageRequest, shown: Json) -> float | None:
 async def _following(request: PageRequest, shown: Json) -> Json | None:
     """The slot from the end of the booking on, as the calendar has it; None beyond the weeks that are sold."""
     calendar = await request.ask("getCalendar", query={"weekStart": shown["weekEnd"], "weeks": 1})
-    return None if calendar.refused is not None else _named(calendar.json["weeks"][0]["slots"], shown["slotName"])
+    return None if calendar.refused is not None else _slot_of(calendar.json["weeks"][0]["slots"], shown)
 
 
-def _named(slots: Iterable[Json], name: str) -> Json | None:
-    """The slot with this name. A booking keeps the name that its slot had, so there may be none, or several."""
-    found = [slot for slot in slots if slot["name"] == name]
-    return found[0] if len(found) == 1 else None
+def _slot_of(slots: Iterable[Json], shown: Json) -> Json | None:
+    """The slot of a booking; None if it is retired."""
+    return next((slot for slot in slots if slot["id"] == shown["slotId"]), None)
 
 
 async def _documents(request: PageRequest, shown: Json) -> list[Json]:

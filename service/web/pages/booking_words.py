@@ -1,4 +1,4 @@
-"""What a booking says of itself: what happened and what it means, its history, and how much of it is used. Pure.
+"""The words of a booking: its state and what it means, its history, and how much of it is used. Pure.
 
 `booking` is the JSON of the API. Times are epoch milliseconds, UTC.
 """
@@ -143,7 +143,7 @@ def used_cents(booking: Json, paid_ms: int, now_ms: int) -> int:
 def history(
     booking: Json, campaign: Json, paid_ms: int | None, now_ms: int
 ) -> list[tuple[str, words.Moment | str, bool]]:
-    """What happened to a booking, newest first: words, the moment where it is known, and whether it is so now."""
+    """The history of a booking, newest first: words, the moment where it is known, and whether it is so now."""
     start_ms, end_ms, running = booking["weekStart"], booking["weekEnd"], booking["status"] == "paid"
     known: list[tuple[int, str]] = [(booking["createdAt"], "Reserved")]
     if paid_ms is not None:

@@ -127,7 +127,7 @@ def _runs(
         place += length
         if length > 1:
             run = run._replace(when=f"from {run.when}")
-        # What reaches the last column may go on behind it.
+        # A run that reaches the last column may go on behind it.
         if length > 1 and run.words == Cell.TAKEN and place < len(weeks):
             run = run._replace(words=f"{Cell.TAKEN} until {date(weeks[place - 1]['weekEnd'] - 1, now_ms)}")
         yield run

@@ -1,4 +1,4 @@
-"""What a plot by day says in words: the numbers of its days, and the days that it does not draw. Pure.
+"""The words of a plot by day: the numbers of its days, and the days that it does not draw. Pure.
 
 Days are numbers since the epoch; `now_ms` is the time of the page."""
 

@@ -117,7 +117,7 @@ def in_one_line(refused: Refused, form: Form, query: Mapping[str, str]) -> str:
 
 
 def sentence_of(problem: Problem, field: Field, typed: str) -> str:
-    """What is wrong with a field, and how to put it right. `typed` is its text."""
+    """The sentence about a wrong field, with what to do. `typed` is its text."""
     code, written = problem.code, typed.replace("\r\n", "\n").strip()
     if code == SAID:
         return problem.message

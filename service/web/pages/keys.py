@@ -54,11 +54,11 @@ GRACES: Mapping[int, str] = {
 """How long the old key of a rotation can work, in seconds."""
 
 
-# What a key may do and how much it is used.
+# The permissions and the use of a key.
 
 
 def may(key: Key) -> str:
-    """What a key may do, in a few words."""
+    """The permissions of a key, in a few words."""
     if "scopes" not in key:
         return "Everything, administration included" if key.get("admin") else "Everything"
     first, *others = (SCOPES[Scope(scope)] for scope in key["scopes"])

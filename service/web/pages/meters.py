@@ -58,7 +58,7 @@ def spark_of(counts: Sequence[int | None], label: str) -> Spark:
 
 
 def gauge_of(used: int, limit: int) -> Gauge:
-    """What is used of a limit. A little is never drawn as nothing, and what is left never as all."""
+    """The used share of a limit. A little is never drawn as nothing, and not quite all never as all."""
     words = f"{used:,} of {limit:,}"
     if used >= limit:
         return Gauge(100.0, "bad", words)

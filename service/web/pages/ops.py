@@ -24,7 +24,7 @@ PARTS: Mapping[str, str] = {
     "mail": "Sends mails",
     "webhooks": "Calls the webhooks of sponsors",
 }
-"""What each actor does. A deduper of several is called `events_1`, and so on."""
+"""The task of each actor. A deduper of several is called `events_1`, and so on."""
 
 NEARLY_FULL = 0.8
 """The share of its capacity from which a queue is in trouble."""
@@ -91,7 +91,7 @@ def _part(actor: Mapping[str, Any]) -> Part:
 
 
 def troubles_of(status: Mapping[str, Any], parts: Sequence[Part]) -> Iterable[Trouble]:
-    """What operators should look at, what makes the process unready first."""
+    """The troubles that operators should look at; those that make the process unready come first."""
     for problem in status["problems"]:
         yield Trouble(
             f"{problem[0].upper()}{problem[1:]}.",

@@ -16,7 +16,7 @@ CODE = re.compile(r"^\s*(\d{6}|\d{12})\s*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Acts:
-    """What a mail asks its reader to do: type its code, open its links to this service. They are paths."""
+    """The acts that a mail asks of its reader: its code, and its links to this service as paths."""
 
     code: str
     links: tuple[str, ...]

@@ -18,7 +18,7 @@ _NAME = re.compile(r"(?=.*\d)(?=.*[^\W\d_])")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a page says of a status: its heading, and what the visitor can do."""
+    """The words of a page about a status: its heading, and what the visitor can do."""
 
     heading: str
     way: str
@@ -62,7 +62,7 @@ class Asked:
 
 
 def values_of(status: int, asked: Asked) -> Mapping[str, object]:
-    """What the page needs beside the refusal itself. `again` is the address to ask for once more; None after a form."""
+    """The values of the page beside the refusal itself. `again` is the address to ask for once more; None after a form."""
     return {
         "unknown": asked.has_session,
         "status": status,
@@ -75,7 +75,7 @@ def values_of(status: int, asked: Asked) -> Mapping[str, object]:
 
 
 def told(status: int) -> Told:
-    """What to say of a status. Those without words of their own are told as their class is."""
+    """The words for a status. A status without its own has those of its class."""
     return TOLD.get(status) or Told(HTTPStatus(status).phrase, TOLD[500 if status >= 500 else 400].way)
 
 

@@ -72,7 +72,7 @@ async def overview(request: PageRequest) -> Template:
 
 
 def tasks_of(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json], now_ms: int) -> Iterator[Task]:
-    """What waits for the sponsor, the most urgent first: holds, ads that are paid for and cannot be shown, other ads."""
+    """The tasks of the sponsor, the most urgent first: holds, ads that are paid for and cannot be shown, other ads."""
     held = [each for each in bookings if each["status"] in HELD]
     for each in sorted(held, key=lambda each: each["heldUntil"]):
         yield Task(
@@ -125,7 +125,7 @@ async def _run(request: PageRequest, booking: Json) -> Run:
 
 
 def since_of(read: Json) -> str:
-    """What the sums of the overview are over."""
+    """The bookings that the sums of the overview are over."""
     if read["more"]:
         return f"Your newest {read['bookings']:,} bookings"
     return "" if read["sinceMs"] is None else f"Since {words.month(read['sinceMs'])}"

@@ -224,7 +224,7 @@ def delivery(thing: Thing, now_ms: int) -> State:
     """The delivery of an event; after a failure, the time of the next attempt."""
     next_ms = thing.get("nextAttemptAt")
     if thing["status"] == DeliveryStatus.WAITING and next_ms is not None:
-        return State(f"Tried again {words.when(next_ms, now_ms)}", "warm")
+        return State(f"Next try {words.when(next_ms, now_ms)}", "warm")
     return DELIVERIES[DeliveryStatus(thing["status"])]
 
 
