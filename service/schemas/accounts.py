@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from actors.values import Account as AccountRecord
 from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, Strict, optional
-from service.schemas.lists import ListQuery, Page, absent_when_empty, or_empty
+from service.schemas.lists import ListQuery, Page, absent_when_blank, absent_when_empty, or_empty
 from service.schemas.texts import Note
 
 SearchText = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
@@ -17,7 +17,7 @@ class AccountsQuery(ListQuery):
 
     query: Annotated[
         SearchText | None,
-        BeforeValidator(absent_when_empty),
+        BeforeValidator(absent_when_blank),
         Field(description="A part of the email or of the sponsor's name, or a whole account id"),
     ] = None
     tier: Annotated[

@@ -22,7 +22,12 @@ def _limit(value: Any) -> Any:
 
 
 def absent_when_empty(value: Any) -> Any:
-    """Absent and empty mean None."""
+    """Absent and empty mean None, as in a form whose choice was left open."""
+    return None if value == "" else value
+
+
+def absent_when_blank(value: Any) -> Any:
+    """Absent, empty and only white space mean None, as in a form whose text was left open."""
     return None if isinstance(value, str) and not value.strip() else value
 
 
@@ -33,7 +38,7 @@ def or_empty(schema: dict[str, Any]) -> None:
 
 def _absent_when_null(value: Any) -> Any:
     """Some clients send back the `null` of the last page; it means no cursor."""
-    return None if value == "null" else absent_when_empty(value)
+    return None if value == "null" else absent_when_blank(value)
 
 
 Cursor = Annotated[
@@ -57,7 +62,7 @@ class CatalogQuery(Query):
 
     q: Annotated[
         Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(absent_when_empty),
+        BeforeValidator(absent_when_blank),
         Field(
             description="Full-text search, ranked; no cursor is returned and `cursor` is ignored. If no entry has all words, "
             "and none is excluded (`-word`) or in quotes, entries that have the most of them are returned"
@@ -65,7 +70,7 @@ class CatalogQuery(Query):
     ] = None
     category: Annotated[
         Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(absent_when_empty),
+        BeforeValidator(absent_when_blank),
         Field(description="Only entries of this category of `listCategories`, in any case; none if it does not exist"),
     ] = None
     cursor: Cursor = None
@@ -126,6 +131,6 @@ class AuditQuery(ListQuery):
 
     targetId: Annotated[
         Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(absent_when_empty),
+        BeforeValidator(absent_when_blank),
         Field(description="Only changes to the target with this id"),
     ] = None

@@ -10,7 +10,15 @@ from actors.weeks import week_of
 from service.schemas.accounts import BookingNumbers, SearchText
 from service.schemas.campaigns import Campaign
 from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, optional
-from service.schemas.lists import FileFormat, ListQuery, Page, absent_when_empty, or_empty, whole_number
+from service.schemas.lists import (
+    FileFormat,
+    ListQuery,
+    Page,
+    absent_when_blank,
+    absent_when_empty,
+    or_empty,
+    whole_number,
+)
 
 MOST_MONTHS = 60
 MONTH = r"^[12][0-9]{3}-(0[1-9]|1[0-2])$"
@@ -37,15 +45,15 @@ class BookingsQuery(ListQuery):
     ] = None
     sponsor: Annotated[
         _Named | None,
-        BeforeValidator(absent_when_empty),
+        BeforeValidator(absent_when_blank),
         Field(description="Only bookings of this sponsor: its id or the id of its account"),
     ] = None
     slot: Annotated[
-        _Named | None, BeforeValidator(absent_when_empty), Field(description="Only bookings of the slot with this id")
+        _Named | None, BeforeValidator(absent_when_blank), Field(description="Only bookings of the slot with this id")
     ] = None
     query: Annotated[
         SearchText | None,
-        BeforeValidator(absent_when_empty),
+        BeforeValidator(absent_when_blank),
         Field(description="The id of a booking or of its payment, or a part of the sponsor's name"),
     ] = None
     trouble: Annotated[

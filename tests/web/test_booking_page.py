@@ -59,10 +59,16 @@ async def test_a_week_after_it_that_is_held_is_not_offered(world: World) -> None
     assert not [link for link in person.page.links if link.startswith("/sponsor/book?")]
 
 
-async def test_a_slot_that_was_renamed_is_not_taken_for_another(world: World) -> None:
+async def test_a_slot_that_was_renamed_is_offered_again(world: World) -> None:
     person = await running(world, slot_name="An older name")
-    assert "The next week" not in person.text
-    assert "You get a mail with the figures" in person.text
+    assert "The next week is still available for $250." in person.text
+
+
+async def test_a_slot_that_is_not_sold_any_more_is_not_offered_again(world: World) -> None:
+    world.sponsorship_store.keep(slot("left-9", active=False))
+    person = await running(world, slot_id="left-9")
+    assert "The next week is no longer available." in person.text
+    assert not [link for link in person.page.links if link.startswith("/sponsor/book?")]
 
 
 async def test_the_click_rate_stands_beside_that_of_the_slot_once_there_is_one(world: World) -> None:

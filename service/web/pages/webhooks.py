@@ -82,7 +82,7 @@ ACTIONS: dict[str, Act] = {
 }
 
 FORM = Form(
-    {"url": Field("Address", ADDRESS), "events": Field("Tell it when", "Choose at least one event.")},
+    {"url": Field("Address", ADDRESS), "events": Field("Send it when", "Choose at least one event.")},
     {Code.INVALID_STATE: ("url", "You have a webhook with this address already. Write another one.")},
 )
 
