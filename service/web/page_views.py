@@ -52,6 +52,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "short_day": words.short_day,
     "moment": words.moment,
     "summary": words.summary,
+    "breakable": words.breakable,
     "json_ld": json_ld,
 }
 BY_NOW: Mapping[str, Callable[..., Any]] = {
