@@ -126,7 +126,7 @@ async def _no_database_for_a_person(world: World) -> Response:
 
 MET: dict[str, tuple[Callable[[World], Awaitable[Response]], int, str]] = {
     "405": (_not_allowed, 405, "That does not work here"),
-    "403 of a foreign form": (_foreign_form, 403, "This page is not open to you"),
+    "403 of a foreign form": (_foreign_form, 403, "We did not take that form"),
     "400 of an unknown act": (_no_act, 400, "We could not read that request"),
     "413": (_too_large, 413, "That was too large"),
     "429": (_too_many, 429, "That was a little too fast"),

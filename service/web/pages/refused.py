@@ -27,8 +27,7 @@ class Told:
 TOLD: Mapping[int, Told] = {
     400: Told("We could not read that request", "Check what you typed, or go back and try again."),
     403: Told(
-        "This page is not open to you",
-        "Sign in with an account that has access. If you sent a form, reload its page and send it again.",
+        "This page is not open to you", "If another account of yours has access, sign out, and sign in with that one."
     ),
     404: Told("We could not find that page", "It may have moved, or the address has a typing mistake."),
     405: Told(
@@ -50,6 +49,9 @@ TOLD: Mapping[int, Told] = {
     ),
 }
 
+REFUSED_FORM = Told("We did not take that form", "Nothing was changed.")
+"""The words for a form that is refused with 403. The refusal itself says what to do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -62,13 +64,16 @@ class Asked:
 
 
 def values_of(status: int, asked: Asked) -> Mapping[str, object]:
-    """The values of the page beside the refusal itself. `again` is the address to ask for once more; None after a form."""
+    """The values of the page beside the refusal itself. `again` is the address to ask for once more; None after a form, of
+    which `page` is the page."""
+    looked = asked.method in ("GET", "HEAD")
     return {
         "unknown": asked.has_session,
         "status": status,
-        "told": told(status),
+        "told": told(status) if looked or status != HTTPStatus.FORBIDDEN else REFUSED_FORM,
         "address": shown_address(asked.path),
-        "again": address_of(asked.path, asked.query) if asked.method in ("GET", "HEAD") else None,
+        "again": address_of(asked.path, asked.query) if looked else None,
+        "page": address_of(asked.path, ""),
         "words": words_of(asked.path),
         "shelf": "/bots" if asked.path.startswith("/bots/") else "/usecases",
     }
