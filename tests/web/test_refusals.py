@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from service.api.errors import internal_error, too_large, unavailable
 from service.web.negotiation import wants_page
-from service.web.pages.refused import address_of, words_of
+from service.web.pages.refusals import plain
+from service.web.pages.refused import address_of, words_of, worth_saying
 from tests.api.asgi import Response
 from tests.api.world import LOCAL, World, away, broken, open_world
 from tests.web.markup import Markup, faults_of, parsed
@@ -262,3 +264,9 @@ async def test_a_page_that_may_be_asked_for_again_is_linked_from_its_refusal(wor
     posted = await Visitor(world).post("/claim/form", b"do=start")
     assert posted.status == 429
     assert "Try again" not in {each.text for each in _page_of(posted).all("a")}
+
+
+def test_a_page_says_a_message_only_if_it_says_more_than_its_heading() -> None:
+    payment = "Payment is unavailable right now. Try again in a moment."
+    assert worth_saying(payment) == payment
+    assert [worth_saying(plain(each.message)) for each in (unavailable(), too_large(), internal_error())] == [""] * 3

@@ -15,6 +15,12 @@ _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"(?=.*\d)(?=.*[^\W\d_])")
 """A word of letters and digits, as in ids and tokens. Nobody searches for it."""
 
+_SAID = re.compile(
+    r"This address does not support this method\.|The request body is too large\.|That was too fast\..*"
+    r"|Something went wrong on our side\..*|The service is temporarily unavailable\..*"
+)
+"""Messages that say no more than the words of their status."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -31,7 +37,8 @@ TOLD: Mapping[int, Told] = {
     ),
     404: Told("We could not find that page", "It may have moved, or the address has a typing mistake."),
     405: Told(
-        "That does not work here", "This address does not take what was sent. Start again from a page of this site."
+        "That does not work here",
+        "This address does not take what was sent. Start again from a page of this site.",
     ),
     409: Told("Something changed in the meantime", "Nothing was saved. Go back, reload the page and look at it anew."),
     413: Told("That was too large", "Nothing was saved. Go back and send less."),
@@ -77,6 +84,11 @@ def values_of(status: int, asked: Asked) -> Mapping[str, object]:
         "words": words_of(asked.path),
         "shelf": "/bots" if asked.path.startswith("/bots/") else "/usecases",
     }
+
+
+def worth_saying(message: str) -> str:
+    """The message of a refusal if it says more than the words of its status; else nothing."""
+    return "" if _SAID.fullmatch(message) else message
 
 
 def told(status: int) -> Told:
