@@ -23,8 +23,8 @@ from tests.abuse.probe import Errand
 from tests.abuse.search import ERRANDS, SEARCHED, import_large_catalog
 from tests.memory import in_memory
 
-BEFORE_SECONDS = 4.0
-SETTINGS = {"http.request_seconds": 8.0}
+BEFORE_SECONDS = 2.0
+SETTINGS = {"http.request_seconds": 4.0}
 """Changes to the defaults: a request has less time than an attack, so that many are cut off."""
 GRACEFUL_SECONDS = 2.0
 MOST_SHOWN = 40
