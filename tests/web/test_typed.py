@@ -115,3 +115,8 @@ def test_an_address_without_a_scheme_gets_https(text: str, address: str) -> None
 def test_line_ends_of_a_text_on_one_line_become_spaces() -> None:
     assert line_of({"body": " Now \r\n or\nlater "}, "body") == "Now or later"
     assert line_of({}, "body") == ""
+
+
+def test_a_long_gap_in_a_text_on_one_line_is_read_in_one_pass() -> None:
+    gap = " " * 1_000_000  # Were each space a new start of the search, this would take half an hour.
+    assert line_of({"body": f"Now{gap}or\n{gap}later"}, "body") == f"Now{gap}or later"

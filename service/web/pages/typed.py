@@ -8,7 +8,6 @@ from actors.clock import SECOND_MS
 
 _AMOUNT = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?")
 _GAPS = re.compile(r"[\s-]")
-_LINE_END = re.compile(r"\s*\n\s*")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 """An address with a scheme, such as `http:` or `mailto:`. Digits after the colon are a port."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
@@ -74,4 +73,5 @@ def address_of(form: Mapping[str, str], name: str) -> str:
 
 def line_of(form: Mapping[str, str], name: str) -> str:
     """The text of a field that stands on one line, without surrounding space. Line ends become spaces."""
-    return _LINE_END.sub(" ", form.get(name, "").strip())
+    lines = (line.strip() for line in form.get(name, "").split("\n"))
+    return " ".join(line for line in lines if line)
