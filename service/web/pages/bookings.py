@@ -54,10 +54,11 @@ async def book(request: PageRequest) -> Template | SeeOther:
     if not slot_id:
         return SeeOther("/sponsor/inventory")
     week = _asked(request, "weekStart")
-    if request.problem is not None and not week.isdigit():
-        week = ""
-    query = {"weekStart": week or None, "weeks": WEEKS}
-    weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
+    calendar = await request.ask("getCalendar", query={"weekStart": week or None, "weeks": WEEKS})
+    if calendar.refused is not None and request.problem is not None:
+        # The form says what is wrong with its week, and offers others.
+        calendar = await request.ask("getCalendar", query={"weeks": WEEKS})
+    weeks = calendar.or_refused()["weeks"]
     slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
     wanted = weeks[0]["weekStart"]
     me = (await request.ask("getSponsor")).or_refused()
