@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from actors.clock import SECOND_MS
+from actors.dates import calendar
 
 _AMOUNT = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?")
 _GAPS = re.compile(r"[\s-]")
@@ -42,8 +43,9 @@ def day_ms_of(text: str) -> int | None:
 
 
 def moment_text(moment_ms: int) -> str:
-    """Epoch milliseconds as text. Seconds appear only if they are not zero."""
-    when = datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
+    """Epoch milliseconds as text. Seconds appear only if they are not zero. A moment that the calendar does not reach is its
+    last one."""
+    when = calendar(moment_ms)
     return f"{when:%Y-%m-%dT%H:%M}" + (f":{when:%S}" if when.second else "")
 
 
