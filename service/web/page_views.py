@@ -49,7 +49,6 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "bare": words.bare,
     "short_id": words.short_id,
     "browser": browser,
-    "day": words.day,
     "short_day": words.short_day,
     "moment": words.moment,
     "summary": words.summary,
