@@ -181,7 +181,7 @@ async def test_an_approval_is_made_in_the_session_and_the_audit_says_so(world: W
     assert (record.action, record.actor_type, record.actor_email) == ("campaign.approved", "session", BOSS)
     assert record.actor_id.startswith("ses_")
     shown = await visitor.look("/admin/audit")
-    assert f"{BOSS} In a browser Approved the ad" in shown.text
+    assert f"Approved the ad Status: In review Approved Shown as: Example Tools {BOSS} In a browser" in shown.text
     assert "Status: In review Approved" in shown.text
 
 
