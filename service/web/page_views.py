@@ -49,10 +49,10 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "bare": words.bare,
     "short_id": words.short_id,
     "browser": browser,
-    "day": words.day,
     "short_day": words.short_day,
     "moment": words.moment,
     "summary": words.summary,
+    "breakable": words.breakable,
     "json_ld": json_ld,
 }
 BY_NOW: Mapping[str, Callable[..., Any]] = {

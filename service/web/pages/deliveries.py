@@ -9,12 +9,9 @@ from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.paging import PLACE, page_at, paged, this_page
 from service.web.pages.sentences import CHOOSE
-from service.web.pages.states import LISTED
+from service.web.pages.states import FAILED_REFUNDS, LISTED
 from service.web.pages.typed import address_of, day_ms_of, text_of
 from service.web.pages.words import counted
-
-FAILED_REFUNDS = ("refund_declined", "refund_failed")
-"""Payment issues after which an administrator may order the refund again."""
 
 LIST = "/admin/bookings"
 FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
