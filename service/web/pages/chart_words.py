@@ -1,9 +1,9 @@
-"""The words of a plot by day or by week: the numbers of its days, and the days that it does not draw. Pure.
+"""The words of a plot by day: the numbers of its days, and the days that it does not draw. Pure.
 
-Days are numbers since the epoch, and weeks are numbers of weeks since then; `now_ms` is the time of the page."""
+Days are numbers since the epoch; `now_ms` is the time of the page."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from actors import dates
@@ -37,7 +37,7 @@ class Rate(NamedTuple):
 
 
 class Day(NamedTuple):
-    """A measured day or week: its counts, its rate in percent, the cells of its row in the table, and its hover title."""
+    """A measured day: its counts, its rate in percent, the cells of its row in the table, and its hover title."""
 
     number: int
     counts: tuple[int, ...]
@@ -54,53 +54,27 @@ def measured(days: Sequence[int], series: Sequence[Counts], rate: Rate | None, n
             continue
         counts = tuple(each.counts[index] or 0 for each in series)
         ratio = rate.ratios[index] if rate else None
+        rates = [words.rate(ratio, rate.none)] if rate else []
         when = "Today" if day == today else words.short(day * DAY_MS, now_ms).words
-        yield _told(day, when, counts, None if ratio is None else ratio * words.PERCENT, series, rate)
+        told = [each.words(count) for each, count in zip(series, counts, strict=True)]
+        yield Day(
+            number=day,
+            counts=counts,
+            percent=None if ratio is None else ratio * words.PERCENT,
+            cells=(when, *map(words.number, counts), *rates),
+            words=f"{when}: {', '.join([*told, *(each.lower() for each in rates)])}",
+        )
 
 
-def by_week(known: Iterable[Day], series: Sequence[Counts], rate: Rate | None, now_ms: int) -> Iterator[Day]:
-    """The weeks of these days, from Monday to Sunday. The rate of a day counts as often as its first count says, which is the
-    rate of the week's sums."""
-    for number, group in groupby(known, key=lambda day: week_number(day.number)):
-        days = tuple(group)
-        counts = tuple(map(sum, zip(*(day.counts for day in days), strict=True)))
-        rated = [(day.percent, day.counts[0]) for day in days if day.percent is not None and day.counts[0]]
-        weight = sum(count for _, count in rated)
-        percent = sum(percent * count for percent, count in rated) / weight if weight else None
-        yield _told(number, _days(days[0].number, days[-1].number, now_ms), counts, percent, series, rate)
+def label(day: int, today: int) -> str:
+    """A day below the plot, which needs no year: `9 Nov` or `today`."""
+    return "today" if day == today else words.short(day * DAY_MS, day * DAY_MS).words
 
 
-def week_number(day: int) -> int:
-    """The number of the week of a day. The first day of the epoch was a Thursday."""
-    return (day + 3) // 7
-
-
-def _told(
-    number: int, when: str, counts: tuple[int, ...], percent: float | None, series: Sequence[Counts], rate: Rate | None
-) -> Day:
-    rates = [words.rate(None if percent is None else percent / words.PERCENT, rate.none)] if rate else []
-    told = [each.words(count) for each, count in zip(series, counts, strict=True)]
-    return Day(
-        number=number,
-        counts=counts,
-        percent=percent,
-        cells=(when, *map(words.number, counts), *rates),
-        words=f"{when}: {', '.join([*told, *(each.lower() for each in rates)])}",
-    )
-
-
-def label(number: int, now: int, *, weekly: bool = False) -> str:
-    """A day below the plot, which needs no year: `9 Nov` or `today`; of a week its Monday, or `this week`."""
-    if number == now:
-        return "this week" if weekly else "today"
-    day_ms = (7 * number - 3 if weekly else number) * DAY_MS
-    return words.short(day_ms, day_ms).words
-
-
-def title(known: Sequence[Day], bars: Counts, rate: Rate | None, now_ms: int, unit: str = "day") -> str:
+def title(known: Sequence[Day], bars: Counts, rate: Rate | None, now_ms: int) -> str:
     """`Times shown and click rate by day, 9 to 25 November`."""
     when = f", {_days(known[0].number, known[-1].number, now_ms)}" if known else ""
-    return f"{bars.label}{f' and {rate.label.lower()}' if rate else ''} by {unit}{when}"
+    return f"{bars.label}{f' and {rate.label.lower()}' if rate else ''} by day{when}"
 
 
 def instead(known: Sequence[Day], bars: Counts, now_ms: int) -> str:

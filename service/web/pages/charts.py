@@ -1,5 +1,4 @@
-"""Plots by day, or by week for long periods: turns counts into the shapes of inline SVG, which the macro `plot` of
-`charts.html` draws. Pure.
+"""Plots by day: turns counts into the shapes of inline SVG, which the macro `plot` of `charts.html` draws. Pure.
 
     chart = by_day(days, Counts("Times shown", shown, "time shown", "Not shown"), now_ms=now_ms,
                    also=[Counts("Clicks", clicked, "click", "No clicks")], rate=Rate("Click rate", rates))
@@ -47,9 +46,6 @@ ROUND = (1, 2, 2.5, 5, 10)
 
 LABEL_STEPS = (1, 2, 5, 7, 14, 30)
 """Days from one label to the next. Longer plots use multiples of 30."""
-
-LONGEST, LONGEST_TABLE = 92, 31
-"""More days than this are drawn by week, and more than this are listed by week: a page stays small and its plot legible."""
 
 EXACT = 100_000
 """An axis up to here has whole numbers; a longer one has them in short form."""
@@ -142,40 +138,34 @@ def by_day(
     series, today, numbers = (bars, *also), day_of(now_ms), [day_of(day) for day in days]
     known = tuple(chart_words.measured(numbers, series, rate, now_ms))
     told = len(known) > 1 and any(any(day.counts) for day in known)
-    rated = rate if any(day.percent for day in known) else None
-    span = known[-1].number - known[0].number + 1 if known else 0
-    weeks = tuple(chart_words.by_week(known, series, rate, now_ms)) if span > LONGEST_TABLE else ()
-    weekly = span > LONGEST
-    drawn, now = (weeks, chart_words.week_number(today)) if weekly else (known, today)
-    axes = axes_of(drawn, rated) if told and any(day.counts[0] for day in known) else None
+    axes = axes_of(known, rate) if told and any(day.counts[0] for day in known) else None
     last = max(numbers[-1:] + ([] if until_ms is None else [day_of(until_ms - 1)]), default=today)
     sentences = [] if axes else [chart_words.instead(known, bars, now_ms)]
     if known:
         sentences += chart_words.not_drawn(known, numbers[0], last, now_ms)
-    unit = "week" if weekly else "day"
+    height = HEIGHT_WITH_A_RATE if rate else HEIGHT
     return Chart(
-        title=chart_words.title(known, bars, rated, now_ms, unit),
-        bar_title=f"{bars.label} a {unit}",
-        rate_title=rated.label if rated else "",
+        title=chart_words.title(known, bars, rate, now_ms),
+        bar_title=f"{bars.label} a day",
+        rate_title=rate.label if rate else "",
         summary=chart_words.summary(known, series, now_ms) if axes else "",
         words=" ".join(sentences),
-        wide=_drawing(drawn, axes, now, width, HEIGHT_WITH_A_RATE if rated else HEIGHT, weekly) if axes else None,
-        narrow=_drawing(drawn, axes, now, NARROW, HEIGHT, weekly) if axes else None,
-        head=("Week" if weeks else "Day", *(each.label for each in series), *([rate.label] if rate else [])),
-        rows=tuple(day.cells for day in reversed(weeks or known)) if told else (),
+        wide=_drawing(known, axes, today, width, height) if axes else None,
+        narrow=_drawing(known, axes, today, NARROW, HEIGHT) if axes else None,
+        head=("Day", *(each.label for each in series), *([rate.label] if rate else [])),
+        rows=tuple(day.cells for day in reversed(known)) if told else (),
     )
 
 
 def axes_of(known: Sequence[Day], rate: Rate | None) -> Axes:
     """Axes from 0 to at least the largest values, with as little room above them as round steps allow."""
     most = max(day.counts[0] for day in known)
-    most_rate = max(day.percent or 0 for day in known)
+    most_rate = max(day.percent or 0 for day in known) or 1
 
     def sizes(steps: int) -> tuple[float, float]:
-        return step_of(most, steps, whole=True), step_of(most_rate or 1, steps)
+        return step_of(most, steps, whole=True), step_of(most_rate, steps)
 
-    choice = (most,) if most < min(STEPS) else STEPS
-    steps = min(choice, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
+    steps = min(STEPS, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
     counts, rates = ([size * index for index in range(steps + 1)] for size in sizes(steps))
     words = "{:,.0f}".format if counts[-1] < EXACT else compact
     units = [f"{value:g} %" if rate else "" for value in rates]
@@ -227,7 +217,7 @@ class _Frame:
         return round(self.base - (self.base - TOP) * part, 1)
 
 
-def _drawing(known: Sequence[Day], axes: Axes, now: int, width: int, height: int, weekly: bool) -> Drawing:
+def _drawing(known: Sequence[Day], axes: Axes, today: int, width: int, height: int) -> Drawing:
     left = max(ceil(room_for(words)) for words, _ in axes.words) + EDGE
     right = width - GAP - max(ceil(room_for(words)) for _, words in axes.words)
     frame = _Frame(width, left, right, height - BELOW, known[0].number, known[-1].number)
@@ -239,14 +229,14 @@ def _drawing(known: Sequence[Day], axes: Axes, now: int, width: int, height: int
         left=left,
         right=right,
         grid=tuple(Grid(frame.y(index / steps), *words) for index, words in enumerate(axes.words)),
-        columns=tuple(_column(frame, day, axes.most, now) for day in known),
-        labels=_labels(frame, now, weekly),
+        columns=tuple(_column(frame, day, axes.most, today) for day in known),
+        labels=_labels(frame, today),
         strokes=strokes,
         dots=dots,
     )
 
 
-def _column(frame: _Frame, day: Day, most: float, now: int) -> Column:
+def _column(frame: _Frame, day: Day, most: float, today: int) -> Column:
     x, bar = frame.x(day.number), min(frame.room * FILLED, WIDEST)
     y = min(frame.y(day.counts[0] / most), frame.base - FLATTEST) if day.counts[0] else frame.base
     return Column(
@@ -257,15 +247,15 @@ def _column(frame: _Frame, day: Day, most: float, now: int) -> Column:
         y=y,
         height=round(frame.base - y, 1),
         words=day.words,
-        today=day.number == now,
+        today=day.number == today,
     )
 
 
-def _labels(frame: _Frame, now: int, weekly: bool) -> tuple[Mark, ...]:
+def _labels(frame: _Frame, today: int) -> tuple[Mark, ...]:
     """The last day and every n-th before it, so that none touch. A label at the edge stays inside."""
     days = range(frame.last, frame.first - 1, -1)
     for step in (*LABEL_STEPS, *range(2 * LABEL_STEPS[-1], len(days) + LABEL_STEPS[-1], LABEL_STEPS[-1])):
-        marks = [_label(frame, day, now, weekly) for day in days[::step]]
+        marks = [_label(frame, day, today) for day in days[::step]]
         if all(
             later.x - earlier.x >= (room_for(later.words) + room_for(earlier.words)) / 2 + BETWEEN
             for later, earlier in pairwise(marks)
@@ -274,8 +264,8 @@ def _labels(frame: _Frame, now: int, weekly: bool) -> tuple[Mark, ...]:
     raise AssertionError("one label alone touches no other")
 
 
-def _label(frame: _Frame, day: int, now: int, weekly: bool) -> Mark:
-    words = chart_words.label(day, now, weekly=weekly)
+def _label(frame: _Frame, day: int, today: int) -> Mark:
+    words = chart_words.label(day, today)
     half = room_for(words) / 2
     return Mark(round(min(max(frame.x(day), half), frame.width - half), 1), words)
 
