@@ -75,6 +75,12 @@ class Column(NamedTuple):
     words: str
     today: bool
 
+    @property
+    def stroke(self) -> str:
+        """The bar in a path whose strokes are as wide as it is, from the base upwards. Empty for a 0."""
+        middle, base = self.bar_x + self.bar_width / 2, self.y + self.height
+        return f"M{middle:.5g} {base:g}V{self.y:g}" if self.height else ""
+
 
 class Mark(NamedTuple):
     """The label of a day, centred at x."""
