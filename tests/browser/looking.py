@@ -31,6 +31,17 @@ _STICKING_OUT = """() => {
 }"""
 
 
+_OUT_OF_SIGHT = """async () => {
+  const root = document.documentElement;
+  const current = [...document.querySelectorAll(":is(.tabs, .chips) [aria-current]")].filter((it) => it.checkVisibility());
+  await Promise.all(current.flatMap((it) => it.getAnimations()).map((it) => it.finished));
+  await new Promise(requestAnimationFrame);
+  return current
+    .filter((it) => it.getBoundingClientRect().left < 0 || it.getBoundingClientRect().right > root.clientWidth + 1)
+    .map((it) => `current ${it.textContent.trim()} is out of sight`);
+}"""
+
+
 def violations(page: Page, options: dict[str, Any] = EVERYTHING) -> list[str]:
     """The serious and critical faults of axe-core, with their elements."""
     if not page.evaluate("'axe' in window"):
@@ -47,6 +58,12 @@ def violations(page: Page, options: dict[str, Any] = EVERYTHING) -> list[str]:
 def sticking_out(page: Page) -> list[str]:
     """The elements that make the page scroll sideways, and tables whose box hides what is wider."""
     found: list[str] = page.evaluate(_STICKING_OUT)
+    return found
+
+
+def out_of_sight(page: Page) -> list[str]:
+    """The current tabs and filters to which one has to slide first."""
+    found: list[str] = page.evaluate(_OUT_OF_SIGHT)
     return found
 
 

@@ -362,7 +362,10 @@ async def test_the_front_page_shows_a_request_with_the_beginning_of_its_true_ans
     assert request.text == f"curl '{world.services.base_url}/api/v1/usecases?limit=1'"
     told = "".join(answer.words[answer.first : answer.last]).removesuffix(",\n      ...")
     [entry] = (await world.client.get("/api/v1/usecases?limit=1")).json["data"]
-    assert json.loads(told + "}]}")["data"][0].items() <= entry.items()
+    [shown] = json.loads(told + "}]}")["data"]
+    assert [*shown] == ["slug", "title", "who", "handle", "roi"]
+    assert all(entry[name].startswith(value.removesuffix("…")) for name, value in shown.items())
+    assert max(map(len, shown.values())) <= 26, "each line fits a phone"
 
 
 async def test_the_front_page_leads_to_a_key_through_the_sign_in_if_needed(world: World) -> None:

@@ -1,9 +1,10 @@
 """One booking of a sponsor, from its hold to its last day: what to do now, its numbers, what is shown, and what was paid."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from service.web.pages.booking_words import HELD, daily, history, run_of, told, used_cents, weeks_of
+from service.web.pages.booking_history import history
+from service.web.pages.booking_words import HELD, daily, run_of, told, used_cents, weeks_of
 from service.web.pages.chart_words import Counts, Rate
 from service.web.pages.charts import Chart, by_day
 from service.web.pages.field_errors import Field, Form
@@ -21,6 +22,7 @@ async def booking(request: PageRequest) -> Template:
     shown, receipt = read["booking"], read["receipt"]
     delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
     campaign = (await request.ask("getCampaign", path={"id": shown["campaignId"]})).or_refused()["campaign"]
+    steps = (await request.ask("readBookingSteps", path=request.path_values)).or_refused()["items"]
     paid_ms = receipt["paidAt"] if receipt else None
     refundable = shown["status"] == "paid" and shown["weekEnd"] > now_ms and shown.get("paymentIssue") != "disputed"
     unshown = request.config.bookings.refund_unshown
@@ -34,7 +36,7 @@ async def booking(request: PageRequest) -> Template:
         "told": told(shown, now_ms, refund_unshown=unshown),
         "refund_unshown": unshown,
         "can_ask": refundable and not shown.get("refundRequestedAt"),
-        "history": history(shown, campaign, paid_ms, now_ms),
+        "history": history(shown, campaign, paid_ms, now_ms, steps),
         "following": await _following(request, shown) if refundable else None,
         "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
         "now_ms": now_ms,
@@ -52,23 +54,27 @@ async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, de
         "clicks_daily": daily(delivery["clicks"], days),
         "used": used_cents(shown, paid_ms or shown["weekStart"], request.now_ms),
         "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
-        "chart": chart_of(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
+        "chart": _chart(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
     }
 
 
-def chart_of(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
-    """Times shown and click rate by day, with the clicks in words; None before the first day."""
-    items = delivery["items"]
-    if not items:
-        return None
-    rates = [each["clicks"] / each["impressions"] if each["impressions"] else None for each in items]
+def _chart(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
+    """The plot of a booking; None before the first day."""
+    days = [(each["day"], each["impressions"], each["clicks"]) for each in delivery["items"]]
+    return delivery_chart(days, now_ms, run_ends_ms) if days else None
+
+
+def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:
+    """Times shown and click rate by day, with the clicks in words. `rows` are at least one day's start, times shown and
+    clicks, in order."""
+    days, shown, clicks = zip(*rows, strict=True)
     return by_day(
-        [each["day"] for each in items],
-        Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),
+        days,
+        Counts("Times shown", shown, "time shown", "Not shown"),
         now_ms=now_ms,
-        until_ms=run_ends_ms,
-        also=[Counts("Clicks", [each["clicks"] for each in items], "click", "No clicks")],
-        rate=Rate("Click rate", rates),
+        until_ms=until_ms,
+        also=[Counts("Clicks", clicks, "click", "No clicks")],
+        rate=Rate("Click rate", [one / other if other else None for one, other in zip(clicks, shown, strict=True)]),
     )
 
 

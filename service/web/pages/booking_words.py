@@ -1,4 +1,4 @@
-"""The words of a booking: its state and what it means, its history, and how much of it is used. Pure.
+"""The words of a booking: its state and what it means, and how much of it is used. Pure.
 
 `booking` is the JSON of the API. Times are epoch milliseconds, UTC.
 """
@@ -33,7 +33,7 @@ TROUBLE = ("refund_declined", "refund_failed", "amount_mismatch", "dispute_lost"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Notice:
     """The notice on top of a booking: a sentence that says what is so, and what it means. `tone` is that of a note."""
 
     first: str
@@ -41,7 +41,7 @@ class Told:
     tone: str = ""
 
 
-def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Told | None:
+def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Notice | None:
     """The notice of a booking, None if its state and its figures say it all."""
     step, issue = booking["nextStep"], booking.get("paymentIssue", "")
     said = _ended(booking) if step == "book_again" else _steps(booking, now_ms, refund_unshown=refund_unshown).get(step)
@@ -49,72 +49,72 @@ def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Told | None:
         return said
     tone = "bad" if issue in TROUBLE else "warm" if said is None else said.tone
     if said is None:
-        return Told(ISSUES[issue], tone=tone)
-    return Told(said.first, f"{said.rest} {ISSUES[issue]}".strip(), tone)
+        return Notice(ISSUES[issue], tone=tone)
+    return Notice(said.first, f"{said.rest} {ISSUES[issue]}".strip(), tone)
 
 
-def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, Told]:
-    yours = f"You have paid, and the {_by_weeks(booking, 'week is', 'weeks are')} yours."
+def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, Notice]:
+    yours = f"You have paid, and the {by_weeks(booking, 'week is', 'weeks are')} yours."
     refunded = ", and weeks in which nobody saw the ad are refunded" if refund_unshown else ""
     return {
-        "submit_campaign": Told(
+        "submit_campaign": Notice(
             "Your ad is still a draft, so it cannot be shown yet.", f"{yours} Send it for review.", "warm"
         ),
-        "edit_campaign": Told(
+        "edit_campaign": Notice(
             "Your ad was not approved, so it cannot be shown yet.",
-            f"The {_by_weeks(booking, 'week stays', 'weeks stay')} yours.",
+            f"The {by_weeks(booking, 'week stays', 'weeks stay')} yours.",
             "bad",
         ),
-        "resume_campaign": Told(
+        "resume_campaign": Notice(
             "Your ad is paused, so it is not shown.", f"{yours} Resume it to have it shown.", "warm"
         ),
-        "wait_for_review": Told(
+        "wait_for_review": Notice(
             yours, "The ad is shown once an administrator has approved it. There is nothing to do."
         ),
-        "wait_for_week": Told(
+        "wait_for_week": Notice(
             f"Your ad is approved. It is shown from {words.weekday(booking['weekStart'], now_ms)} on.",
             "There is nothing to do.",
             "good",
         ),
-        "wait_for_decision": Told(
+        "wait_for_decision": Notice(
             "You asked for a refund.",
             "An administrator decides on it and mails you. Until then the booking stays as it is.",
             "warm",
         ),
-        "wait_for_refund": Told("Your payment is on its way back.", "There is nothing to do."),
-        "wait_for_bank": Told(
+        "wait_for_refund": Notice("Your payment is on its way back.", "There is nothing to do."),
+        "wait_for_bank": Notice(
             "The payment is disputed at the bank that paid it.",
             "The ad is not shown until the bank has decided.",
             "bad",
         ),
-        "wait_for_end": Told(
-            f"The {_by_weeks(booking, 'week is', 'weeks are')} over.",
+        "wait_for_end": Notice(
+            f"The {by_weeks(booking, 'week is', 'weeks are')} over.",
             f"The last counts arrive within minutes{refunded}.",
         ),
     }
 
 
-def _ended(booking: Json) -> Told:
+def _ended(booking: Json) -> Notice:
     """A booking that came to nothing, or whose payment went back."""
     match booking["status"]:
         case "expired":
-            return Told(
+            return Notice(
                 "The hold ended before a payment arrived, and you paid nothing.",
-                f"The {_by_weeks(booking, 'week', 'weeks')} may still be free.",
+                f"The {by_weeks(booking, 'week', 'weeks')} may still be free.",
             )
         case "cancelled":
-            return Told("You cancelled the booking and paid nothing.")
+            return Notice("You cancelled the booking and paid nothing.")
         case _:
             amount, back = booking["amountCents"], booking.get("refundedCents") or booking["amountCents"]
             of_all = "" if back == amount else f" of {words.money(amount, booking['currency'])}"
-            return Told(f"{words.money(back, booking['currency'])}{of_all} was refunded.")
+            return Notice(f"{words.money(back, booking['currency'])}{of_all} was refunded.")
 
 
 def weeks_of(booking: Json) -> int:
     return int((booking["weekEnd"] - booking["weekStart"]) // WEEK_MS)
 
 
-def _by_weeks(booking: Json, one: str, several: str) -> str:
+def by_weeks(booking: Json, one: str, several: str) -> str:
     return one if weeks_of(booking) == 1 else several
 
 
@@ -138,39 +138,6 @@ def used_cents(booking: Json, paid_ms: int, now_ms: int) -> int:
     passed = min(max(day_of(now_ms) - first + 1, 0), end - first)
     used = amount if first >= end else amount * passed // (end - first)
     return max(0, min(used, amount - (booking.get("refundedCents") or 0)))
-
-
-def history(
-    booking: Json, campaign: Json, paid_ms: int | None, now_ms: int
-) -> list[tuple[str, words.Moment | str, bool]]:
-    """The history of a booking, newest first: words, the moment where it is known, and whether it is so now."""
-    start_ms, end_ms, running = booking["weekStart"], booking["weekEnd"], booking["status"] == "paid"
-    known: list[tuple[int, str]] = [(booking["createdAt"], "Reserved")]
-    if paid_ms is not None:
-        known.append((paid_ms, f"Paid, {words.money(booking['amountCents'], booking['currency'])}"))
-    if running and campaign.get("submittedAt"):
-        known.append((campaign["submittedAt"], "Ad sent for review"))
-    if booking.get("refundRequestedAt"):
-        known.append((booking["refundRequestedAt"], "You asked for a refund"))
-    if running and start_ms <= now_ms:
-        is_shown = booking["nextStep"] == "watch_delivery"
-        began = f"The {_by_weeks(booking, 'week', 'weeks')} began"
-        known.append((max(start_ms, paid_ms or 0), "Running" if is_shown else began))
-    if running and end_ms <= now_ms:
-        known.append((end_ms, f"The {_by_weeks(booking, 'week', 'weeks')} ended"))
-    steps: list[tuple[str, words.Moment | str, bool]] = [
-        (said, words.when(moment_ms, now_ms, first=True), False) for moment_ms, said in sorted(known, reverse=True)
-    ]
-    ending = {
-        "expired": "Not paid in time",
-        "cancelled": "Cancelled",
-        "refunding": "Refund ordered",
-        "refunded": "Refunded",
-    }
-    if booking["status"] in ending:
-        steps.insert(0, (ending[booking["status"]], "", False))
-    first, moment, _ = steps[0]
-    return [(first, moment, True), *steps[1:]]
 
 
 def daily(count: int, days: int) -> str:
