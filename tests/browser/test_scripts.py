@@ -150,6 +150,14 @@ def test_a_menu_closes_with_escape_and_with_a_click_elsewhere(parts: Page, leave
     expect(parts.get_by_role("link", name="One")).to_be_hidden()
 
 
+def test_escape_in_a_menu_leads_the_focus_back_to_its_name(parts: Page) -> None:
+    parts.get_by_text("Menu").press("Enter")
+    parts.keyboard.press("Tab")
+    expect(parts.get_by_role("link", name="One")).to_be_focused()
+    parts.keyboard.press("Escape")
+    expect(parts.get_by_text("Menu")).to_be_focused()
+
+
 # The claim page.
 
 

@@ -317,7 +317,9 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert NOTICES["slot_created"] in after.text
     again = await visitor.send("/admin/slots", do="create", form_id=form_id, **unnamed)
     assert again.status == 409
-    assert "This form has created its slot already." in Seen.of(again).text
+    page = Seen.of(again)
+    assert "This form has created its slot already." in page.text
+    assert [each["id"] for _, each in page.tags if "autofocus" in each] == ["problem"]
     assert len(world.memory.slots) == 1
 
 

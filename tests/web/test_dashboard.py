@@ -350,6 +350,7 @@ async def test_a_key_is_renamed_and_gets_and_loses_an_end(world: World, ann: Bro
     assert (done.status, done.header("location")) == (303, f"{page}?notice=key_changed")
     html = await ann.look(f"{page}?notice=key_changed")
     assert NOTICES["key_changed"] in html
+    assert "<title>The key is changed. Key Laptop - Catalog</title>" in html
     assert "<h1><bdi>Laptop</bdi>" in html
     assert "Ends 18 December" in text_of(html)
     assert "Laptop cs_user_" in text_of(await ann.look())
