@@ -95,7 +95,7 @@ async def test_a_link_signs_in_with_a_click_and_not_by_being_opened(world: World
     token = await world.services.sessions.issue_link(ANN, Agent("cli", "uid 0"))
     for _ in range(3):
         shown = await world.client.get(f"/sign-in/link?token={token}")
-        assert (shown.status, shown.header("set-cookie")) == (200, None)
+        assert (shown.status, shown.header("set-cookie"), shown.header("cache-control")) == (200, None, "no-store")
         assert f'name="token" value="{token}"' in words(shown)
     assert world.memory.sessions == {}
     done = await post(world, "/sign-in/link", do="use", token=token)

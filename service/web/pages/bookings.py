@@ -1,16 +1,17 @@
 """A sponsor's bookings: the list, and the form for a week."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.bookings.prices import days_left
 from actors.clock import MINUTE_MS, SECOND_MS, Entropy
-from actors.values import Code
+from actors.values import Code, Refused
 from actors.weeks import week_of
 from service.web.pages.booking import checkout_of
+from service.web.pages.booking_words import HELD
 from service.web.pages.campaigns import BODY, HEADLINE
 from service.web.pages.field_errors import Field, Form, above
-from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
+from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.paging import paged
 from service.web.pages.sponsor import BRAND
 from service.web.pages.typed import address_of, line_of
@@ -28,15 +29,30 @@ SENT_BEFORE = (
     "This form has made another booking already, so nothing was booked now. Send it again to book this as well."
 )
 
+GONE = "This slot is not sold any more."
+
+TAKING_PLACE = (*HELD, "paid")
+"""The states of bookings whose weeks are taken."""
+
 UUID_BYTES = 16
+
+Json = Mapping[str, Any]
 
 
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
     total = await _total(request) if cursor or listed["hasMore"] else None
-    values = {"bookings": listed, "paging": paged(request, listed, total=total), "now_ms": request.now_ms}
+    present, over = by_weeks(listed["items"], request.now_ms)
+    values = {"present": present, "over": over, "paging": paged(request, listed, total=total)}
     return Template("sponsor_bookings.html", values)
+
+
+def by_weeks(bookings: Sequence[Json], now_ms: int) -> tuple[list[Json], list[Json]]:
+    """The bookings that run or are to come, soonest first, and those that are over or came to nothing, latest first."""
+    ordered = sorted(bookings, key=lambda each: each["weekStart"])
+    present = [each for each in ordered if each["status"] in TAKING_PLACE and now_ms < each["weekEnd"]]
+    return present, [each for each in reversed(ordered) if each not in present]
 
 
 async def _total(request: PageRequest) -> int | None:
@@ -54,10 +70,11 @@ async def book(request: PageRequest) -> Template | SeeOther:
     if not slot_id:
         return SeeOther("/sponsor/inventory")
     week = _asked(request, "weekStart")
-    if request.problem is not None and not week.isdigit():
-        week = ""
-    query = {"weekStart": week or None, "weeks": WEEKS}
-    weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
+    calendar = await request.ask("getCalendar", query={"weekStart": week or None, "weeks": WEEKS})
+    if calendar.refused is not None and request.problem is not None:
+        # The form says what is wrong with its week, and offers others.
+        calendar = await request.ask("getCalendar", query={"weeks": WEEKS})
+    weeks = calendar.or_refused()["weeks"]
     slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
     wanted = weeks[0]["weekStart"]
     me = (await request.ask("getSponsor")).or_refused()
@@ -125,7 +142,7 @@ def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
     for slot in week["slots"]:
         if slot["id"] == slot_id:
             return dict(slot)
-    raise nothing_here()
+    raise PageRefused(Refused(Code.NOT_FOUND, GONE))
 
 
 def _asked(request: PageRequest, name: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
+from service.api.messages import NO_STORE
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import (
     LONGEST_PATH,
@@ -90,9 +91,10 @@ def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: 
 
 
 async def link(request: PageRequest) -> Template:
-    """A button that uses the link. Showing the page does not, because mail scanners and browsers open links on their own."""
+    """A button that uses the link. Showing the page does not, because mail scanners and browsers open links on their own. The
+    token is a secret, so the page is neither stored nor compressed."""
     token = request.form.get("token") or request.query.get("token", "")
-    return Template("sign_in_link.html", {"token": token})
+    return Template("sign_in_link.html", {"token": token}, headers=[*NO_STORE])
 
 
 async def use_link(request: PageRequest) -> SeeOther | FormError:
