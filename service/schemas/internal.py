@@ -119,3 +119,16 @@ class SponsorOverview(BaseModel):
     impressions: int
     clicks: int
     spent: list[Spent]
+
+
+class BookingStep(BaseModel):
+    """Something that happened to a booking or to its campaign: the action of its audit record, at epoch milliseconds."""
+
+    action: str
+    at: int
+
+
+class BookingSteps(BaseModel):
+    """The steps of a booking and its campaign since it was made, oldest first; the newest ones if there are very many."""
+
+    items: list[BookingStep]
