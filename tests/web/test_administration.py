@@ -10,6 +10,7 @@ from actors.clock import DAY_MS
 from actors.events.servers import ServerReport
 from service.version import VERSION
 from service.web.pages.notices import NOTICES
+from service.web.pages.ops import MOST_REASONS, MOST_RECENT
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
 from service.web.static_files import static_url
@@ -539,6 +540,20 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     for words in ("n1 This one http://192.0.2.1:8080 host-1, 7", "n2 http://192.0.2.2:8080 host-2, 7"):
         assert words in listed
     assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]
+
+
+async def test_operations_show_the_most_frequent_refusals_and_stay_short_whatever_is_refused(world: World) -> None:
+    visitor = boss(world)
+    await world.settled()
+    for number in range(300):
+        for _ in range(1 + (number == 299)):
+            world.services.refusal_log.refused(f"operation{number}", "not_found", 404)
+    page = await visitor.look("/ops")
+    refusals = page.text.partition("Turned away in the last hour")[2]
+    assert "operation299 not_found 2 operation0 not_found 1" in refusals
+    assert "And 280 requests for other reasons." in refusals
+    assert refusals.count(" not_found") == MOST_REASONS + MOST_RECENT
+    assert "301 Requests that were refused in the last hour" in page.text
 
 
 async def test_operations_show_the_servers_of_events_and_what_to_mend(world: World) -> None:
