@@ -48,7 +48,7 @@ def parts(meet: Meet) -> Page:
 
 
 def said(page: Page) -> str:
-    """What the live region says once it has changed."""
+    """The text of the live region once it has changed."""
     page.clock.run_for(100)
     return page.locator("output").inner_text()
 
