@@ -89,7 +89,7 @@ class Booking(BaseModel):
     campaignId: str = Field(description="Id of the campaign that is shown")
     campaignName: str = Field(description="Name of the campaign")
     slotName: str = Field(description="Name of the slot when it was booked")
-    slotId: str = Field(description="Id of the slot. Extends the specification")
+    slotId: str = Field(description="Id of the slot")
     weekStart: Milliseconds
     weekEnd: Milliseconds
     amountCents: Cents = Field(description="Price of all weeks, in cents")

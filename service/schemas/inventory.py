@@ -77,7 +77,7 @@ class Placement(BaseModel):
     sponsorName: str = Field(description="Name of the sponsor, as it was approved")
     side: Literal["left", "right"] = Field(description="Column of the page in which the slot is shown")
     demo: bool = Field(description="True for unpaid samples")
-    slotId: str = Field(description="The slot that shows it. Extends the specification")
+    slotId: str = Field(description="Id of the slot that shows it")
 
 
 class PlacementList(BaseModel):

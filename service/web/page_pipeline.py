@@ -23,7 +23,7 @@ from service.web.pages.field_errors import errors_of, plain_message
 from service.web.pages.notices import NOTICES
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template, with_next
 from service.web.pages.refusals import on_a_page
-from service.web.pages.refused import Asked, values_of
+from service.web.pages.refused import Asked, values_of, worth_saying
 
 FORM_ID_BYTES = 16
 PAGE_POLICY = (
@@ -229,7 +229,7 @@ def refused_page(services: Services, refused: Refused, asked: Asked) -> Template
     status = status_of(refused)
     notes = trace.get()
     values = {
-        "message": plain_message(refused),
+        "message": worth_saying(plain_message(refused)),
         "code": refused.code,
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,

@@ -25,6 +25,7 @@ from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages import words
+from service.web.pages.field_errors import errors_above
 from service.web.pages.meters import gauge_of, spark_of
 from service.web.pages.page import Audience, Page, SeeOther, Template
 from service.web.pages.refused import Asked
@@ -48,10 +49,10 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "bare": words.bare,
     "short_id": words.short_id,
     "browser": browser,
-    "day": words.day,
     "short_day": words.short_day,
     "moment": words.moment,
     "summary": words.summary,
+    "breakable": words.breakable,
     "json_ld": json_ld,
 }
 BY_NOW: Mapping[str, Callable[..., Any]] = {
@@ -158,6 +159,9 @@ async def _rendered(outcome: Template | SeeOther) -> Response:
     else:
         NOW_MS.set(cast(int, outcome.values["now_ms"]))
         html = await render_template(outcome.template, **outcome.values)
+        instead = errors_above(outcome.values, html)
+        if instead is not None:
+            html = await render_template(outcome.template, **instead)
         response = Response(html.encode(), outcome.status, content_type="text/html; charset=utf-8")
     for name, value in PAGE_HEADERS.items():
         response.headers[name] = value

@@ -280,7 +280,7 @@ def in_both_sizes(person: Person) -> list[str]:
     wrong = []
     for viewport in (DESKTOP, PHONE):
         person.page.set_viewport_size(viewport)
-        wrong += looking.sticking_out(person.page)
+        wrong += looking.sticking_out(person.page) + looking.out_of_sight(person.page)
     return wrong
 
 
@@ -307,6 +307,15 @@ def test_the_looks_find_what_is_wrong(meet: Meet) -> None:
     assert kinds_of(looking.violations(page)) == {"color-contrast", "label", "label-title-only"}
     assert kinds_of(looking.violations(page, looking.CONTRAST)) == {"color-contrast"}
     assert "H1." in kinds_of(in_both_sizes(person))
+    tabs = "<li><a href='/'>Another</a></li>" * 9 + "<li><a href='/' aria-current='page'>Last</a></li>"
+    page.evaluate(
+        "html => document.querySelector('main').insertAdjacentHTML('beforeend', html)",
+        f"<nav class='tabs'><ul>{tabs}</ul></nav>",
+    )
+    assert "current" not in kinds_of(in_both_sizes(person))
+    page.evaluate("document.querySelector('.tabs ul').style.cssText = 'scroll-snap-type: none'")
+    page.evaluate("document.querySelector('.tabs ul').scrollTo(0, 0)")
+    assert "current" in kinds_of(in_both_sizes(person))
     page.evaluate(
         "console.error('wrong'); document.body.append(Object.assign(document.createElement('script'), "
         "{ textContent: 'alert(1)' }), Object.assign(new Image(), { src: 'https://elsewhere.example.com/' }));"

@@ -152,7 +152,7 @@ def sample(node: Service, name: str, language: str) -> str:
     page = node.get(f"/docs/{name}").text
     found = re.search(rf'<code id="sample-{language}">(.*?)</code>', page, re.DOTALL)
     assert found is not None
-    return unescape(found[1])
+    return unescape(found[1].replace("<wbr>", ""))
 
 
 def output(node: Service, name: str, language: str, where: Path, **variables: str) -> subprocess.CompletedProcess[str]:

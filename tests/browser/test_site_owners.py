@@ -19,7 +19,7 @@ def test_a_site_owner_goes_from_the_front_page_to_a_counted_impression(
     owner.follows("Show sponsors on your site")
     owner.reads("Show sponsors on your website")
     owner.page.get_by_label("Side", exact=True).select_option("right")
-    owner.page.get_by_label("At most", exact=True).select_option("1")
+    owner.page.get_by_label("Ads at most", exact=True).select_option("1")
     owner.page.get_by_label("Label (optional)", exact=True).fill("Anzeige")
     owner.presses("Show the lines")
     lines = owner.page.locator("#snippet").inner_text()

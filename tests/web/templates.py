@@ -1,10 +1,15 @@
-"""Reads templates, the style sheet and rendered pages for the rules of the design. Pure."""
+"""Reads templates, the style sheet and rendered pages for the rules of the design."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from pathlib import Path
 
+import service.web
+
+WEB = Path(service.web.__file__).parent
+SHEET = (WEB / "static/style.css").read_text(encoding="utf-8")
 DIGITS = "0123456789"
 BLOCKED = {"ad", "ads"}
 """Words that content blockers hide by class, id or address."""
@@ -22,6 +27,9 @@ def classes_of_sheet(css: str) -> set[str]:
     css = re.sub(r'"[^"]*"', '""', css)
     selectors = re.sub(r"\{[^{}]*\}", "{}", css)
     return set(re.findall(r"\.(-?[A-Za-z_][\w-]*)", selectors))
+
+
+CLASSES = classes_of_sheet(SHEET)
 
 
 def attributes_of(source: str, name: str) -> Iterator[str]:
@@ -82,7 +90,7 @@ class _Reader(HTMLParser):
 
 
 def faults_of_design(html: str, sheet: set[str], *, queue: bool = False) -> list[str]:
-    """What a rendered page does against the rules. In a queue each item has a filled button."""
+    """The rules that a rendered page breaks. In a queue each item has a filled button."""
     reader = _Reader()
     reader.feed(html)
     faults = [f"the style sheet has no class {name}" for name in sorted(reader.classes - sheet)]

@@ -76,10 +76,11 @@ async def test_a_list_is_walked_from_page_to_page_and_gives_each_entry_once(
 
 
 async def test_a_list_is_walked_back_and_says_where_it_is(world: World) -> None:
-    addresses, said = ["/usecases"], []
+    addresses, said, titles = ["/usecases"], [], []
     while True:
         page = await look(world, addresses[-1])
         said.append(page.all("nav")[-1].text)
+        titles.append(page.all("title")[0].text)
         previous = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "prev"]
         assert previous == addresses[-2:-1]
         onward = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "next"]
@@ -88,6 +89,8 @@ async def test_a_list_is_walked_back_and_says_where_it_is(world: World) -> None:
         addresses += onward
     places = ("1 to 12", "13 to 24", "25 to 36", "37 to 45")
     assert said == [f"Previous {place} of 45 Next" for place in places]
+    assert titles[0] == "Use cases - Catalog"
+    assert titles[1:] == [f"{place} of 45 - Use cases - Catalog" for place in places[1:]]
 
 
 async def test_a_search_shows_the_best_matches_and_keeps_the_words(world: World) -> None:
@@ -359,7 +362,10 @@ async def test_the_front_page_shows_a_request_with_the_beginning_of_its_true_ans
     assert request.text == f"curl '{world.services.base_url}/api/v1/usecases?limit=1'"
     told = "".join(answer.words[answer.first : answer.last]).removesuffix(",\n      ...")
     [entry] = (await world.client.get("/api/v1/usecases?limit=1")).json["data"]
-    assert json.loads(told + "}]}")["data"][0].items() <= entry.items()
+    [shown] = json.loads(told + "}]}")["data"]
+    assert [*shown] == ["slug", "title", "who", "handle", "roi"]
+    assert all(entry[name].startswith(value.removesuffix("…")) for name, value in shown.items())
+    assert max(map(len, shown.values())) <= 26, "each line fits a phone"
 
 
 async def test_the_front_page_leads_to_a_key_through_the_sign_in_if_needed(world: World) -> None:

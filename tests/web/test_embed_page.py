@@ -19,7 +19,7 @@ STYLE = (ROOT / "service/web/static/style.css").read_text(encoding="utf-8")
 async def text_of(world: World, path: str) -> str:
     answer = await Visitor(world).get(path)
     assert answer.status == 200, answer.body
-    return answer.body.decode()
+    return answer.body.decode().replace("<wbr>", "")
 
 
 async def test_the_page_shows_the_lines_of_the_document(world: World) -> None:

@@ -17,6 +17,7 @@ from tests.api.conformity import check
 from tests.api.world import DESCRIBED, LOCAL, World, open_world
 from tests.web.markup import card_of, faults_of, parsed
 from tests.web.samples import ANN, address_of, visitors_of
+from tests.web.templates import CLASSES, faults_of_design
 from tests.web.visitors import Visitor
 
 POLICY = (
@@ -24,7 +25,13 @@ POLICY = (
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 OURS = [page for page in PAGES if page.path != "/dev/outbox/{id}"]
-"""Without the HTML of a mail, which `test_mails` reads."""
+"""Without the HTML of a mail, which has styles of its own and which `test_mails` reads."""
+
+WITH_SECRETS = {"/dev/outbox", "/sign-in/link"}
+"""Pages for anybody that have codes or the token of a link in them."""
+
+QUEUES = {"/admin", "/admin/reviews"}
+"""Pages with a filled button for each item that waits."""
 
 
 def test_each_path_stands_in_the_table_once() -> None:
@@ -39,21 +46,39 @@ async def place(page: Page) -> AsyncIterator[World]:
 
 
 @pytest.mark.parametrize("page", OURS, ids=lambda page: page.path)
-async def test_a_page_is_sound_html_under_a_strict_policy_for_whoever_may_see_it(place: World, page: Page) -> None:
+async def test_a_page_is_sound_html_by_the_design_under_a_strict_policy_for_whoever_may_see_it(
+    place: World, page: Page
+) -> None:
     path = await address_of(place, page)
     for visitor in visitors_of(place, page):
         response = await visitor.get(path)
         assert response.status in (200, 303), response.body
         assert response.header("content-type") == "text/html; charset=utf-8"
         assert response.header("content-security-policy") == POLICY
-        for_anybody = visitor.token is None and not page.capability and page.path != "/dev/outbox"
+        for_anybody = visitor.token is None and not page.capability and page.path not in WITH_SECRETS
         assert response.header("cache-control") == ("no-cache" if for_anybody else "no-store")
         if response.status == 200:
             html = response.body.decode()
             assert faults_of(html) == []
+            assert faults_of_design(html, CLASSES, queue=page.path in QUEUES) == []
+            assert _acts_of_nothing(html, path) == set()
             assert html.count(static_url("page.js")) == 1
             assert ("canonical" in card_of(html)) == page.indexed
             assert (response.header("link") is not None) == page.indexed
+
+
+def _acts_of_nothing(html: str, path: str) -> set[str]:
+    """The acts that buttons and fields name and no page has at the address to which a form is sent."""
+    acts = {re.sub(r"{\w+}", "[^/]+", each.path): each.actions.keys() for each in PAGES}
+    markup = parsed(html)
+    targets = [
+        form.attributes.get("action", path) for form in markup.all("form") if form.attributes["method"] == "post"
+    ]
+    named = {each.attributes["value"] for each in markup.all("button", "input") if each.attributes.get("name") == "do"}
+    assert bool(named) == bool(targets)
+    places = [urlsplit(target).path for target in targets]
+    taken = {act for each, has in acts.items() if any(re.fullmatch(each, place) for place in places) for act in has}
+    return named - taken - {"sign-out"}
 
 
 @pytest.fixture(scope="module")
@@ -118,24 +143,6 @@ async def test_a_form_does_only_what_the_page_has_and_only_from_a_page_of_ours(w
     for act in page.actions:
         refused = await visitor.post(path, f"do={act}".encode(), Sec_Fetch_Site="cross-site")
         assert (refused.status == 403) is not page.capability, act
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)
-async def test_the_forms_of_a_page_name_acts_that_it_has(world: World, page: Page) -> None:
-    path = await address_of(world, page)
-    acts = {re.sub(r"{\w+}", "[^/]+", each.path): each.actions.keys() for each in PAGES}
-    for visitor in visitors_of(world, page):
-        markup = parsed((await visitor.get(path)).body.decode())
-        targets = [
-            form.attributes.get("action", path) for form in markup.all("form") if form.attributes["method"] == "post"
-        ]
-        named = [
-            each.attributes["value"] for each in markup.all("button", "input") if each.attributes.get("name") == "do"
-        ]
-        places = [urlsplit(target).path for target in targets]
-        taken = {act for path, has in acts.items() if any(re.fullmatch(path, place) for place in places) for act in has}
-        assert set(named) <= taken | {"sign-out"}
-        assert bool(named) == bool(targets)
 
 
 @pytest.mark.parametrize(

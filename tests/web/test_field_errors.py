@@ -17,10 +17,12 @@ from service.api.operation import Operation
 from service.schemas.problems import problems_of
 from service.web.pages.field_errors import (
     FORMS,
+    GONE,
     SAID,
     Field,
     Form,
     above,
+    errors_above,
     errors_of,
     plain_message,
     query_errors,
@@ -266,6 +268,24 @@ def test_a_form_that_a_page_repeats_has_its_error_in_the_one_that_was_sent() -> 
     form = Form({"note": Field("Note", "Write it.", id="note-{campaign}")})
     typed = {"campaign": "cmp_1", "note": ""}
     assert errors_of(wrong(note="Write it."), form, typed)["errors"] == {"note-cmp_1": "Write it."}
+
+
+def test_typed_values_that_name_one_another_stay_as_short_as_they_were_typed() -> None:
+    form = Form({"note": Field("Note", "Write it.", id="note-{campaign}")})
+    typed = {"campaign": "{a}" * 10, "a": "{b}" * 10, "b": "{note}" * 10, "note": ""}
+    assert list(errors_of(wrong(note="Write it."), form, typed)["errors"]) == ["note-" + "{a}" * 10]
+
+
+def test_an_error_whose_form_is_not_on_the_page_any_more_is_told_above() -> None:
+    form = Form({"note": Field("Note", id='note-{"campaign"}'), "sure": Field("Sure")})
+    values = errors_of(wrong(note="Write it.", sure="Tick it."), form, {})
+    sure, note = '<p id="sure-error">', '<p id="note-{&#34;campaign&#34;}-error">'
+    assert errors_above(values, sure + note) is None
+    assert errors_above(values, sure) == {
+        "problem": GONE,
+        "errors": {"sure": "Tick it."},
+        "error_links": [("sure", "Sure", "Tick it.")],
+    }
 
 
 def test_a_query_shows_its_errors_and_what_was_typed() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from actors.weeks import WEEK_MS
+from service.web.pages.field_errors import GONE
 from service.web.pages.page import Audience, Page
 from service.web.pages.sentences import ADDRESS, CODE, EMAIL
 from service.web.pages.table import PAGES
@@ -241,6 +242,7 @@ async def test_an_error_stands_at_its_field_with_the_focus_on_the_first_and_noth
     world: World, case: Case
 ) -> None:
     page, fields, errors = await _sent(world, case)
+    assert page.all("title")[0].text.startswith("Error: ")
     shown = {
         each.attributes["id"].removesuffix("-error"): each.text
         for each in page.all("p")
@@ -327,3 +329,41 @@ async def test_a_query_shows_its_error_at_its_field(world: World) -> None:
         page = parsed(response.body.decode())
         [wrong] = [each for each in page.elements if each.attributes.get("aria-invalid") == "true"]
         assert (response.status, wrong.attributes["id"], wrong.attributes["value"]) == (status, field, typed)
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/admin", {"do": "reject", "campaign": "cmp_gone", "note": ""}),
+        ("/admin/bookings", {"do": "describe", "booking": "bok_gone", "youtubeStatus": "shown"}),
+        ("/dashboard", {"do": "rename-passkey", "id": "pky_gone", "new_name": ""}),
+    ],
+)
+async def test_a_form_that_is_not_on_the_page_any_more_says_so(
+    world: World, path: str, fields: Mapping[str, str]
+) -> None:
+    response = await Visitor(world, world.session(ADMIN, admin=True)).send(path, **fields)
+    [note] = [each for each in parsed(response.body.decode()).elements if each.attributes.get("id") == "problem"]
+    assert (response.status, note.attributes["role"], note.text) == (400, "alert", GONE)
+
+
+@pytest.mark.parametrize(
+    ("week", "sentence"),
+    [
+        ("1", "Choose one of the weeks."),
+        ("²", "Choose one of the weeks."),
+        ("9" * 400, "Choose one of the weeks."),
+        (str(NEXT_WEEK + 500 * WEEK_MS), "This week is too far ahead. Choose an earlier one."),
+    ],
+)
+async def test_a_form_for_a_week_that_is_not_sold_offers_other_weeks(world: World, week: str, sentence: str) -> None:
+    await address_of(world, _page_of("/sponsor/book"))
+    before = dict(world.memory.bookings)
+    fields = SLOT_AND_KEY | {"weekStart": week, "campaignId": next(iter(world.memory.campaigns))}
+    response = await Visitor(world, world.session(ANN)).send("/sponsor/book", do="reserve", **fields)
+    page = parsed(response.body.decode())
+    assert response.status == 400, page.text
+    assert [each.attributes["name"] for each in page.all("select")][:1] == ["weekStart"]
+    told = [each.text for each in page.all("p") if "-error" in each.attributes.get("id", "")]
+    assert told == [sentence]
+    assert world.memory.bookings == before

@@ -4,8 +4,10 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from service.api.errors import internal_error, too_large, unavailable
 from service.web.negotiation import wants_page
-from service.web.pages.refused import address_of, words_of
+from service.web.pages.refusals import plain
+from service.web.pages.refused import address_of, words_of, worth_saying
 from tests.api.asgi import Response
 from tests.api.world import LOCAL, World, away, broken, open_world
 from tests.web.markup import Markup, faults_of, parsed
@@ -126,7 +128,7 @@ async def _no_database_for_a_person(world: World) -> Response:
 
 MET: dict[str, tuple[Callable[[World], Awaitable[Response]], int, str]] = {
     "405": (_not_allowed, 405, "That does not work here"),
-    "403 of a foreign form": (_foreign_form, 403, "This page is not open to you"),
+    "403 of a foreign form": (_foreign_form, 403, "We did not take that form"),
     "400 of an unknown act": (_no_act, 400, "We could not read that request"),
     "413": (_too_large, 413, "That was too large"),
     "429": (_too_many, 429, "That was a little too fast"),
@@ -210,7 +212,7 @@ async def test_a_request_id_that_a_client_chose_is_text(world: World) -> None:
     _page_of(response)
 
 
-# What the page of a refusal knows of the request.
+# The page of a refusal knows the request.
 
 
 @pytest.mark.parametrize(
@@ -262,3 +264,9 @@ async def test_a_page_that_may_be_asked_for_again_is_linked_from_its_refusal(wor
     posted = await Visitor(world).post("/claim/form", b"do=start")
     assert posted.status == 429
     assert "Try again" not in {each.text for each in _page_of(posted).all("a")}
+
+
+def test_a_page_says_a_message_only_if_it_says_more_than_its_heading() -> None:
+    payment = "Payment is unavailable right now. Try again in a moment."
+    assert worth_saying(payment) == payment
+    assert [worth_saying(plain(each.message)) for each in (unavailable(), too_large(), internal_error())] == [""] * 3

@@ -55,6 +55,7 @@ async def test_a_person_signs_in_without_a_script(world: World) -> None:
     assert first.status == 200
     assert words(first).count("<script") == 1, "the script of every page"
     assert 'name="next" value="/sponsor?week=3"' in words(first)
+    assert "Sign in to book weeks and follow your ads. No password needed" in words(first)
     sent = await post(world, "/sign-in", do="send", email=ANN, next="/sponsor?week=3")
     assert "We sent a code to" in words(sent)
     assert f'name="email" value="{ANN}"' in words(sent)
@@ -94,7 +95,7 @@ async def test_a_link_signs_in_with_a_click_and_not_by_being_opened(world: World
     token = await world.services.sessions.issue_link(ANN, Agent("cli", "uid 0"))
     for _ in range(3):
         shown = await world.client.get(f"/sign-in/link?token={token}")
-        assert (shown.status, shown.header("set-cookie")) == (200, None)
+        assert (shown.status, shown.header("set-cookie"), shown.header("cache-control")) == (200, None, "no-store")
         assert f'name="token" value="{token}"' in words(shown)
     assert world.memory.sessions == {}
     done = await post(world, "/sign-in/link", do="use", token=token)

@@ -11,7 +11,7 @@ from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.values import Agent
 from actors.weeks import WEEK_MS
-from service.web.pages.bookings import WEEKS, new_uuid
+from service.web.pages.bookings import GONE, WEEKS, new_uuid
 from service.web.pages.calendar import Cell, cell_of
 from service.web.pages.notices import NOTICES
 from service.web.pages.words import date
@@ -28,6 +28,7 @@ from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
 from tests.snapshots.rows import hold, slot, week
 from tests.web.browser import FORM, Browser
+from tests.web.visitors import Visitor
 
 SPONSOR = "sponsor@example.com"
 AGENT = Agent("session", "ses_admin", ADMIN)
@@ -352,6 +353,18 @@ async def test_what_does_not_exist_is_not_found(world: World, path: str) -> None
     assert person.status == 404
 
 
+async def test_a_form_for_a_slot_that_is_retired_in_the_meantime_leads_to_the_calendar(world: World) -> None:
+    await stock(world)
+    person = browser(world)
+    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
+    await Visitor(world, world.session("admin@example.com", admin=True)).send("/admin/slots/left-top", do="retire")
+    await person.press("start", **BRAND)
+    assert person.status == 404
+    assert f"{GONE} Nothing was booked." in person.text
+    assert "/sponsor/inventory" in person.page.links
+    assert not world.memory.bookings
+
+
 @pytest.mark.parametrize(
     ("field", "typed", "words"),
     [
@@ -482,7 +495,16 @@ async def test_the_calendar_shows_how_each_week_of_each_slot_stands(world: World
     await world.settled()
     person = browser(world)
     await person.open("/sponsor/inventory")
-    for words in ("$178.57", "5 days left", "$250", "Held", "until 12:01", "$250 a week, sold by 2 weeks", "$428.57"):
+    for words in (
+        "$178.57",
+        "5 days left",
+        "$250",
+        "Held",
+        "until 12:01",
+        "$250 a week, sold by 2 weeks",
+        "$428.57",
+        "12 days",
+    ):
         assert words in person.text
     unsold = "Not for sale in these weeks: Soon (coming soon), Closed (not sold), Ended (offer ended)."
     assert unsold in " ".join(person.text.split())

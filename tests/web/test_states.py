@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import BookingStatus, CampaignStatus, YoutubeStatus
-from actors.devices.messages import Status as DeviceStatus
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.values import Tier
 from actors.webhooks.messages import DeliveryStatus, WebhookStatus
@@ -93,7 +92,6 @@ def test_every_problem_of_a_payment_has_words() -> None:
         (states.NOT_SHOWN, set(CampaignStatus) - {CampaignStatus.APPROVED}),
         (states.CAMPAIGNS, set(CampaignStatus)),
         (states.VIDEOS, set(YoutubeStatus)),
-        (states.DEVICES, set(DeviceStatus)),
         (states.TIERS, set(Tier)),
         (states.WEBHOOKS, set(WebhookStatus)),
         (states.DELIVERIES, set(DeliveryStatus)),
@@ -126,9 +124,6 @@ def test_no_status_is_missing(table: Mapping[StrEnum, object], statuses: set[Str
         ("account", {"suspendedAt": NOW_MS, "deletesAt": NOW_MS}, State("Suspended", "bad")),
         ("account", {"deletesAt": MONDAY_MS}, State("Deleted from 30 Nov on", "warm")),
         ("tier", {"tier": "claimed"}, State("Free", dot=False)),
-        ("session", {"current": True}, State("This browser", "cool", dot=False)),
-        ("session", {"current": False}, State("Signed in", dot=False)),
-        ("device", {"status": "pending"}, State("Waits for you", "warm")),
         ("webhook", {"status": "enabled"}, State("On", "good")),
         ("webhook", {"status": "enabled", "failingSince": NOW_MS}, State("Failing", "warm")),
         ("webhook", {"status": "disabled", "failingSince": NOW_MS}, State("Turned off", "bad")),

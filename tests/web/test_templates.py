@@ -2,18 +2,16 @@
 
 import gzip
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-import service.web
-from service.web.pages.page import Page
 from service.web.pages.table import PAGES
 from service.web.static_files import static_url
-from tests.api.world import LOCAL, World, open_world
-from tests.web.samples import address_of, visitors_of
 from tests.web.templates import (
+    CLASSES,
+    SHEET,
+    WEB,
     attributes_of,
     blocked,
     classes_of_sheet,
@@ -21,17 +19,8 @@ from tests.web.templates import (
     faults_of_design,
 )
 
-WEB = Path(service.web.__file__).parent
 TEMPLATES = sorted((WEB / "templates").glob("*.html"))
-SHEET = (WEB / "static/style.css").read_text(encoding="utf-8")
-CLASSES = classes_of_sheet(SHEET)
 MOST_LINES, MOST_BYTES = 1_500, 12_000
-
-QUEUES = {"/admin", "/admin/reviews"}
-"""Pages with a filled button for each item that waits."""
-
-DRAWN = [page for page in PAGES if page.path != "/dev/outbox/{id}"]
-"""Without the HTML of a mail, which has styles of its own."""
 
 
 def test_the_sheet_is_small() -> None:
@@ -58,22 +47,6 @@ def test_every_class_of_the_sheet_is_used() -> None:
 def test_no_address_has_a_word_that_blockers_hide() -> None:
     addresses = [page.path for page in PAGES] + [static_url(path.name) for path in (WEB / "static").iterdir()]
     assert [address for address in addresses if blocked(address)] == []
-
-
-@pytest.fixture
-async def place(page: Page) -> AsyncIterator[World]:
-    """A node that has the page: those of `/dev` need one for this machine alone."""
-    async with open_world(**(LOCAL if page.path.startswith("/dev/") else {})) as opened:
-        yield opened
-
-
-@pytest.mark.parametrize("page", DRAWN, ids=lambda page: page.path)
-async def test_a_page_keeps_the_rules_of_the_design(place: World, page: Page) -> None:
-    path = await address_of(place, page)
-    for visitor in visitors_of(place, page):
-        response = await visitor.get(path)
-        if response.status == 200:
-            assert faults_of_design(response.body.decode(), CLASSES, queue=page.path in QUEUES) == []
 
 
 # The readers find what they are meant to find.

@@ -189,3 +189,11 @@ def test_an_id_is_cut_where_it_is_shown_and_whole_where_it_is_copied() -> None:
 def test_an_id_cannot_end_its_attribute() -> None:
     told = "&quot;&gt;&lt;b&gt;"
     assert words.short_id('"><b>').__html__() == f'<span class="mono cut" title="{told}">{told}</span>'
+
+
+def test_an_address_breaks_before_its_parts() -> None:
+    command = "curl 'https://catalog.test/api/v1/bots?q=a&limit=3'"
+    shown = "curl &#39;https://catalog.test<wbr>/api<wbr>/v1<wbr>/bots<wbr>?q=a<wbr>&amp;limit=3&#39;"
+    assert words.breakable(command) == shown
+    assert words.breakable("/api/v1/bots/{slug}") == "/api<wbr>/v1<wbr>/bots<wbr>/{slug}"
+    assert words.breakable("whsec_a/b <b>") == "whsec_a/b &lt;b&gt;", "a secret stays whole"

@@ -10,6 +10,7 @@ from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, 
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
+from actors.times import DAY_MS
 from actors.values import AuditRecord, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
@@ -20,11 +21,11 @@ from service.api.operations.bookings import admin_booking_answer, admin_booking_
 from service.api.operations.responses import list_page, with_id
 from service.api.operations.sponsors import campaign_position
 from service.api.policy import Access
-from service.schemas.audit import Audit, AuditPage
+from service.schemas.audit import Audit, AuditPage, AuditQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
-from service.schemas.lists import AuditQuery, CampaignsQuery, ListQuery, SlotsQuery
+from service.schemas.lists import CampaignsQuery, ListQuery, SlotsQuery
 from service.schemas.oversight import BookingsQuery
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 from service.schemas.sponsors import Sponsor as ShownSponsor
@@ -121,10 +122,19 @@ async def describe_video(services: Services, call: Call, booking_id: str) -> Ans
 
 async def list_audit(services: Services, call: Call) -> Answer | Refused:
     query: AuditQuery = call.query
-    fetch = partial(services.sponsorship.audit, target_id=query.targetId)
+    email = None if query.actorEmail is None else query.actorEmail.strip().lower()
+    # The day after the last one: every record of that day is before it.
+    newest = None if query.to is None else Before((query.to + 1) * DAY_MS, "")
+
+    async def fetch(before: Before | None, limit: int) -> Sequence[AuditRecord]:
+        return await services.sponsorship.audit(before or newest, limit, query.targetId, email)
+
     if query.format == "csv":
         return await files.audit_file(services, fetch)
-    return await list_page(services, call, f"audit {query.targetId}", fetch, _position, Audit.of, AuditPage)
+    # A cursor is valid only for the same filters.
+    others = [f"{name} {value}" for name, value in (("by", email), ("to", query.to)) if value is not None]
+    name = " ".join([f"audit {query.targetId}", *others])
+    return await list_page(services, call, name, fetch, _position, Audit.of, AuditPage)
 
 
 async def list_slots(services: Services, call: Call) -> Answer | Refused:
@@ -287,7 +297,8 @@ ROWS = (
         name="listAudit",
         path="/api/v1/admin/sponsorships/audit",
         summary="List the audit log",
-        description="Returns every change and who made it, newest first. For the history of one resource, use `targetId`.",
+        description="Returns every change and who made it, newest first. For the history of one resource, use `targetId`; "
+        "for what one account did, `actorEmail`.",
         handler=list_audit,
         result=AuditPage,
         query=AuditQuery,

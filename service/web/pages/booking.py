@@ -1,6 +1,6 @@
 """One booking of a sponsor, from its hold to its last day: what to do now, its numbers, what is shown, and what was paid."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from service.web.pages.booking_history import history
@@ -54,23 +54,27 @@ async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, de
         "clicks_daily": daily(delivery["clicks"], days),
         "used": used_cents(shown, paid_ms or shown["weekStart"], request.now_ms),
         "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
-        "chart": chart_of(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
+        "chart": _chart(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
     }
 
 
-def chart_of(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
-    """Times shown and click rate by day, with the clicks in words; None before the first day."""
-    items = delivery["items"]
-    if not items:
-        return None
-    rates = [each["clicks"] / each["impressions"] if each["impressions"] else None for each in items]
+def _chart(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
+    """The plot of a booking; None before the first day."""
+    days = [(each["day"], each["impressions"], each["clicks"]) for each in delivery["items"]]
+    return delivery_chart(days, now_ms, run_ends_ms) if days else None
+
+
+def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:
+    """Times shown and click rate by day, with the clicks in words. `rows` are at least one day's start, times shown and
+    clicks, in order."""
+    days, shown, clicks = zip(*rows, strict=True)
     return by_day(
-        [each["day"] for each in items],
-        Counts("Times shown", [each["impressions"] for each in items], "time shown", "Not shown"),
+        days,
+        Counts("Times shown", shown, "time shown", "Not shown"),
         now_ms=now_ms,
-        until_ms=run_ends_ms,
-        also=[Counts("Clicks", [each["clicks"] for each in items], "click", "No clicks")],
-        rate=Rate("Click rate", rates),
+        until_ms=until_ms,
+        also=[Counts("Clicks", clicks, "click", "No clicks")],
+        rate=Rate("Click rate", [one / other if other else None for one, other in zip(clicks, shown, strict=True)]),
     )
 
 

@@ -33,7 +33,7 @@ TROUBLE = ("refund_declined", "refund_failed", "amount_mismatch", "dispute_lost"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Notice:
     """The notice on top of a booking: a sentence that says what is so, and what it means. `tone` is that of a note."""
 
     first: str
@@ -41,7 +41,7 @@ class Told:
     tone: str = ""
 
 
-def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Told | None:
+def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Notice | None:
     """The notice of a booking, None if its state and its figures say it all."""
     step, issue = booking["nextStep"], booking.get("paymentIssue", "")
     said = _ended(booking) if step == "book_again" else _steps(booking, now_ms, refund_unshown=refund_unshown).get(step)
@@ -49,45 +49,45 @@ def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Told | None:
         return said
     tone = "bad" if issue in TROUBLE else "warm" if said is None else said.tone
     if said is None:
-        return Told(ISSUES[issue], tone=tone)
-    return Told(said.first, f"{said.rest} {ISSUES[issue]}".strip(), tone)
+        return Notice(ISSUES[issue], tone=tone)
+    return Notice(said.first, f"{said.rest} {ISSUES[issue]}".strip(), tone)
 
 
-def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, Told]:
+def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, Notice]:
     yours = f"You have paid, and the {by_weeks(booking, 'week is', 'weeks are')} yours."
     refunded = ", and weeks in which nobody saw the ad are refunded" if refund_unshown else ""
     return {
-        "submit_campaign": Told(
+        "submit_campaign": Notice(
             "Your ad is still a draft, so it cannot be shown yet.", f"{yours} Send it for review.", "warm"
         ),
-        "edit_campaign": Told(
+        "edit_campaign": Notice(
             "Your ad was not approved, so it cannot be shown yet.",
             f"The {by_weeks(booking, 'week stays', 'weeks stay')} yours.",
             "bad",
         ),
-        "resume_campaign": Told(
+        "resume_campaign": Notice(
             "Your ad is paused, so it is not shown.", f"{yours} Resume it to have it shown.", "warm"
         ),
-        "wait_for_review": Told(
+        "wait_for_review": Notice(
             yours, "The ad is shown once an administrator has approved it. There is nothing to do."
         ),
-        "wait_for_week": Told(
+        "wait_for_week": Notice(
             f"Your ad is approved. It is shown from {words.weekday(booking['weekStart'], now_ms)} on.",
             "There is nothing to do.",
             "good",
         ),
-        "wait_for_decision": Told(
+        "wait_for_decision": Notice(
             "You asked for a refund.",
             "An administrator decides on it and mails you. Until then the booking stays as it is.",
             "warm",
         ),
-        "wait_for_refund": Told("Your payment is on its way back.", "There is nothing to do."),
-        "wait_for_bank": Told(
+        "wait_for_refund": Notice("Your payment is on its way back.", "There is nothing to do."),
+        "wait_for_bank": Notice(
             "The payment is disputed at the bank that paid it.",
             "The ad is not shown until the bank has decided.",
             "bad",
         ),
-        "wait_for_end": Told(
+        "wait_for_end": Notice(
             f"The {by_weeks(booking, 'week is', 'weeks are')} over.",
             f"The last counts arrive within minutes{refunded}.",
         ),
@@ -95,27 +95,27 @@ def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, 
     }
 
 
-def _unseen(booking: Json) -> Mapping[str, Told]:
+def _unseen(booking: Json) -> Mapping[str, Notice]:
     """What an ended booking says that has no figures."""
     if booking.get("impressions", 1) or booking.get("clicks"):
         return {}
-    return {"read_report": Told(f"Nobody saw the ad in the booked {by_weeks(booking, 'week', 'weeks')}.")}
+    return {"read_report": Notice(f"Nobody saw the ad in the booked {by_weeks(booking, 'week', 'weeks')}.")}
 
 
-def _ended(booking: Json) -> Told:
+def _ended(booking: Json) -> Notice:
     """A booking that came to nothing, or whose payment went back."""
     match booking["status"]:
         case "expired":
-            return Told(
+            return Notice(
                 "The hold ended before a payment arrived, and you paid nothing.",
                 f"The {by_weeks(booking, 'week', 'weeks')} may still be free.",
             )
         case "cancelled":
-            return Told("You cancelled the booking and paid nothing.")
+            return Notice("You cancelled the booking and paid nothing.")
         case _:
             amount, back = booking["amountCents"], booking.get("refundedCents") or booking["amountCents"]
             of_all = "" if back == amount else f" of {words.money(amount, booking['currency'])}"
-            return Told(f"{words.money(back, booking['currency'])}{of_all} was refunded.")
+            return Notice(f"{words.money(back, booking['currency'])}{of_all} was refunded.")
 
 
 def weeks_of(booking: Json) -> int:

@@ -5,13 +5,13 @@ from typing import Any
 
 from actors.bookings.prices import days_left
 from actors.clock import MINUTE_MS, SECOND_MS, Entropy
-from actors.values import Code
+from actors.values import Code, Refused
 from actors.weeks import week_of
 from service.web.pages.booking import checkout_of
 from service.web.pages.booking_words import HELD
 from service.web.pages.campaigns import BODY, HEADLINE
 from service.web.pages.field_errors import Field, Form, above
-from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template, nothing_here
+from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.paging import paged
 from service.web.pages.sponsor import BRAND
 from service.web.pages.typed import address_of, line_of
@@ -28,6 +28,8 @@ BOOKABLE = ("approved", "pending", "paused", "draft")
 SENT_BEFORE = (
     "This form has made another booking already, so nothing was booked now. Send it again to book this as well."
 )
+
+GONE = "This slot is not sold any more."
 
 TAKING_PLACE = (*HELD, "paid")
 """The states of bookings whose weeks are taken."""
@@ -68,10 +70,11 @@ async def book(request: PageRequest) -> Template | SeeOther:
     if not slot_id:
         return SeeOther("/sponsor/inventory")
     week = _asked(request, "weekStart")
-    if request.problem is not None and not week.isdigit():
-        week = ""
-    query = {"weekStart": week or None, "weeks": WEEKS}
-    weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
+    calendar = await request.ask("getCalendar", query={"weekStart": week or None, "weeks": WEEKS})
+    if calendar.refused is not None and request.problem is not None:
+        # The form says what is wrong with its week, and offers others.
+        calendar = await request.ask("getCalendar", query={"weeks": WEEKS})
+    weeks = calendar.or_refused()["weeks"]
     slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
     wanted = weeks[0]["weekStart"]
     me = (await request.ask("getSponsor")).or_refused()
@@ -139,7 +142,7 @@ def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
     for slot in week["slots"]:
         if slot["id"] == slot_id:
             return dict(slot)
-    raise nothing_here()
+    raise PageRefused(Refused(Code.NOT_FOUND, GONE))
 
 
 def _asked(request: PageRequest, name: str) -> str:

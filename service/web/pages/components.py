@@ -4,7 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.clock import DAY_MS
+from actors.dates import SHORT, date
 from actors.times import day_of
+from actors.weeks import WEEK_MS, week_of
+from service.web.pages.calendar import WEEKS, Run
 from service.web.pages.chart_words import Counts, Rate
 from service.web.pages.charts import Chart, by_day
 from service.web.pages.page import Page, PageRequest, Template, nothing_here
@@ -53,6 +56,7 @@ async def components(request: PageRequest) -> Template:
         "right_to_left": RIGHT_TO_LEFT,
         "markup": MARKUP,
         "charts": _charts(request.now_ms),
+        **_calendar(request.now_ms),
         "gauges": ((0, 100), (40, 100), (80, 100), (100, 100), (7, 0)),
         "pagings": _pagings(),
         "wrong": ERRORS,
@@ -77,6 +81,37 @@ def _charts(now_ms: int) -> Sequence[Chart]:
         by_day(days, none, now_ms=now_ms),
         by_day(days[-1:], Counts("Clicks", (3,), "click", "No clicks"), now_ms=now_ms),
     )
+
+
+def _calendar(now_ms: int) -> Mapping[str, Any]:
+    """A slot whose weeks have all states, and one with a long name that is free in every week."""
+    first_ms = week_of(now_ms)
+    starts = [first_ms + each * WEEK_MS for each in range(WEEKS)]
+    days = [date(each, each, SHORT) for each in starts]
+    slot = {
+        "name": "Left column, top",
+        "description": "",
+        "weekPriceCents": 9_900,
+        "durationWeeks": 1,
+        "packageKind": "website",
+    }
+    long = slot | {"name": LONG_TEXT, "description": RIGHT_TO_LEFT, "durationWeeks": 2, "packageKind": "bundle"}
+    here = "/dev/components#weeks"
+    states = [
+        Run("$17.86", days[0], "free", "5 days left", here, "this week"),
+        Run("Yours", days[1], "yours", "Running", here, days[1]),
+        Run("Held", days[2], "held", "until 10:03", here, days[2]),
+        Run("Taken", days[3], small=f"until {days[6]}", weeks=3),
+        *(Run("$99", day, "free", "", here, day) for day in days[6:]),
+    ]
+    free = [Run("$198", day, "free", "", here, day) for day in days]
+    return {
+        "weeks": [
+            {"start": start, "day": day, "under": "" if place else "this week"}
+            for place, (start, day) in enumerate(zip(starts, days, strict=True))
+        ],
+        "rows": [{"slot": slot, "runs": states}, {"slot": long | {"offerEndsAt": starts[2]}, "runs": free}],
+    }
 
 
 def _pagings() -> Sequence[Paging]:

@@ -9,18 +9,15 @@ from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
 from service.web.pages.paging import PLACE, page_at, paged, this_page
 from service.web.pages.sentences import CHOOSE
-from service.web.pages.states import LISTED
+from service.web.pages.states import FAILED_REFUNDS, LISTED
 from service.web.pages.typed import address_of, day_ms_of, text_of
 from service.web.pages.words import counted
-
-FAILED_REFUNDS = ("refund_declined", "refund_failed")
-"""Payment issues after which an administrator may order the refund again."""
 
 LIST = "/admin/bookings"
 FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
 """Parameters of the page. Those of the API have the same names; only the week is a date here."""
 
-MOST_TROUBLE = 50
+MOST_TROUBLE = 8
 """Bookings that need attention on one page. The rest is behind the filter for them."""
 
 

@@ -13,9 +13,12 @@ of a form into these values of the template, which every page has:
 A page with a form that is a query passes its refusal to `query_errors` and adds the result to its values.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from markupsafe import escape
 
 from actors.values import Code, Problem, Refused
 from service.web.pages.sentences import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WRONG_ADDRESS
@@ -25,8 +28,12 @@ SAID = "said"
 
 FILL_IN = "Fill this in."
 UNUSABLE = "This cannot be used as it is. Change it."
+GONE = "What this form was for has changed in the meantime. Nothing was saved. Look at the page as it is now."
 FORMS = frozenset({"string_pattern_mismatch", "string_too_short", "period", "greater_than_equal", "less_than_equal"})
 """Codes for which what to write (`Field.right`) is the better sentence. So are those of whole numbers."""
+
+_VALUE = re.compile(r"\{(\w+)\}")
+"""A value of the form in the id of a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,20 @@ def query_errors(refused: Refused | None, form: Form, query: Mapping[str, str]) 
     return {**values, "form": query}
 
 
+def errors_above(values: Mapping[str, Any], html: str) -> dict[str, Any] | None:
+    """The values of a refused form if `html`, the page that was made of `values`, has no place for an error, because the form
+    is not on it any more: a sentence above stands for such errors. None if every error is on the page."""
+    lost = {place for place in values["errors"] if f'id="{escape(place)}-error"' not in html}
+    if not lost:
+        return None
+    return {
+        **values,
+        "problem": values["problem"] or GONE,
+        "errors": {place: words for place, words in values["errors"].items() if place not in lost},
+        "error_links": [link for link in values["error_links"] if link[0] not in lost],
+    }
+
+
 def plain_message(refused: Refused) -> str:
     """The message of a refused page without the words of the API. What is wrong with its query is wrong with its address."""
     if not refused.problems:
@@ -143,10 +164,8 @@ def _placed(found: Mapping[str, str], form: Form, typed: Mapping[str, str]) -> d
 
 
 def _id(name: str, field: Field, typed: Mapping[str, str]) -> str:
-    place = field.id or name
-    for other, value in typed.items():
-        place = place.replace(f"{{{other}}}", value)
-    return place
+    # Typed values are not filled in again: values that name one another would grow without bound.
+    return _VALUE.sub(lambda found: typed.get(found[1], found[0]), field.id or name)
 
 
 def _above(problem: Problem) -> str:

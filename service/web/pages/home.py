@@ -17,6 +17,9 @@ TOPICS = 8
 ANSWERED = ("slug", "title", "who", "handle", "roi")
 """The first fields of an entry, in their order."""
 
+SHOWN_CHARACTERS = 26
+"""The letters of a value of the answer, so that each stays on its line, also on phones."""
+
 
 async def home(request: PageRequest) -> Template:
     counts = (await request.ask("countCatalog")).or_refused()
@@ -43,12 +46,17 @@ async def home(request: PageRequest) -> Template:
 
 
 def answer_of(entries: Sequence[Mapping[str, Any]]) -> str:
-    """The beginning of the answer to the first request, in lines: the first fields of the newest entry."""
+    """The beginning of the answer to the first request, in lines: the first fields of the newest entry, cut."""
     if not entries:
         return json.dumps({"data": [], "nextCursor": None}, indent=2)
-    fields = {name: entries[0][name] for name in ANSWERED}
+    fields = {name: _beginning(entries[0][name]) for name in ANSWERED}
     lines = json.dumps({"data": [fields]}, indent=2, ensure_ascii=False).splitlines()
     return "\n".join(lines[: 3 + len(fields)]) + ",\n      ..."
+
+
+def _beginning(text: str) -> str:
+    cut = text[: SHOWN_CHARACTERS - 1]
+    return text if len(text) <= SHOWN_CHARACTERS else f"{cut.rpartition(' ')[0] or cut}…"
 
 
 async def _lowest(request: PageRequest) -> Mapping[str, Any] | None:

@@ -6,6 +6,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from service.web.pages.words import counted
+
 WIDTH, HEIGHT, TALLEST, FLATTEST = 100.0, 30.0, 28.0, 1.5
 """Measures of a spark, which the stylesheet stretches to its place."""
 
@@ -52,7 +54,7 @@ def spark_of(counts: Sequence[int | None], label: str) -> Spark:
         height = FLATTEST if count is None else max(FLATTEST, TALLEST * count / most)
         x, width = room * (index + (1 - FILLED) / 2), room * FILLED
         bars.append(Bar(round(x, 2), round(HEIGHT - height, 2), round(width, 2), round(height, 2), count is None))
-    days = "1 day" if len(measured) == 1 else f"{len(measured)} days"
+    days = counted(len(measured), "day")
     numbers = f"{sum(measured):,} in {days}, at most {max(measured):,} a day" if measured else "no numbers yet"
     return Spark(tuple(bars), f"{label} by day: {numbers}")
 

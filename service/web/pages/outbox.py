@@ -25,7 +25,8 @@ class Acts:
 def acts_of(text: str | None, base_url: str) -> Acts:
     """The code and the links of a mail, each link once and in order."""
     code = CODE.search(text or "")
-    links = re.findall(rf"^\s*{re.escape(base_url)}(/\S+)\s*$", text or "", re.MULTILINE)
+    # Browsers read two slashes as the start of another host, and a mail has lines that others wrote.
+    links = re.findall(rf"^\s*{re.escape(base_url)}(/(?![/\\])\S+)\s*$", text or "", re.MULTILINE)
     return Acts(code[1] if code else "", tuple(dict.fromkeys(links)))
 
 

@@ -119,6 +119,7 @@ SENTENCES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"Your address has sent too many unknown keys or sessions\. Try again in (\d+) s\.", _unknown),
     (r"A code was sent a moment ago\. Try again in (\d+) s\.", _sent),
     (r"This requires a browser session\. .*", "Sign in first."),
+    (r"The request is not valid\.", "Something in it is missing, or is not as this page expects it."),
 )
 """Messages, and the sentences of pages for them."""
 

@@ -15,6 +15,12 @@ _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"(?=.*\d)(?=.*[^\W\d_])")
 """A word of letters and digits, as in ids and tokens. Nobody searches for it."""
 
+_SAID = re.compile(
+    r"This address does not support this method\.|The request body is too large\.|That was too fast\..*"
+    r"|Something went wrong on our side\..*|The service is temporarily unavailable\..*"
+)
+"""Messages that say no more than the words of their status."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -27,12 +33,12 @@ class Told:
 TOLD: Mapping[int, Told] = {
     400: Told("We could not read that request", "Check what you typed, or go back and try again."),
     403: Told(
-        "This page is not open to you",
-        "Sign in with an account that has access. If you sent a form, reload its page and send it again.",
+        "This page is not open to you", "If another account of yours has access, sign out, and sign in with that one."
     ),
     404: Told("We could not find that page", "It may have moved, or the address has a typing mistake."),
     405: Told(
-        "That does not work here", "This address does not take what was sent. Start again from a page of this site."
+        "That does not work here",
+        "This address does not take what was sent. Start again from a page of this site.",
     ),
     409: Told("Something changed in the meantime", "Nothing was saved. Go back, reload the page and look at it anew."),
     413: Told("That was too large", "Nothing was saved. Go back and send less."),
@@ -50,6 +56,9 @@ TOLD: Mapping[int, Told] = {
     ),
 }
 
+REFUSED_FORM = Told("We did not take that form", "Nothing was changed.")
+"""The words for a form that is refused with 403. The refusal itself says what to do."""
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -62,16 +71,24 @@ class Asked:
 
 
 def values_of(status: int, asked: Asked) -> Mapping[str, object]:
-    """The values of the page beside the refusal itself. `again` is the address to ask for once more; None after a form."""
+    """The values of the page beside the refusal itself. `again` is the address to ask for once more; None after a form, of
+    which `page` is the page."""
+    looked = asked.method in ("GET", "HEAD")
     return {
         "unknown": asked.has_session,
         "status": status,
-        "told": told(status),
+        "told": told(status) if looked or status != HTTPStatus.FORBIDDEN else REFUSED_FORM,
         "address": shown_address(asked.path),
-        "again": address_of(asked.path, asked.query) if asked.method in ("GET", "HEAD") else None,
+        "again": address_of(asked.path, asked.query) if looked else None,
+        "page": address_of(asked.path, ""),
         "words": words_of(asked.path),
         "shelf": "/bots" if asked.path.startswith("/bots/") else "/usecases",
     }
+
+
+def worth_saying(message: str) -> str:
+    """The message of a refusal if it says more than the words of its status; else nothing."""
+    return "" if _SAID.fullmatch(message) else message
 
 
 def told(status: int) -> Told:

@@ -7,10 +7,9 @@ from typing import Any
 
 from actors import dates
 from actors.clock import DAY_MS, SECOND_MS
-from service.web.pages.booking import figures_of
+from service.web.pages.booking import delivery_chart, figures_of
 from service.web.pages.booking_words import run_of
-from service.web.pages.chart_words import Counts, Rate
-from service.web.pages.charts import Chart, by_day
+from service.web.pages.charts import Chart
 from service.web.pages.field_errors import query_errors
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at
@@ -83,16 +82,7 @@ def _chart(shown: Json, now_ms: int) -> Chart | None:
     for row in rows:
         seen, clicked = counted.get(_ms(row["date"]), (0, 0))
         counted[_ms(row["date"])] = seen + row["impressions"], clicked + row["clicks"]
-    days = sorted(counted)
-    seen_by_day, clicked_by_day = zip(*(counted[day] for day in days), strict=True)
-    rates = [clicks / shown if shown else None for shown, clicks in zip(seen_by_day, clicked_by_day, strict=True)]
-    return by_day(
-        days,
-        Counts("Times shown", list(seen_by_day), "time shown", "Not shown"),
-        now_ms=now_ms,
-        also=[Counts("Clicks", list(clicked_by_day), "click", "No clicks")],
-        rate=Rate("Click rate", rates),
-    )
+    return delivery_chart([(day, *counted[day]) for day in sorted(counted)], now_ms)
 
 
 def _spans(days: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str, None, bool]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from actors.values import Code
 from service.api.cookies import drop_cookie
+from service.api.messages import NO_STORE
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import (
     LONGEST_PATH,
@@ -21,6 +22,15 @@ from service.web.pages.typed import code_of
 
 AFTERWARDS = "/dashboard"
 """The page after a sign-in without a target."""
+
+REASONS = (
+    ("/dashboard", "Sign in to create and manage your API keys."),
+    ("/device", "Sign in to connect your device."),
+    ("/sponsor", "Sign in to book weeks and follow your ads."),
+    ("/admin", "Sign in as an administrator."),
+    ("/ops", "Sign in as an administrator."),
+)
+"""What a visitor signs in for, by the beginning of the page that comes next."""
 
 LINK_PATH = "/sign-in/link"
 _LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
@@ -71,6 +81,7 @@ def _entered(result: OperationResult, onward: str) -> SeeOther | FormError:
 def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
     values = {
         "next": onward,
+        "reason": next((words for path, words in REASONS if onward.startswith(path)), ""),
         "code_sent": code_sent,
         "just_sent": just_sent,
         "minutes": request.config.claim.code_minutes,
@@ -80,9 +91,10 @@ def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: 
 
 
 async def link(request: PageRequest) -> Template:
-    """A button that uses the link. Showing the page does not, because mail scanners and browsers open links on their own."""
+    """A button that uses the link. Showing the page does not, because mail scanners and browsers open links on their own. The
+    token is a secret, so the page is neither stored nor compressed."""
     token = request.form.get("token") or request.query.get("token", "")
-    return Template("sign_in_link.html", {"token": token})
+    return Template("sign_in_link.html", {"token": token}, headers=[*NO_STORE])
 
 
 async def use_link(request: PageRequest) -> SeeOther | FormError:

@@ -17,8 +17,6 @@ READERS: Mapping[str, tuple[str, Callable[[str], int | None]]] = {
 """By field: the property of the operation, and the function that reads the text."""
 FIELDS = (*READERS, "name", "side", "active", "comingSoon", "packageKind", "description")
 
-CREATED_ALREADY = "This form has created its slot already. Reload the page for another one."
-
 FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 """The initial values of the form for a new slot."""
 

@@ -10,7 +10,6 @@ from html import escape
 from typing import Any
 
 from actors.bookings.records import BookingStatus, CampaignStatus, YoutubeStatus
-from actors.devices.messages import Status as DeviceStatus
 from actors.times import DAY_MS
 from actors.values import Tier
 from actors.webhooks.messages import DeliveryStatus, WebhookStatus
@@ -75,10 +74,11 @@ ISSUES: Mapping[str, State] = {
 """Problems with a payment (`paymentIssue`), and reasons of a refund."""
 
 FAILED_REFUNDS = ("refund_declined", "refund_failed")
+"""Issues after which an administrator may order the refund again."""
 
 
 def booking(thing: Thing, now_ms: int) -> State:
-    """What matters most now: trouble with the payment, a request for a refund, the ad, then the weeks."""
+    """The most pressing state: trouble with the payment, a request for a refund, the ad, then the weeks."""
     status = BookingStatus(thing["status"])
     issue = thing.get("paymentIssue")
     match status:
@@ -151,15 +151,8 @@ def slot(thing: Thing, now_ms: int) -> State:
     return State("For sale", "good")
 
 
-# Keys, accounts, sessions and devices.
+# Keys and accounts.
 
-DEVICES: Mapping[DeviceStatus, State] = {
-    DeviceStatus.PENDING: State("Waits for you", "warm"),
-    DeviceStatus.APPROVED: State("Approved", "good"),
-    DeviceStatus.DENIED: State("Denied", "bad"),
-    DeviceStatus.EXPIRED: State("Too late"),
-    DeviceStatus.REDEEMED: State("Has its key", "good"),
-}
 TIERS: Mapping[Tier, State] = {
     Tier.ANONYMOUS: State("Not claimed"),
     Tier.CLAIMED: State("Free"),
@@ -190,14 +183,6 @@ def account(thing: Thing, now_ms: int) -> State:
 def tier(thing: Thing, _: int) -> State:
     state = TIERS[Tier(thing["tier"])]
     return State(state.words, state.tone, dot=False)
-
-
-def session(thing: Thing, _: int) -> State:
-    return State("This browser", "cool", dot=False) if thing["current"] else State("Signed in", dot=False)
-
-
-def device(thing: Thing, _: int) -> State:
-    return DEVICES[DeviceStatus(thing["status"])]
 
 
 # Webhooks.
@@ -237,8 +222,6 @@ KINDS: Mapping[str, Callable[[Thing, int], State]] = {
     "key": key,
     "account": account,
     "tier": tier,
-    "session": session,
-    "device": device,
     "webhook": webhook,
     "delivery": delivery,
 }

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from actors.clock import SECOND_MS
+from actors.dates import calendar
 
 _AMOUNT = re.compile(r"(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})(?:\.(\d{1,2}))?")
 _GAPS = re.compile(r"[\s-]")
-_LINE_END = re.compile(r"\s*\n\s*")
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:(?!\d)", re.IGNORECASE)
 """An address with a scheme, such as `http:` or `mailto:`. Digits after the colon are a port."""
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?")
@@ -43,8 +43,9 @@ def day_ms_of(text: str) -> int | None:
 
 
 def moment_text(moment_ms: int) -> str:
-    """Epoch milliseconds as text. Seconds appear only if they are not zero."""
-    when = datetime.fromtimestamp(moment_ms // SECOND_MS, UTC)
+    """Epoch milliseconds as text. Seconds appear only if they are not zero. A moment that the calendar does not reach is its
+    last one."""
+    when = calendar(moment_ms)
     return f"{when:%Y-%m-%dT%H:%M}" + (f":{when:%S}" if when.second else "")
 
 
@@ -74,4 +75,5 @@ def address_of(form: Mapping[str, str], name: str) -> str:
 
 def line_of(form: Mapping[str, str], name: str) -> str:
     """The text of a field that stands on one line, without surrounding space. Line ends become spaces."""
-    return _LINE_END.sub(" ", form.get(name, "").strip())
+    lines = (line.strip() for line in form.get(name, "").split("\n"))
+    return " ".join(line for line in lines if line)

@@ -4,8 +4,11 @@ Moments are UTC epoch milliseconds, and pages say in their footer that all times
 year of `now_ms`.
 """
 
+import re
 from dataclasses import dataclass
 from html import escape
+
+import markupsafe
 
 from actors import dates
 from actors.dates import SHORT, calendar
@@ -14,6 +17,9 @@ from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 SUMMARY_CHARACTERS = 200
 ID_CHARACTERS = 8
 PERCENT = 100
+
+_PARTS = re.compile(r"(?<=[\w}])(?=/[\w{]|\?\w|&amp;\w+=)")
+"""The places at which an address may break, in escaped text: before its parts and parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +204,12 @@ def per_click(cents: int, clicks: int, without: str = "Known after the first cli
 def bare(address: str) -> str:
     """A web address without its scheme and a last slash, as people write it: `tools.example.com/start`."""
     return address.removeprefix("https://").removeprefix("http://").removesuffix("/")
+
+
+def breakable(text: str) -> markupsafe.Markup:
+    """A text as HTML. A text with an address or a path may break before its parts, rather than within a word of it."""
+    escaped = markupsafe.escape(text)
+    return markupsafe.Markup(_PARTS.sub("<wbr>", escaped)) if "://" in text or text.startswith("/") else escaped
 
 
 def short_id(whole: str) -> ShortId:

@@ -57,7 +57,7 @@
 	});
 
 	// The list at the side begins at the current page.
-	const side = document.querySelector(".contents");
+	const [side] = all(".contents > :last-child");
 	const current = side?.querySelector("[aria-current]");
 	if (current) side.scrollTop = current.offsetTop - side.clientHeight / 2;
 
