@@ -146,16 +146,17 @@ def by_day(
     known = tuple(chart_words.measured(numbers, series, rate, now_ms))
     told = len(known) > 1 and any(any(day.counts) for day in known)
     drawn, scale = scaled(known, series, rate, now_ms)
-    axes = axes_of(drawn, rate) if told and any(day.counts[0] for day in known) else None
+    rated = rate if any(day.percent for day in known) else None
+    axes = axes_of(drawn, rated) if told and any(day.counts[0] for day in known) else None
     last = max(numbers[-1:] + ([] if until_ms is None else [day_of(until_ms - 1)]), default=scale.now)
     sentences = [] if axes else [chart_words.instead(known, bars, now_ms)]
     if known:
         sentences += chart_words.not_drawn(known, numbers[0], last, now_ms)
-    height = HEIGHT_WITH_A_RATE if rate else HEIGHT
+    height = HEIGHT_WITH_A_RATE if rated else HEIGHT
     return Chart(
-        title=chart_words.title(known, bars, rate, now_ms, scale.name),
+        title=chart_words.title(known, bars, rated, now_ms, scale.name),
         bar_title=f"{bars.label} a {scale.name}",
-        rate_title=rate.label if rate else "",
+        rate_title=rated.label if rated else "",
         summary=chart_words.summary(known, series, now_ms) if axes else "",
         words=" ".join(sentences),
         wide=_drawing(drawn, axes, scale, width, height) if axes else None,
@@ -168,12 +169,13 @@ def by_day(
 def axes_of(known: Sequence[Day], rate: Rate | None) -> Axes:
     """Axes from 0 to at least the largest values, with as little room above them as round steps allow."""
     most = max(day.counts[0] for day in known)
-    most_rate = max(day.percent or 0 for day in known) or 1
+    most_rate = max(day.percent or 0 for day in known)
 
     def sizes(steps: int) -> tuple[float, float]:
-        return step_of(most, steps, whole=True), step_of(most_rate, steps)
+        return step_of(most, steps, whole=True), step_of(most_rate or 1, steps)
 
-    steps = min(STEPS, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
+    choice = (most,) if most < min(STEPS) else STEPS
+    steps = min(choice, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
     counts, rates = ([size * index for index in range(steps + 1)] for size in sizes(steps))
     words = "{:,.0f}".format if counts[-1] < EXACT else compact
     units = [f"{value:g} %" if rate else "" for value in rates]
