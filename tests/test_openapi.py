@@ -205,7 +205,7 @@ PARAMETERS = {
     "listReviews": PAGE,
     "getRevenue": {"from", "to", "format"},
     "listSlots": {"format"},
-    "listAudit": FILE | {"targetId"},
+    "listAudit": FILE | {"targetId", "actorEmail", "to"},
     "getDelivery": {"format"},
     "listDeliveries": {"from", "to", "format"},
     "listInvoices": PAGE,

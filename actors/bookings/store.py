@@ -131,8 +131,10 @@ class SponsorshipStore(OversightStore, Protocol):
         """All slots, including retired ones, by id."""
         ...
 
-    async def audit(self, before: Before | None, limit: int, target_id: str | None = None) -> Sequence[AuditRecord]:
-        """The audit records of one target or of all."""
+    async def audit(
+        self, before: Before | None, limit: int, target_id: str | None = None, actor_email: str | None = None
+    ) -> Sequence[AuditRecord]:
+        """The audit records, newest first: of one target, of one account that acted, of both, or all."""
         ...
 
     async def revision(self) -> int:

@@ -56,7 +56,9 @@ def _sponsor(sponsor: Entry) -> list[str]:
 
 
 def list_audit(session: Session) -> None:
-    _list(session, "audit", {"targetId": session.options.target}, CHANGES, _change, "No changes.")
+    wanted = session.options
+    filters = {"targetId": wanted.target, "actorEmail": wanted.by, "to": wanted.to}
+    _list(session, "audit", filters, CHANGES, _change, "No changes.")
 
 
 def _change(change: Entry) -> list[str]:

@@ -63,6 +63,8 @@ def _add_lists(add: Adder, paged: Paged) -> tuple[argparse.ArgumentParser, ...]:
     audit.add_argument(
         "target", nargs="?", metavar="ID", help="only changes of this account, campaign, booking, slot or key"
     )
+    audit.add_argument("--by", metavar="EMAIL", help="only changes that this account made")
+    audit.add_argument("--to", metavar="DAY", help="only changes up to this day, such as 2026-11-18")
     return campaigns, sponsors, slots, audit
 
 

@@ -21,7 +21,7 @@ class CatalogSize(BaseModel):
 
 
 class CatalogPlace(BaseModel):
-    """Where a page stands in its list: the entries before it, all entries, and the cursor of the page before it, None if
+    """The place of a page in its list: the entries before it, all entries, and the cursor of the page before it, None if
     that is the first page."""
 
     before: int

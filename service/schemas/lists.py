@@ -124,13 +124,3 @@ class CampaignsQuery(ListQuery):
         BeforeValidator(absent_when_empty),
         Field(description="Sort order; newest first by default", json_schema_extra=or_empty),
     ] = None
-
-
-class AuditQuery(ListQuery):
-    """Query of the audit."""
-
-    targetId: Annotated[
-        Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(absent_when_blank),
-        Field(description="Only changes to the target with this id"),
-    ] = None

@@ -100,9 +100,15 @@ class MemorySponsorship(MemoryOversight):
         await self._memory.before()
         return self._slots()
 
-    async def audit(self, before: Before | None, limit: int, target_id: str | None = None) -> Sequence[AuditRecord]:
+    async def audit(
+        self, before: Before | None, limit: int, target_id: str | None = None, actor_email: str | None = None
+    ) -> Sequence[AuditRecord]:
         await self._memory.before()
-        listed = (row for row in self._memory.audits if target_id in (None, row.target_id))
+        listed = (
+            row
+            for row in self._memory.audits
+            if target_id in (None, row.target_id) and actor_email in (None, row.actor_email)
+        )
         return _page(listed, before, limit)
 
     async def revision(self) -> int:

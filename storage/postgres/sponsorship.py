@@ -92,9 +92,13 @@ class PostgresSponsorship(PostgresOversight):
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)
 
-    async def audit(self, before: Before | None, limit: int, target_id: str | None = None) -> Sequence[AuditRecord]:
+    async def audit(
+        self, before: Before | None, limit: int, target_id: str | None = None, actor_email: str | None = None
+    ) -> Sequence[AuditRecord]:
         place = before or NEWEST
-        return await self._database.read(lambda connection: read_audits(connection, *place, limit, target_id))
+        return await self._database.read(
+            lambda connection: read_audits(connection, *place, limit, target_id, actor_email)
+        )
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))

@@ -18,3 +18,14 @@ from audit where (created_ms, id) < ($1, $2) order by created_ms desc, id desc l
 -- Records of one target before a place, newest first.
 select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
 from audit where target_id = $4 and (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
+
+-- name: page_by
+-- Records of the changes that one account made before a place, newest first.
+select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
+from audit where actor_email = $4 and (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
+
+-- name: page_of_by
+-- Records of the changes that one account made to one target before a place, newest first.
+select id, created_ms, actor_type, actor_id, action, target_type, target_id, actor_email, request_id, changes
+from audit where target_id = $4 and actor_email = $5 and (created_ms, id) < ($1, $2)
+order by created_ms desc, id desc limit $3

@@ -338,6 +338,26 @@ async def test_the_audit_of_one_thing_is_its_history(world: World) -> None:
     assert (await admin.get(f"{ADMIN}/audit?targetId=%00")).words == "400 invalid_request"
 
 
+async def test_the_audit_of_an_account_and_up_to_a_day(world: World) -> None:
+    admin, person = administrator(world), sponsor(world)
+    await person.profile()
+    campaign, today = await person.campaign(), world.now_ms - world.now_ms % DAY_MS
+    await admin.post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})
+
+    async def actions(query: str) -> list[str]:
+        return [record["action"] for record in await admin.walk(f"{ADMIN}/audit?{query}", 1)]
+
+    assert await actions("actorEmail=ADMIN@example.com") == ["campaign.approved"]
+    assert await actions(f"actorEmail=admin@example.com&targetId={campaign}") == ["campaign.approved"]
+    assert await actions("actorEmail=nobody@example.com") == []
+    assert len(await actions(f"targetId={campaign}&to={today}")) == 2
+    assert await actions(f"to={today - 1}") == []
+    cursor = (await admin.get(f"{ADMIN}/audit?to={today}&limit=1")).json["cursor"]
+    assert (await admin.get(f"{ADMIN}/audit?cursor={cursor}")).words == "400 invalid_request"
+    for wrong in ("actorEmail=%00", "to=2026-02-30"):
+        assert (await admin.get(f"{ADMIN}/audit?{wrong}")).words == "400 invalid_request"
+
+
 async def test_no_change_is_without_a_record(world: World) -> None:
     """A change without an audit record would be invisible to administrators."""
     admin, person = administrator(world), sponsor(world)

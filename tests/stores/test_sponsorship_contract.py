@@ -277,6 +277,22 @@ async def test_every_field_of_the_audit_comes_back(books: Books, reads: Sponsors
     assert replace(first, changes="") == replace(full, changes="")
 
 
+async def test_the_audit_is_read_by_target_and_by_who_acted(books: Books, reads: SponsorshipStore) -> None:
+    ann, bob = "ann@example.com", "bob@example.com"
+    rows = [
+        audit(1, actor_email=ann),
+        audit(2, actor_email=bob),
+        audit(3, actor_email=ann, target_id="cmp_9"),
+        audit(4),
+    ]
+    await books.keep(Decision(audits=rows))
+    first, _, third, _ = rows
+    assert list(await reads.audit(None, 10, actor_email=ann)) == [third, first]
+    assert list(await reads.audit(Before(third.created_ms, third.id), 10, actor_email=ann)) == [first]
+    assert list(await reads.audit(None, 10, "cmp_9", ann)) == [third]
+    assert list(await reads.audit(None, 10, "cmp_9", bob)) == []
+
+
 async def test_the_revision_grows_by_one_with_each_change_that_shows(books: Books, reads: SponsorshipStore) -> None:
     for number in (1, 2, 3):
         await books.keep(Decision(visible=True))

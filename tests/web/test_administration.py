@@ -182,7 +182,7 @@ async def test_an_approval_is_made_in_the_session_and_the_audit_says_so(world: W
     assert (record.action, record.actor_type, record.actor_email) == ("campaign.approved", "session", BOSS)
     assert record.actor_id.startswith("ses_")
     shown = await visitor.look("/admin/audit")
-    assert f"{BOSS} In a browser Approved the ad" in shown.text
+    assert f"Approved the ad Status: In review Approved Shown as: Example Tools {BOSS} In a browser" in shown.text
     assert "Status: In review Approved" in shown.text
 
 
@@ -317,7 +317,9 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert NOTICES["slot_created"] in after.text
     again = await visitor.send("/admin/slots", do="create", form_id=form_id, **unnamed)
     assert again.status == 409
-    assert "This form has created its slot already." in Seen.of(again).text
+    page = Seen.of(again)
+    assert "This form has created its slot already." in page.text
+    assert [each["id"] for _, each in page.tags if "autofocus" in each] == ["problem"]
     assert len(world.memory.slots) == 1
 
 
@@ -478,13 +480,31 @@ async def test_the_audit_is_read_page_by_page_and_by_target(world: World) -> Non
     first = await visitor.look("/admin/audit")
     [older] = [link for link in first.links() if "cursor=" in link]
     second = await visitor.look(older)
-    assert first.text.count("Created the ad") == 20
-    assert second.text.count("Created the ad") == 5
+    assert first.text.count("Created the ad ") == 20
+    assert second.text.count("Created the ad ") == 5
     one = await visitor.look(f"/admin/audit?target={made[3]}")
-    assert one.text.count("Created the ad") == 1
+    assert one.text.count("Created the ad ") == 1
     assert "Headline: Ship your first agent today" in one.text
     assert one.values("target") == [made[3]]
-    assert "Nothing was changed under this id" in (await visitor.look("/admin/audit?target=nothing")).text
+    assert "No change matches" in (await visitor.look("/admin/audit?target=nothing")).text
+
+
+async def test_the_audit_is_read_by_who_did_it_and_up_to_a_day(world: World) -> None:
+    person = sponsor(world)
+    await _waiting(world, person, 21)
+    visitor = boss(world)
+    email = world.memory.audits[-1].actor_email
+    first = await visitor.look(f"/admin/audit?actor=%20{str(email).upper()}&to=2026-11-18")
+    assert first.text.count("Created the ad ") == 20
+    assert first.values("to") == ["2026-11-18"]
+    [older] = [link for link in first.links() if "cursor=" in link]
+    assert (await visitor.look(older)).text.count("Created the ad ") == 1
+    for query in ("actor=nobody@example.com", f"actor={email}&to=2026-11-17"):
+        assert "No change matches" in (await visitor.look(f"/admin/audit?{query}")).text
+    refused = await visitor.get("/admin/audit?to=yesterday&actor=ann")
+    assert refused.status == 400
+    assert "Write a date such as 2026-11-18." in refused.body.decode()
+    assert 'value="ann"' in refused.body.decode()
 
 
 async def test_sponsors_are_listed_with_their_history(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What a booking says of itself."""
+"""The words of a booking about its own state."""
 
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from html import unescape
 from urllib.parse import urlencode
 
@@ -10,6 +11,7 @@ import pytest
 from actors.clock import DAY_MS
 from actors.values import Scope, StorageUnavailable, Tier
 from service.web.pages.dashboard import TOPICS
+from service.web.pages.keys import LISTED
 from service.web.pages.notices import NOTICES
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, World
@@ -95,18 +97,18 @@ async def test_the_usage_is_shown_with_what_is_left_and_by_day(world: World) -> 
     assert "This month 1,234 of 100,000, renewed on 1 December" in words
     assert "In 30 days 1,234 busiest day: 1,178, on 17 November" in words
     assert html.count('class="gauge"') == 2
-    assert html.count('class="col-now"') == 2, "today's bar, drawn at both widths"
+    assert html.count('<path class="now" d="M') == 2, "today's bar, drawn at both widths"
     assert "1,234 requests in 2 days. The most on one day: 1,178 requests, on 17 November." in words
     assert "The numbers begin on 17 November." in words
     assert "Today 56" in words, "the table beside the plot"
 
 
-@pytest.mark.parametrize("days", [7, 30, 90])
-async def test_the_plot_is_of_as_many_days_as_were_chosen(world: World, ann: Browser, days: int) -> None:
+@pytest.mark.parametrize(("days", "rows"), [(7, 7), (30, 30), (90, 14)])
+async def test_the_plot_is_of_as_many_days_as_were_chosen(world: World, ann: Browser, days: int, rows: int) -> None:
     tenant, today = world.tenant_of(world.key_of(ANN)).id, NOON_MS // DAY_MS
     world.memory.usage_days |= {(tenant, today - ago): 1 for ago in range(120)}
     html = await ann.look(f"{PAGE}?days={days}")
-    assert html.partition('id="keys"')[0].count('<th scope="row">') == days
+    assert html.partition('id="keys"')[0].count('<th scope="row">') == rows, "90 are listed by week"
     assert f'<a href="/dashboard?days={days}" aria-current="true">' in html
 
 
@@ -136,6 +138,25 @@ async def test_keys_are_listed_with_prefix_scopes_and_last_use_and_never_whole(w
     rows = [text_of(row) for row in re.findall(r"<tr>.*?</tr>", keys, re.DOTALL) if 'scope="row"' in row]
     assert [("Just now" in row, "Not yet" in row) for row in rows].count((True, False)) == 1
     assert [("Just now" in row, "Not yet" in row) for row in rows].count((False, True)) == 2
+
+
+async def test_many_keys_are_listed_in_short_and_keep_the_page_small_enough_for_a_first_view(
+    world: World, ann: Browser
+) -> None:
+    today = NOON_MS // DAY_MS
+    for _ in range(35):
+        world.key_of(ANN, (Scope.LIBRARY_READ, Scope.SPONSOR_READ))
+    tenant = world.memory.accounts[ANN].tenant_id
+    for number, key in enumerate(sorted(of_ann(world))):
+        made = NOON_MS - number * DAY_MS
+        world.memory.keys[key] = replace(world.memory.keys[key], name=f"Program {number}", created_ms=made)
+    world.memory.usage_days |= {(tenant, today - ago): 12_345 + ago for ago in range(120)}
+    short, every = await ann.look(f"{PAGE}?days=90"), await ann.look(f"{PAGE}?keys=all")
+    listed = [re.findall(r"<bdi>Program (\d+)</bdi>", html) for html in (short, every)]
+    assert [list(map(int, numbers)) for numbers in listed] == [[*range(LISTED)], [*range(len(of_ann(world)))]]
+    assert '<a href="/dashboard?keys=all#keys">Show all 36 keys</a>' in short
+    assert "Show all" not in every
+    assert max(map(len, (short, every))) < 44_000, "the styles and scripts are 16 kB of the 60 of a first view"
 
 
 async def test_the_page_of_a_key_has_its_facts_and_its_use_and_never_the_key(world: World, ann: Browser) -> None:
@@ -329,6 +350,7 @@ async def test_a_key_is_renamed_and_gets_and_loses_an_end(world: World, ann: Bro
     assert (done.status, done.header("location")) == (303, f"{page}?notice=key_changed")
     html = await ann.look(f"{page}?notice=key_changed")
     assert NOTICES["key_changed"] in html
+    assert "<title>The key is changed. Key Laptop - Catalog</title>" in html
     assert "<h1><bdi>Laptop</bdi>" in html
     assert "Ends 18 December" in text_of(html)
     assert "Laptop cs_user_" in text_of(await ann.look())

@@ -494,7 +494,16 @@ async def test_the_calendar_shows_how_each_week_of_each_slot_stands(world: World
     await world.settled()
     person = browser(world)
     await person.open("/sponsor/inventory")
-    for words in ("$178.57", "5 days left", "$250", "Held", "until 12:01", "$250 a week, sold by 2 weeks", "$428.57"):
+    for words in (
+        "$178.57",
+        "5 days left",
+        "$250",
+        "Held",
+        "until 12:01",
+        "$250 a week, sold by 2 weeks",
+        "$428.57",
+        "12 days",
+    ):
         assert words in person.text
     unsold = "Not for sale in these weeks: Soon (coming soon), Closed (not sold), Ended (offer ended)."
     assert unsold in " ".join(person.text.split())

@@ -25,18 +25,32 @@ async def sponsors(request: PageRequest) -> Template:
     return Template("admin_sponsors.html", values)
 
 
+AUDITED = Form(
+    {
+        "actor": Field("Email of who did it", of="actorEmail"),
+        "target": Field("Id of what was changed", of="targetId"),
+        "to": Field("Up to"),
+    }
+)
+"""The filters of the audit."""
+
+
 async def audit(request: PageRequest) -> Template:
-    target = request.query.get("target", "").strip() or None
-    cursor = request.query.get("cursor")
-    query = {"targetId": target, "cursor": cursor}
-    page = (await request.ask("listAudit", query=query)).or_refused()
+    filters = {name: request.query.get(name, "").strip() or None for name in AUDITED.fields}
+    wanted = {field.of or name: filters[name] for name, field in AUDITED.fields.items()}
+    listed = await request.ask("listAudit", query={**wanted, "cursor": request.query.get("cursor")})
+    errors = query_errors(listed.refused, AUDITED, request.query)
+    if not errors["errors"]:
+        listed.or_refused()
+    page = {"items": [], "cursor": None, "hasMore": False} if listed.refused is not None else listed.json
     values = {
         "records": [_told(record) for record in page["items"]],
-        "target": target,
-        "csv": page_at("/api/v1/admin/sponsorships/audit", format="csv", targetId=target),
-        "paging": paged(request, page, "target"),
+        "filters": filters,
+        "csv": page_at("/api/v1/admin/sponsorships/audit", format="csv", **wanted),
+        "paging": paged(request, page, *filters),
+        **errors,
     }
-    return Template("admin_audit.html", values)
+    return Template("admin_audit.html", values, 200 if listed.refused is None else status_of(listed.refused))
 
 
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,6 +40,8 @@ async def dashboard(request: PageRequest) -> Template:
             "span": len(days),
             "spans": keys.SPANS,
             "keys": own,
+            "listed": keys.in_order(own, request.now_ms)[: None if request.query.get("keys") == "all" else keys.LISTED],
+            "most_listed": keys.LISTED,
             "soon": keys.ending_soon(own, request.now_ms),
             **await keys.shown(request),
             "sessions": sessions,

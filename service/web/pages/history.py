@@ -22,7 +22,7 @@ LISTS = frozenset({"scopes"})
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of one field; `before` is None if the old value is not known."""
+    """The change of one field; `before` is None if there was no value before, or if it is not known."""
 
     name: str
     now: str
@@ -42,7 +42,7 @@ class News:
 def changes_of(changes: Mapping[str, Any]) -> list[Change]:
     """The changes of an audit record, with amounts and moments in words."""
     return [
-        Change(name, _words(name, value[1]), _words(name, value[0]))
+        Change(name, _words(name, value[1]), None if value[0] is None else _words(name, value[0]))
         if isinstance(value, list) and len(value) == 2 and name not in LISTS
         else Change(name, _words(name, value))
         for name, value in changes.items()

@@ -43,6 +43,9 @@ CHOSEN = "scope "
 LIVES = (7, 30, 90, 365)
 """The lives of a key to choose from, in days."""
 
+LISTED = 12
+"""The most keys that the dashboard lists unless all are asked for, so that it stays short to read and to load."""
+
 RECOMMENDED = 90
 NEVER = "never"
 GRACES: Mapping[int, str] = {
@@ -76,6 +79,13 @@ def ending_soon(own: Sequence[Key], now_ms: int) -> list[Key]:
         key for key in own if "replacedBy" not in key and now_ms < key.get("expiresAt", 0) <= now_ms + KEY_ENDS_SOON_MS
     ]
     return sorted(soon, key=lambda key: int(key["expiresAt"]))
+
+
+def in_order(own: Sequence[Key], now_ms: int) -> list[Key]:
+    """The keys as the dashboard lists them: those that end soon, then those that were used or created last."""
+    soon = ending_soon(own, now_ms)
+    others = [key for key in own if key not in soon]
+    return [*soon, *sorted(others, key=lambda key: int(key.get("lastUsedAt", key["createdAt"])), reverse=True)]
 
 
 def chart(days: Sequence[Key], first_ms: int, now_ms: int) -> Chart:
