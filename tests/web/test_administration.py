@@ -480,10 +480,10 @@ async def test_the_audit_is_read_page_by_page_and_by_target(world: World) -> Non
     first = await visitor.look("/admin/audit")
     [older] = [link for link in first.links() if "cursor=" in link]
     second = await visitor.look(older)
-    assert first.text.count("Created the ad") == 20
-    assert second.text.count("Created the ad") == 5
+    assert first.text.count("Created the ad ") == 20
+    assert second.text.count("Created the ad ") == 5
     one = await visitor.look(f"/admin/audit?target={made[3]}")
-    assert one.text.count("Created the ad") == 1
+    assert one.text.count("Created the ad ") == 1
     assert "Headline: Ship your first agent today" in one.text
     assert one.values("target") == [made[3]]
     assert "No change matches" in (await visitor.look("/admin/audit?target=nothing")).text
@@ -495,10 +495,10 @@ async def test_the_audit_is_read_by_who_did_it_and_up_to_a_day(world: World) -> 
     visitor = boss(world)
     email = world.memory.audits[-1].actor_email
     first = await visitor.look(f"/admin/audit?actor=%20{str(email).upper()}&to=2026-11-18")
-    assert first.text.count("Created the ad") == 20
+    assert first.text.count("Created the ad ") == 20
     assert first.values("to") == ["2026-11-18"]
     [older] = [link for link in first.links() if "cursor=" in link]
-    assert (await visitor.look(older)).text.count("Created the ad") == 1
+    assert (await visitor.look(older)).text.count("Created the ad ") == 1
     for query in ("actor=nobody@example.com", f"actor={email}&to=2026-11-17"):
         assert "No change matches" in (await visitor.look(f"/admin/audit?{query}")).text
     refused = await visitor.get("/admin/audit?to=yesterday&actor=ann")
