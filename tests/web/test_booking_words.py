@@ -122,7 +122,7 @@ def test_the_history_has_what_the_audit_knows() -> None:
     bought = [("Paid, USD 70.00", "15 November, 00:00"), ("Reserved", "14 November, 00:00")]
     rejected = steps(("campaign.rejected", NOON_MS - HOUR_MS), nextStep="edit_campaign")
     assert rejected == [("Ad not approved", "Today, 11:00"), ("The week began", "16 November, 00:00"), *bought]
-    back = {"status": "refunded", "nextStep": "book_again", "now_ms": week(2)}
+    back: dict[str, Any] = {"status": "refunded", "nextStep": "book_again", "now_ms": week(2)}
     refunded = steps(("booking.refund_ordered", week(1)), ("booking.refunded", week(1)), **back)
     at_the_end = "23 November, 00:00"
     assert refunded[:3] == [("Refunded", at_the_end), ("Refund ordered", at_the_end), ("The week ended", at_the_end)]
@@ -133,7 +133,7 @@ def test_the_history_has_what_the_audit_knows() -> None:
     afterwards = steps(("campaign.rejected", week(1) + 1), now_ms=week(2), nextStep="read_report")
     assert afterwards[0][0] == "The week ended"
     # A step that only the booking tells is not told twice.
-    asked = {"refundRequestedAt": NOON_MS, "nextStep": "wait_for_decision"}
+    asked: dict[str, Any] = {"refundRequestedAt": NOON_MS, "nextStep": "wait_for_decision"}
     assert steps(("booking.refund_requested", NOON_MS), **asked) == steps(**asked)
     often = [(f"campaign.{move}", NOON_MS - at) for at in range(20, 0, -2) for move in ("submitted", "approved")]
     told_of_ad = [said for said, _ in steps(*often) if said.startswith("Ad ")]

@@ -85,8 +85,8 @@ def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, ste
 
 def _over(booking: Json, steps: Sequence[Json]) -> int:
     """When the booking came to its end. What became of its ad later is another matter."""
-    ended = [each["at"] for each in steps if each["action"] in (*ENDS, *UNPAID)]
-    return min([booking["weekEnd"], *([] if booking["status"] == "paid" else ended)])
+    ended: list[int] = [each["at"] for each in steps if each["action"] in (*ENDS, *UNPAID)]
+    return min([int(booking["weekEnd"]), *([] if booking["status"] == "paid" else ended)])
 
 
 def _weeks(booking: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json]) -> list[tuple[int, str]]:
