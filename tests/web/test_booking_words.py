@@ -38,6 +38,11 @@ def test_each_next_step_has_a_notice_unless_the_figures_say_it_all(step: NextSte
     assert (said(nextStep=step.value, status="refunded") == "") == (step in silent)
 
 
+def test_an_ended_booking_that_nobody_saw_says_so() -> None:
+    assert said(nextStep="read_report", impressions=0) == ": Nobody saw the ad in the booked week."
+    assert said(nextStep="read_report", impressions=1) == ""
+
+
 def test_a_notice_speaks_of_a_week_or_of_weeks() -> None:
     assert said(nextStep="edit_campaign").endswith("The week stays yours.")
     assert said(nextStep="edit_campaign", weekEnd=week(2)).endswith("The weeks stay yours.")
@@ -125,6 +130,8 @@ def test_the_history_has_what_the_audit_knows() -> None:
     assert early == [("Refunded", "15 November, 23:00"), *bought], "the week never began for the sponsor"
     late = steps(("campaign.approved", NOON_MS - HOUR_MS))
     assert late[:2] == [("Running", "Today, 11:00"), ("Ad approved", "Today, 11:00")]
+    afterwards = steps(("campaign.rejected", week(1) + 1), now_ms=week(2), nextStep="read_report")
+    assert afterwards[0][0] == "The week ended"
     # A step that only the booking tells is not told twice.
     asked = {"refundRequestedAt": NOON_MS, "nextStep": "wait_for_decision"}
     assert steps(("booking.refund_requested", NOON_MS), **asked) == steps(**asked)

@@ -46,6 +46,8 @@ OF_THE_BOOKING: Mapping[str, str] = {
 ENDS = ("booking.refund_ordered", "booking.refunded", "booking.dispute_lost", "booking.paid_too_late")
 """Steps after which a booking that was paid does not run."""
 
+UNPAID = ("booking.expired", "booking.cancelled")
+
 SHOWS = ("campaign.approved", "campaign.resumed")
 """Steps from which on the ad is shown in weeks that have begun."""
 
@@ -60,7 +62,9 @@ ENDINGS: Mapping[str, str] = {
 
 def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json] = ()) -> list[Item]:
     """What happened to a booking, newest first."""
-    of_the_ad = [(each["at"], OF_THE_AD[each["action"]]) for each in steps if each["action"] in OF_THE_AD]
+    over_ms = _over(booking, steps)
+    before = [each for each in steps if each["action"] in OF_THE_AD and each["at"] < over_ms]
+    of_the_ad = [(each["at"], OF_THE_AD[each["action"]]) for each in before]
     of_it = [(each["at"], OF_THE_BOOKING[each["action"]]) for each in steps if each["action"] in OF_THE_BOOKING]
     known = [(booking["createdAt"], "Reserved")]
     if paid_ms is not None:
@@ -77,6 +81,12 @@ def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, ste
         items.insert(0, (ending, "", False))
     first, moment, _ = items[0]
     return [(first, moment, True), *items[1:]]
+
+
+def _over(booking: Json, steps: Sequence[Json]) -> int:
+    """When the booking came to its end. What became of its ad later is another matter."""
+    ended = [each["at"] for each in steps if each["action"] in (*ENDS, *UNPAID)]
+    return min([booking["weekEnd"], *([] if booking["status"] == "paid" else ended)])
 
 
 def _weeks(booking: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json]) -> list[tuple[int, str]]:

@@ -91,7 +91,15 @@ def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, 
             f"The {by_weeks(booking, 'week is', 'weeks are')} over.",
             f"The last counts arrive within minutes{refunded}.",
         ),
+        **_unseen(booking),
     }
+
+
+def _unseen(booking: Json) -> Mapping[str, Notice]:
+    """What an ended booking says that has no figures."""
+    if booking.get("impressions", 1) or booking.get("clicks"):
+        return {}
+    return {"read_report": Notice(f"Nobody saw the ad in the booked {by_weeks(booking, 'week', 'weeks')}.")}
 
 
 def _ended(booking: Json) -> Notice:

@@ -83,6 +83,9 @@ def instead(known: Sequence[Day], bars: Counts, now_ms: int) -> str:
         return "There are no numbers yet."
     if len(known) == 1:
         return f"{known[0].words}. The chart begins with the second day."
+    counted = [day for day in known if day.counts[0]]
+    if counted:
+        return f"{counted[0].words}. {bars.zero} on the other days."
     return f"{bars.zero} from {_days(known[0].number, known[-1].number, now_ms)}."
 
 

@@ -106,7 +106,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plot, drawn `wide` and `narrow`, or not at all without two measured days or without any count. `words` say what is
+    """A plot, drawn `wide` and `narrow`, or not at all without two days that have a count. `words` say what is
     not drawn, `summary` is for visitors who cannot see the plot, and `rows` are the numbers, the newest day first."""
 
     title: str
@@ -147,7 +147,7 @@ def by_day(
     told = len(known) > 1 and any(any(day.counts) for day in known)
     drawn, scale = scaled(known, series, rate, now_ms)
     rated = rate if any(day.percent for day in known) else None
-    axes = axes_of(drawn, rated) if told and any(day.counts[0] for day in known) else None
+    axes = axes_of(drawn, rated) if sum(day.counts[0] > 0 for day in known) > 1 else None
     last = max(numbers[-1:] + ([] if until_ms is None else [day_of(until_ms - 1)]), default=scale.now)
     sentences = [] if axes else [chart_words.instead(known, bars, now_ms)]
     if known:
