@@ -108,7 +108,7 @@ async def test_the_plot_is_of_as_many_days_as_were_chosen(world: World, ann: Bro
     tenant, today = world.tenant_of(world.key_of(ANN)).id, NOON_MS // DAY_MS
     world.memory.usage_days |= {(tenant, today - ago): 1 for ago in range(120)}
     html = await ann.look(f"{PAGE}?days={days}")
-    assert html.partition('id="keys"')[0].count('<th scope="row">') == rows, "90 are listed by week"
+    assert html.partition('id="keys"')[0].count('<th scope="row">') == rows, "many days are summed up by week"
     assert f'<a href="/dashboard?days={days}" aria-current="true">' in html
 
 
