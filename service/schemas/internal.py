@@ -21,7 +21,7 @@ class CatalogSize(BaseModel):
 
 
 class CatalogPlace(BaseModel):
-    """Where a page stands in its list: the entries before it, all entries, and the cursor of the page before it, None if
+    """The place of a page in its list: the entries before it, all entries, and the cursor of the page before it, None if
     that is the first page."""
 
     before: int
@@ -119,3 +119,16 @@ class SponsorOverview(BaseModel):
     impressions: int
     clicks: int
     spent: list[Spent]
+
+
+class BookingStep(BaseModel):
+    """Something that happened to a booking or to its campaign: the action of its audit record, at epoch milliseconds."""
+
+    action: str
+    at: int
+
+
+class BookingSteps(BaseModel):
+    """The steps of a booking and its campaign since it was made, oldest first; the newest ones if there are very many."""
+
+    items: list[BookingStep]

@@ -50,7 +50,7 @@ class Page:
 
 
 class Place(NamedTuple):
-    """Where a page stands in its list: the entries `before` it, the `total`, and the position after which the page before it
+    """The place of a page in its list: the entries `before` it, the `total`, and the position after which the page before it
     begins, None if that is the first page."""
 
     before: int
@@ -109,7 +109,7 @@ class Shelf:
         return Page(self._documents[start:end], self.digests(start, end), last)
 
     def place(self, position: Position | None, limit: int, category: str | None = None) -> Place:
-        """Where the page of `limit` entries after `position` stands, in the whole list or in one category."""
+        """The place of the page of `limit` entries after `position`, in the whole list or in one category."""
         assert limit > 0
         places = range(len(self._keys)) if category is None else self.categories.places(category)
         before = 0 if position is None else bisect_right(places, _key(*position), key=self._keys.__getitem__)

@@ -91,7 +91,9 @@ async def plenty() -> AsyncIterator[World]:
 
 @pytest.mark.parametrize("cookies", COOKIES)
 @pytest.mark.parametrize("bearer", BEARERS)
-async def test_an_operation_that_changes_something(plenty: World, cookies: str, bearer: str) -> None:
+async def test_an_operation_that_changes_something_takes_a_session_from_our_pages_alone(
+    plenty: World, cookies: str, bearer: str
+) -> None:
     visitors, found, wanted = Visitors(plenty), {}, {}
     for (origin, site), kind in product(PAIRS, TYPES):
         headers = visitors.headers(origin, site, kind, cookies, bearer)
@@ -103,7 +105,7 @@ async def test_an_operation_that_changes_something(plenty: World, cookies: str, 
 
 @pytest.mark.parametrize("cookies", COOKIES)
 @pytest.mark.parametrize("bearer", BEARERS)
-async def test_an_operation_that_reads(plenty: World, cookies: str, bearer: str) -> None:
+async def test_an_operation_that_reads_takes_a_session_from_anywhere(plenty: World, cookies: str, bearer: str) -> None:
     """The response has no CORS headers, so no other site can read it."""
     visitors = Visitors(plenty)
     for origin, site in PAIRS:
@@ -115,7 +117,9 @@ async def test_an_operation_that_reads(plenty: World, cookies: str, bearer: str)
 
 @pytest.mark.parametrize("cookies", COOKIES)
 @pytest.mark.parametrize("bearer", BEARERS)
-async def test_a_pages_form(plenty: World, cookies: str, bearer: str) -> None:
+async def test_a_form_is_taken_from_our_pages_alone_whatever_key_it_has(
+    plenty: World, cookies: str, bearer: str
+) -> None:
     """Pages ignore keys."""
     visitors = Visitors(plenty)
     for number, (origin, site) in enumerate(PAIRS):

@@ -26,8 +26,8 @@ from service.api.policy import Access
 from tests.api.fuzzing import PUBLIC, SECONDS, Target, check_code, name_of, running_target, schema
 from tests.slow import SLOW
 
-EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "20" if SLOW else "6"))
-ROUNDS, STEPS = max(8 if SLOW else 2, EXAMPLES // 4), 20
+EXAMPLES = int(os.environ.get("CATALOG_TEST_EXAMPLES", "12" if SLOW else "6"))
+ROUNDS, STEPS = max(4 if SLOW else 2, EXAMPLES // 4), 20
 CALLERS = ("keyless", "anonymous", "scoped", "sponsor")
 
 NAMES = [operation.name for operation in OPERATIONS]

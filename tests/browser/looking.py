@@ -18,13 +18,16 @@ CONTRAST: dict[str, Any] = {"resultTypes": ["violations"], "runOnly": ["color-co
 
 _STICKING_OUT = """() => {
   const root = document.documentElement;
-  if (root.scrollWidth <= root.clientWidth) return [];
+  const cut = [...document.querySelectorAll(".table, .weeks-panel")]
+    .filter((each) => each.checkVisibility() && getComputedStyle(each).overflowX === "hidden")
+    .map((each) => `cut off, and does not slide: ${each.ariaLabel}`);
+  if (root.scrollWidth <= root.clientWidth) return cut;
   return [...document.body.querySelectorAll("*")]
     .filter((each) => each.checkVisibility() && each.getBoundingClientRect().right > root.clientWidth + 1)
     .filter((each) => !each.parentElement.closest(".scroll, pre"))
     .slice(0, 5)
     .map((each) => `${each.tagName}.${each.className} ${each.textContent.trim().slice(0, 40)}`)
-    .concat(`${root.scrollWidth} wide in ${root.clientWidth}`);
+    .concat(`${root.scrollWidth} wide in ${root.clientWidth}`, cut);
 }"""
 
 
@@ -53,7 +56,7 @@ def violations(page: Page, options: dict[str, Any] = EVERYTHING) -> list[str]:
 
 
 def sticking_out(page: Page) -> list[str]:
-    """The elements that make the page scroll sideways."""
+    """The elements that make the page scroll sideways, and tables whose box hides what is wider."""
     found: list[str] = page.evaluate(_STICKING_OUT)
     return found
 

@@ -40,7 +40,7 @@ def test_an_administrator_approves_rejects_refunds_suspends_and_takes_a_list_alo
     admin.presses("Sign in")
     if viewport == PHONE:
         admin.page.get_by_text("Menu", exact=True).click()
-    admin.page.get_by_role("link", name=re.compile("^Admin")).filter(visible=True).click()
+    admin.page.get_by_role("link", name=re.compile("^Admin")).filter(visible=True).first.click()
     expect(admin.page.get_by_role("heading", level=1, name=re.compile("waiting for you$"))).to_be_visible()
     review = admin.page.get_by_role("article", name=good, exact=True)
     expect(review).to_contain_text(re.compile("Begins on|Its weeks have begun"))

@@ -46,7 +46,7 @@ def test_a_developer_mints_a_key_claims_it_makes_another_and_revokes_it(
     developer.opens("/")
     fits(developer)
     [entry] = json.loads(run(f"{developer.page.locator('#first').inner_text()} -s"))["data"]
-    assert entry["title"] in developer.page.get_by_label("Its answer, shortened").inner_text()
+    assert f'"slug": "{entry["slug"]}"' in developer.page.get_by_label("Its answer, shortened").inner_text()
     minted = json.loads(run(f"{shown(developer, 'Build on the API')} -s"))
     assert node.usage(minted["apiKey"])["status"] == "anonymous"
 

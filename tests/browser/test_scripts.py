@@ -48,7 +48,7 @@ def parts(meet: Meet) -> Page:
 
 
 def said(page: Page) -> str:
-    """What the live region says once it has changed."""
+    """The text of the live region once it has changed."""
     page.clock.run_for(100)
     return page.locator("output").inner_text()
 
@@ -148,6 +148,14 @@ def test_a_menu_closes_with_escape_and_with_a_click_elsewhere(parts: Page, leave
     expect(parts.get_by_role("link", name="One")).to_be_visible()
     leave(parts)
     expect(parts.get_by_role("link", name="One")).to_be_hidden()
+
+
+def test_escape_in_a_menu_leads_the_focus_back_to_its_name(parts: Page) -> None:
+    parts.get_by_text("Menu").press("Enter")
+    parts.keyboard.press("Tab")
+    expect(parts.get_by_role("link", name="One")).to_be_focused()
+    parts.keyboard.press("Escape")
+    expect(parts.get_by_text("Menu")).to_be_focused()
 
 
 # The claim page.

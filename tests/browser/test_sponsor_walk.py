@@ -123,7 +123,7 @@ def reads_the_report(sponsor: Person, booking: str, place: Path) -> None:
     with (place / "delivery.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert (rows[-1]["impressions"], rows[-1]["clicks"]) == ("1", "1")
-    sponsor.follows("Back to the booking")
+    goes_up(sponsor)
     expect(sponsor.page).to_have_url(f"{sponsor.node.url}{booking}")
 
 
@@ -137,7 +137,12 @@ def prints_the_invoice(sponsor: Person, slot: str) -> None:
     sponsor.page.emulate_media(media="print")
     expect(sponsor.page.get_by_role("navigation")).to_have_count(0)
     sponsor.page.emulate_media(media="screen")
-    sponsor.follows("Back to the booking")
+    goes_up(sponsor)
+
+
+def goes_up(person: Person) -> None:
+    """Follow the last crumb, to the page above this one."""
+    person.page.get_by_role("navigation", name="You are here").get_by_role("link").last.click()
 
 
 def mails_to(node: Service, email: str) -> str:

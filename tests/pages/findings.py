@@ -1,4 +1,4 @@
-"""What is wrong with a page, from what was measured of it. Pure: knows no browser.
+"""The faults of a page, judged from its measures. Pure: knows no browser.
 
 The measures come from `probe.js`, axe-core, the debugger of Chromium, and Lighthouse.
 """
@@ -62,7 +62,7 @@ def of_axe(place: Place, results: Mapping[str, Any], colours: Sequence[Mapping[s
 
 
 def of_colours(seen: Mapping[str, Any]) -> str:
-    """What is wrong with the contrast of a text (WCAG AA), or nothing."""
+    """The fault of the contrast of a text (WCAG AA), or an empty text."""
     if seen["picture"]:
         return "a picture lies behind it"
     back: Sequence[float] = (255, 255, 255)
@@ -104,7 +104,7 @@ def _reason(node: Mapping[str, Any]) -> str:
 
 
 def of_geometry(place: Place, measured: Mapping[str, Any]) -> Iterator[Finding]:
-    """What is too wide, too high, too low on the page or too small to hit."""
+    """Elements that are too wide, too high, too low on the page or too small to hit."""
     yield from of_sideways(place, measured["wide"])
     if measured["page"] > measured["width"]:
         yield Finding(place, "sideways", "html", f"the page is {measured['page']} px wide")
@@ -128,19 +128,19 @@ def of_menus(place: Place, measured: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def of_sideways(place: Place, wide: Iterable[tuple[str, float]]) -> Iterator[Finding]:
-    """What sticks out of the page at the right."""
+    """Elements that stick out of the page at the right."""
     for element, right in wide:
         yield Finding(place, "sideways", element, f"it ends at {right:g} px")
 
 
 def of_targets(place: Place, small: Iterable[tuple[str, float, float]]) -> Iterator[Finding]:
-    """What a finger may miss."""
+    """Targets that a finger may miss."""
     for element, wide, high in small:
         yield Finding(place, "target", element, f"a finger has {wide:g} by {high:g} px, less than {LEAST_PX}")
 
 
 def of_load(place: Place, transferred: int, shifted: Mapping[str, Any]) -> Iterator[Finding]:
-    """What loading costs, and whether anything moves meanwhile."""
+    """The bytes of a first view beyond the limit, and the parts that move while it loads."""
     if transferred > MOST_BYTES:
         yield Finding(place, "transfer", "first view", f"{transferred:,} bytes, more than {MOST_BYTES:,}")
     if shifted["sum"] > 0:

@@ -95,7 +95,7 @@ class Eye:
             self.person.presses(button)
 
     def measures(self, place: Place) -> Iterator[Finding]:
-        """What is wrong with the layout at the width of the place."""
+        """The faults of the layout at the width of the place."""
         page = self.person.page
         if self.finger:
             page.set_viewport_size({"width": place.width, "height": PHONE["height"]})
@@ -104,7 +104,7 @@ class Eye:
         yield from findings.of_menus(place, page.evaluate("(finger) => probe.menus(finger)", self.finger))
 
     def judges(self, place: Place, alike: str = "") -> Iterator[Finding]:
-        """What axe-core finds by day, and of colours by night."""
+        """The findings of axe-core by day, and those of colours by night."""
         page = self.person.page
         page.evaluate("probe.unfold()")
         if alike:

@@ -14,35 +14,35 @@ insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, 
 values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
 insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
 insert into sign_ins (email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today)
-select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 20000) as n;
+select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 8000) as n;
 insert into sign_in_codes (email, browser, proof, code_expires_ms, attempts)
-select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 20000) as n;
+select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 8000) as n;
 insert into letter_counts (id, sent_ms, sent_day, sent_today, known_until_ms)
-select sha256(n::text::bytea), n, 0, 1, 0 from generate_series(1, 20000) as n;
+select sha256(n::text::bytea), n, 0, 1, 0 from generate_series(1, 8000) as n;
 insert into sign_in_links (token_hash, email, created_ms, expires_ms)
-select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 20000) as n;
+select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 8000) as n;
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
-select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 20000) as n;
-insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 20000) as n;
+select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 8000) as n;
+insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 8000) as n;
 insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, status, interval_seconds)
-select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 20000) as n;
+select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 8000) as n;
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
-select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 20000) as n;
+select 'let_' || n, 'ann@example.com', 'sign_in_code', '', 1, 1, 1, n from generate_series(1, 8000) as n;
 insert into pending_sign_ins (id, token_hash, email, agent, created_ms, expires_ms)
-select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, n from generate_series(1, 20000) as n;
+select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, n from generate_series(1, 8000) as n;
 insert into passkey_challenges (holder_id, purpose, hash, expires_ms)
-select 'ses_' || n, 'confirm', sha256(n::text::bytea), n from generate_series(1, 20000) as n;
-insert into tenants (id, tier) select 'anon_' || n, 'anonymous' from generate_series(1, 20000) as n;
+select 'ses_' || n, 'confirm', sha256(n::text::bytea), n from generate_series(1, 8000) as n;
+insert into tenants (id, tier) select 'anon_' || n, 'anonymous' from generate_series(1, 8000) as n;
 insert into tenants (id, tier, merged_into) select 'old_' || n, 'anonymous', 'ten_1' from generate_series(1, 2000) as n;
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, expires_ms)
-select 'anon_' || n, sha256(('a' || n)::bytea), '', 'anon', 'anon_' || n, 1, n from generate_series(1, 20000) as n;
+select 'anon_' || n, sha256(('a' || n)::bytea), '', 'anon', 'anon_' || n, 1, n from generate_series(1, 8000) as n;
 insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, revoked_ms)
-select 'user_' || n, sha256(('u' || n)::bytea), '', 'user', 'ten_1', 1, n from generate_series(1, 20000) as n;
+select 'user_' || n, sha256(('u' || n)::bytea), '', 'user', 'ten_1', 1, n from generate_series(1, 8000) as n;
 insert into claims (token_hash, key_id, created_ms, email, sent_ms)
-select sha256(n::text::bytea), 'anon_' || n, 1, n || '@example.com', n from generate_series(1, 20000) as n;
+select sha256(n::text::bytea), 'anon_' || n, 1, n || '@example.com', n from generate_series(1, 8000) as n;
 insert into key_uses select id, 1 from api_keys;
-insert into usage_days select 'anon_' || n, n % 5, 1 from generate_series(1, 20000) as n;
-insert into key_usage_days select 'anon_' || n, 'key_' || n, n % 5, 1 from generate_series(1, 20000) as n;
+insert into usage_days select 'anon_' || n, n % 5, 1 from generate_series(1, 8000) as n;
+insert into key_usage_days select 'anon_' || n, 'key_' || n, n % 5, 1 from generate_series(1, 8000) as n;
 insert into slots (id, name, side, week_price_cents, created_ms, active, weeks, coming_soon)
 values ('left', 'Left', 'left', 1, 1, true, 1, false);
 insert into campaigns (id, tenant_id, name, headline, body, cta, target_url, logo_text, status, created_ms)
@@ -50,19 +50,19 @@ values ('cmp_1', 'ten_1', '', '', '', '', '', '', 'draft', 1);
 insert into bookings (id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status,
     mode, created_ms, hold_ms, refunded_cents)
 select 'bok_' || n, 'ten_1', 'cmp_1', 'left', 'Left', n, 1, 1, 'usd', 'cancelled', 'test', 1, n, 0
-from generate_series(1, 20000) as n;
-insert into slot_weeks select 'left', n, 'bok_' || n from generate_series(19001, 20000) as n;
-insert into booking_keys select 'ten_1', 'bookings', n, '', 'bok_' || n, 1 from generate_series(1, 20000) as n;
-insert into payment_events select 'evt_' || n, 'bok_' || n, n from generate_series(1, 20000) as n;
-insert into payment_reports select 'dp_' || n, 'pay_' || n, 'disputed', n from generate_series(1, 20000) as n;
+from generate_series(1, 8000) as n;
+insert into slot_weeks select 'left', n, 'bok_' || n from generate_series(7001, 8000) as n;
+insert into booking_keys select 'ten_1', 'bookings', n, '', 'bok_' || n, 1 from generate_series(1, 8000) as n;
+insert into payment_events select 'evt_' || n, 'bok_' || n, n from generate_series(1, 8000) as n;
+insert into payment_reports select 'dp_' || n, 'pay_' || n, 'disputed', n from generate_series(1, 8000) as n;
 insert into account_deletions (tenant_id, email, requested_ms, sent_ms)
-select 'gone_' || n, n || '@example.com', 1, n from generate_series(1, 20000) as n;
+select 'gone_' || n, n || '@example.com', 1, n from generate_series(1, 8000) as n;
 insert into webhooks (id, tenant_id, url, host, events, created_ms, status)
 select 'whk_' || n, 'ten_1', 'https://' || n, '', '{booking.paid}', 1, 'disabled' from generate_series(1, 2000) as n;
 insert into webhook_deliveries (id, webhook_id, event_id, subject_id, type, body, created_ms, status, done_ms)
 select 'dlv_' || n, 'whk_' || n % 2000 + 1, 'evt_' || n, 'bok_' || n, 'booking.paid', '', n,
     case when n % 2 = 0 then 'delivered' else 'waiting' end, case when n % 2 = 0 then n end
-from generate_series(1, 20000) as n;
+from generate_series(1, 8000) as n;
 analyze tenants, api_keys, claims, key_uses, usage_days, key_usage_days, bookings, slot_weeks, booking_keys;
 analyze payment_events, payment_reports;
 analyze account_deletions, sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox;

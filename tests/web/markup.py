@@ -237,6 +237,8 @@ def _controls(page: Markup) -> list[str]:
     named = {element.attributes.get("for") for element in page.all("label") if element.text}
     counted, ending = (sum(name in each.attributes for each in page.elements) for name in ("data-seconds", "data-over"))
     faults = [] if counted <= ending else [f"{counted} times are counted down, and {ending} have an end"]
+    if (focused := sum("autofocus" in each.attributes for each in page.elements)) > 1:
+        faults.append(f"{focused} elements have the focus")
     for element in page.elements:
         attributes = element.attributes
         if element.tag in LABELLED and attributes.get("type") != "hidden":
@@ -253,6 +255,10 @@ def _controls(page: Markup) -> list[str]:
             faults.append(f"<{element.tag}> has no name")
         if element.tag == "button" and attributes.get("type") not in ("submit", "button", "reset"):
             faults.append(f"the button {element.text!r} has no type")
+        if attributes.get("type") == "radio" and "fieldset" not in element.above:
+            faults.append(f"the choice {attributes.get('name')} has no group")
+        if element.tag == "th" and "scope" not in attributes:
+            faults.append(f"the header {element.text!r} has no scope")
         if element.tag == "img" and "alt" not in attributes:
             faults.append("an image has no alt")
         if element.tag == "form" and attributes.get("method") not in ("get", "post"):

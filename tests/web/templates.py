@@ -90,7 +90,7 @@ class _Reader(HTMLParser):
 
 
 def faults_of_design(html: str, sheet: set[str], *, queue: bool = False) -> list[str]:
-    """What a rendered page does against the rules. In a queue each item has a filled button."""
+    """The rules that a rendered page breaks. In a queue each item has a filled button."""
     reader = _Reader()
     reader.feed(html)
     faults = [f"the style sheet has no class {name}" for name in sorted(reader.classes - sheet)]

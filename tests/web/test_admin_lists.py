@@ -3,7 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from service.web.pages.deliveries import MOST_TROUBLE
 from service.web.pages.notices import NOTICES
+from service.web.pages.reviewing import MOST_REQUESTS
 from tests.api.sponsors import NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
 from tests.api.world import World
 from tests.web.visitors import Seen, Visitor
@@ -252,6 +254,25 @@ async def test_a_request_for_a_refund_is_accepted_after_a_confirmation(world: Wo
     await world.settled()
     assert world.memory.bookings[booking].status == "refunded"
     assert "Refund asked" not in (await visitor.look("/admin")).text
+
+
+async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(world: World) -> None:
+    row = world.memory.bookings[await _asked(world)]
+    for number in range(MOST_REQUESTS):
+        world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
+    visitor = boss(world)
+    for path, at_once, words, link in (
+        ("/admin", MOST_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
+        ("/admin/bookings", MOST_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
+    ):
+        seen = await visitor.look(path)
+        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links()) == (
+            at_once,
+            True,
+            True,
+        )
+        everything = await visitor.look(link)
+        assert (everything.text.count("The <b>wrong week."), words in everything.text) == (9, False)
 
 
 async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(world: World) -> None:

@@ -10,6 +10,7 @@ from actors.clock import DAY_MS
 from actors.events.servers import ServerReport
 from service.version import VERSION
 from service.web.pages.notices import NOTICES
+from service.web.pages.ops import MOST_REASONS, MOST_RECENT
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
 from service.web.static_files import static_url
@@ -316,7 +317,9 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert NOTICES["slot_created"] in after.text
     again = await visitor.send("/admin/slots", do="create", form_id=form_id, **unnamed)
     assert again.status == 409
-    assert "This form has created its slot already." in Seen.of(again).text
+    page = Seen.of(again)
+    assert "This form has created its slot already." in page.text
+    assert [each["id"] for _, each in page.tags if "autofocus" in each] == ["problem"]
     assert len(world.memory.slots) == 1
 
 
@@ -477,10 +480,10 @@ async def test_the_audit_is_read_page_by_page_and_by_target(world: World) -> Non
     first = await visitor.look("/admin/audit")
     [older] = [link for link in first.links() if "cursor=" in link]
     second = await visitor.look(older)
-    assert first.text.count("Created the ad") == 20
-    assert second.text.count("Created the ad") == 5
+    assert first.text.count("Created the ad ") == 20
+    assert second.text.count("Created the ad ") == 5
     one = await visitor.look(f"/admin/audit?target={made[3]}")
-    assert one.text.count("Created the ad") == 1
+    assert one.text.count("Created the ad ") == 1
     assert "Headline: Ship your first agent today" in one.text
     assert one.values("target") == [made[3]]
     assert "No change matches" in (await visitor.look("/admin/audit?target=nothing")).text
@@ -492,10 +495,10 @@ async def test_the_audit_is_read_by_who_did_it_and_up_to_a_day(world: World) -> 
     visitor = boss(world)
     email = world.memory.audits[-1].actor_email
     first = await visitor.look(f"/admin/audit?actor=%20{str(email).upper()}&to=2026-11-18")
-    assert first.text.count("Created the ad") == 20
+    assert first.text.count("Created the ad ") == 20
     assert first.values("to") == ["2026-11-18"]
     [older] = [link for link in first.links() if "cursor=" in link]
-    assert (await visitor.look(older)).text.count("Created the ad") == 1
+    assert (await visitor.look(older)).text.count("Created the ad ") == 1
     for query in ("actor=nobody@example.com", f"actor={email}&to=2026-11-17"):
         assert "No change matches" in (await visitor.look(f"/admin/audit?{query}")).text
     refused = await visitor.get("/admin/audit?to=yesterday&actor=ann")
@@ -557,6 +560,20 @@ async def test_operations_list_live_nodes_and_mark_the_one_that_answers(world: W
     for words in ("n1 This one http://192.0.2.1:8080 host-1, 7", "n2 http://192.0.2.2:8080 host-2, 7"):
         assert words in listed
     assert [row["aria-current"] for row in page.all("tr") if "aria-current" in row] == ["true"]
+
+
+async def test_operations_show_the_most_frequent_refusals_and_stay_short_whatever_is_refused(world: World) -> None:
+    visitor = boss(world)
+    await world.settled()
+    for number in range(300):
+        for _ in range(1 + (number == 299)):
+            world.services.refusal_log.refused(f"operation{number}", "not_found", 404)
+    page = await visitor.look("/ops")
+    refusals = page.text.partition("Turned away in the last hour")[2]
+    assert "operation299 not_found 2 operation0 not_found 1" in refusals
+    assert "And 280 requests for other reasons." in refusals
+    assert refusals.count(" not_found") == MOST_REASONS + MOST_RECENT
+    assert "301 Requests that were refused in the last hour" in page.text
 
 
 async def test_operations_show_the_servers_of_events_and_what_to_mend(world: World) -> None:

@@ -118,6 +118,7 @@ async def test_a_rejected_ad_shows_two_ways_and_what_happens_without_any(world: 
         "It is shown from 23 November on, once it is approved.",
         "USD 120.00 goes back the way it came, and the week becomes free for others.",
         "if the week ends and nobody saw the ad, we refund it all by ourselves from 30 November on",
+        "Ad not approved Today, 12:00",
     ):
         assert words in person.text, words
 

@@ -1,4 +1,4 @@
-"""What a booking says of itself."""
+"""The words of a booking about its own state."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from actors.bookings.next_steps import NextStep
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.weeks import WEEK_MS
-from service.web.pages.booking_words import ISSUES, daily, days_left, history, run_of, told, used_cents
+from service.web.pages.booking_history import MOST_OF_THE_AD, history
+from service.web.pages.booking_words import ISSUES, daily, days_left, run_of, told, used_cents
 from tests.api.world import NOON_MS
 from tests.snapshots.rows import week
 
@@ -35,6 +36,11 @@ def said(now_ms: int = NOON_MS, **changes: Any) -> str:
 def test_each_next_step_has_a_notice_unless_the_figures_say_it_all(step: NextStep) -> None:
     silent = {NextStep.PAY, NextStep.WATCH_DELIVERY, NextStep.READ_REPORT}
     assert (said(nextStep=step.value, status="refunded") == "") == (step in silent)
+
+
+def test_an_ended_booking_that_nobody_saw_says_so() -> None:
+    assert said(nextStep="read_report", impressions=0) == ": Nobody saw the ad in the booked week."
+    assert said(nextStep="read_report", impressions=1) == ""
 
 
 def test_a_notice_speaks_of_a_week_or_of_weeks() -> None:
@@ -106,6 +112,32 @@ def test_the_history_is_newest_first_with_its_moments() -> None:
     assert asked[0] == ("You asked for a refund", "Today, 12:00", True)
     sent = history(BOOKING, {"submittedAt": NOON_MS - HOUR_MS}, PAID_MS, NOON_MS)
     assert [words for words, _, _ in sent][:2] == ["Ad sent for review", "Running"]
+
+
+def test_the_history_has_what_the_audit_knows() -> None:
+    def steps(*happened: tuple[str, int], now_ms: int = NOON_MS, **changes: Any) -> list[tuple[str, str]]:
+        known = [{"action": action, "at": at_ms} for action, at_ms in happened]
+        return [(said, str(at)) for said, at, _ in history(BOOKING | changes, {}, PAID_MS, now_ms, known)]
+
+    bought = [("Paid, USD 70.00", "15 November, 00:00"), ("Reserved", "14 November, 00:00")]
+    rejected = steps(("campaign.rejected", NOON_MS - HOUR_MS), nextStep="edit_campaign")
+    assert rejected == [("Ad not approved", "Today, 11:00"), ("The week began", "16 November, 00:00"), *bought]
+    back: dict[str, Any] = {"status": "refunded", "nextStep": "book_again", "now_ms": week(2)}
+    refunded = steps(("booking.refund_ordered", week(1)), ("booking.refunded", week(1)), **back)
+    at_the_end = "23 November, 00:00"
+    assert refunded[:3] == [("Refunded", at_the_end), ("Refund ordered", at_the_end), ("The week ended", at_the_end)]
+    early = steps(("booking.refunded", week(0) - HOUR_MS), **back)
+    assert early == [("Refunded", "15 November, 23:00"), *bought], "the week never began for the sponsor"
+    late = steps(("campaign.approved", NOON_MS - HOUR_MS))
+    assert late[:2] == [("Running", "Today, 11:00"), ("Ad approved", "Today, 11:00")]
+    afterwards = steps(("campaign.rejected", week(1) + 1), now_ms=week(2), nextStep="read_report")
+    assert afterwards[0][0] == "The week ended"
+    # A step that only the booking tells is not told twice.
+    asked: dict[str, Any] = {"refundRequestedAt": NOON_MS, "nextStep": "wait_for_decision"}
+    assert steps(("booking.refund_requested", NOON_MS), **asked) == steps(**asked)
+    often = [(f"campaign.{move}", NOON_MS - at) for at in range(20, 0, -2) for move in ("submitted", "approved")]
+    told_of_ad = [said for said, _ in steps(*often) if said.startswith("Ad ")]
+    assert len(told_of_ad) == MOST_OF_THE_AD
 
 
 def test_averages_and_rests_are_said_where_they_tell_something() -> None:

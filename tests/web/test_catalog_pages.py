@@ -76,10 +76,11 @@ async def test_a_list_is_walked_from_page_to_page_and_gives_each_entry_once(
 
 
 async def test_a_list_is_walked_back_and_says_where_it_is(world: World) -> None:
-    addresses, said = ["/usecases"], []
+    addresses, said, titles = ["/usecases"], [], []
     while True:
         page = await look(world, addresses[-1])
         said.append(page.all("nav")[-1].text)
+        titles.append(page.all("title")[0].text)
         previous = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "prev"]
         assert previous == addresses[-2:-1]
         onward = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "next"]
@@ -88,6 +89,8 @@ async def test_a_list_is_walked_back_and_says_where_it_is(world: World) -> None:
         addresses += onward
     places = ("1 to 12", "13 to 24", "25 to 36", "37 to 45")
     assert said == [f"Previous {place} of 45 Next" for place in places]
+    assert titles[0] == "Use cases - Catalog"
+    assert titles[1:] == [f"{place} of 45 - Use cases - Catalog" for place in places[1:]]
 
 
 async def test_a_search_shows_the_best_matches_and_keeps_the_words(world: World) -> None:

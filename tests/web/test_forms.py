@@ -242,6 +242,7 @@ async def test_an_error_stands_at_its_field_with_the_focus_on_the_first_and_noth
     world: World, case: Case
 ) -> None:
     page, fields, errors = await _sent(world, case)
+    assert page.all("title")[0].text.startswith("Error: ")
     shown = {
         each.attributes["id"].removesuffix("-error"): each.text
         for each in page.all("p")

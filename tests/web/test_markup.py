@@ -70,6 +70,9 @@ FAULTS = {
     "<form></form>": "has no method",
     "<iframe></iframe>": "<iframe>",
     "<main></main>": "not one main",
+    "<i autofocus>x</i><i autofocus>x</i>": "2 elements have the focus",
+    '<label>x<input type="radio" name="a"></label>': "the choice a has no group",
+    "<table><tr><th>x</th></tr></table>": "has no scope",
     '<button type="button" data-copy="nothing">Copy</button>': "the script looks for nothing",
     '<p>Held for <span data-seconds="60">1 minute</span>.</p>': "1 times are counted down, and 0 have an end",
 }

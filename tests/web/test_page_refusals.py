@@ -1,4 +1,4 @@
-"""What the API refuses, in the words of pages."""
+"""Refusals of the API in the words of pages."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Where a page stands in its list, and the addresses of the pages around it."""
+"""The place of a page in its list, and the addresses of the pages around it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

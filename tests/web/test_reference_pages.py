@@ -112,6 +112,8 @@ async def test_search_without_scripts_finds_names_paths_descriptions_and_codes(w
     assert len(await found("%20")) == 0
     page = await opened(world, "/docs?q=%3Cscript%3Ealert(1)%3C/script%3E")
     assert "<script>alert" not in page.html
+    page = await opened(world, "/docs?q=%E2%80%AEabc")
+    assert "“<bdi>\u202eabc</bdi>”" in page.html, "what is typed turns no words around it"
 
 
 async def test_a_search_that_is_too_long_is_refused_in_words(world: World) -> None:

@@ -212,7 +212,7 @@ async def test_a_request_id_that_a_client_chose_is_text(world: World) -> None:
     _page_of(response)
 
 
-# What the page of a refusal knows of the request.
+# The page of a refusal knows the request.
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ async def test_a_person_signs_in_without_a_script(world: World) -> None:
     assert first.status == 200
     assert words(first).count("<script") == 1, "the script of every page"
     assert 'name="next" value="/sponsor?week=3"' in words(first)
+    assert "Sign in to book weeks and follow your ads. No password needed" in words(first)
     sent = await post(world, "/sign-in", do="send", email=ANN, next="/sponsor?week=3")
     assert "We sent a code to" in words(sent)
     assert f'name="email" value="{ANN}"' in words(sent)

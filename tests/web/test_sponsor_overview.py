@@ -136,6 +136,16 @@ async def test_the_sums_are_over_all_bookings(world: World) -> None:
         assert words in sums, words
 
 
+async def test_the_list_puts_what_is_to_come_before_what_is_over(world: World) -> None:
+    person = await stocked(world)
+    await person.open("/sponsor/bookings")
+    listed = [link.rpartition("/")[2] for link in person.page.links if link.startswith("/sponsor/bookings/")]
+    over = ["lapsed", "back", *(f"old-{number}" for number in range(MOST_PAST))]
+    assert listed == ["running", "next", "coming", *over]
+    assert "Running and to come Soonest first" in person.text.partition("Over Latest first")[0]
+    assert "Each page" not in person.text
+
+
 async def test_bookings_are_read_page_by_page(world: World) -> None:
     person = await stocked(world)
     tenant = world.memory.accounts[SPONSOR].tenant_id
@@ -148,6 +158,7 @@ async def test_bookings_are_read_page_by_page(world: World) -> None:
     assert "Since October 2025" in person.text
     await person.open("/sponsor/bookings")
     assert f"1 to 20 of {11 + PAGE_BOOKINGS}" in person.text
+    assert "The bookings made last are on the first page." in person.text
 
 
 async def test_an_overview_has_only_what_is_its_sponsors(world: World) -> None:

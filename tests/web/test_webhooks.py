@@ -50,7 +50,7 @@ async def test_a_test_is_sent_its_answer_seen_and_the_event_sent_again(world: Wo
     assert "A test is on its way" in person.text
     await world.settled()
     await person.open(path)
-    assert "webhook.test" in person.text
+    assert "A test webhook.test" in person.text
     assert "Delivered" in person.text
     await person.press("resend")
     await world.settled()

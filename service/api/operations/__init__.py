@@ -5,6 +5,7 @@ from service.api.operations.account import ROWS as ACCOUNT
 from service.api.operations.account_data import ROWS as ACCOUNT_DATA
 from service.api.operations.accounts import ROWS as ACCOUNTS
 from service.api.operations.admin import ROWS as ADMIN
+from service.api.operations.audit import ROWS as AUDIT
 from service.api.operations.bookings import ROWS as BOOKINGS
 from service.api.operations.catalog import ROWS as CATALOG
 from service.api.operations.delivery import ROWS as DELIVERY
@@ -51,6 +52,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *SCOPED_KEYS,
     *SPONSOR_WEBHOOKS,
     *ADMIN,
+    *AUDIT,
     *SITES,
     *ACCOUNTS,
     *OVERSIGHT,

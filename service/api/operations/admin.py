@@ -1,4 +1,4 @@
-"""Operations of administrators (specification, 23 to 26): review, slots, bookings, refunds and the audit log."""
+"""Operations of administrators (specification, 23 to 26): review, slots, bookings and refunds."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,8 +10,7 @@ from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, 
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
-from actors.times import DAY_MS
-from actors.values import AuditRecord, Code, Refused, Scope
+from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
@@ -21,7 +20,6 @@ from service.api.operations.bookings import admin_booking_answer, admin_booking_
 from service.api.operations.responses import list_page, with_id
 from service.api.operations.sponsors import campaign_position
 from service.api.policy import Access
-from service.schemas.audit import Audit, AuditPage, AuditQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
 from service.schemas.inventory import SlotAnswer, SlotList, admin_slot_of
@@ -65,7 +63,7 @@ async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
     return await list_page(services, call, "all sponsors", fetch, _position, ShownSponsor.of, SponsorPage)
 
 
-def _position(record: Sponsor | AuditRecord) -> Before:
+def _position(record: Sponsor) -> Before:
     return Before(record.created_ms, record.id)
 
 
@@ -118,23 +116,6 @@ async def describe_video(services: Services, call: Call, booking_id: str) -> Ans
         ),
     )
     return admin_booking_answer(services, view)
-
-
-async def list_audit(services: Services, call: Call) -> Answer | Refused:
-    query: AuditQuery = call.query
-    email = None if query.actorEmail is None else query.actorEmail.strip().lower()
-    # The day after the last one: every record of that day is before it.
-    newest = None if query.to is None else Before((query.to + 1) * DAY_MS, "")
-
-    async def fetch(before: Before | None, limit: int) -> Sequence[AuditRecord]:
-        return await services.sponsorship.audit(before or newest, limit, query.targetId, email)
-
-    if query.format == "csv":
-        return await files.audit_file(services, fetch)
-    # A cursor is valid only for the same filters.
-    others = [f"{name} {value}" for name, value in (("by", email), ("to", query.to)) if value is not None]
-    name = " ".join([f"audit {query.targetId}", *others])
-    return await list_page(services, call, name, fetch, _position, Audit.of, AuditPage)
 
 
 async def list_slots(services: Services, call: Call) -> Answer | Refused:
@@ -292,16 +273,5 @@ ROWS = (
         body_optional=True,
         example={"reason": "The week was not delivered."},
         codes=(Code.NOT_FOUND, Code.INVALID_STATE),
-    ),
-    _reading(
-        name="listAudit",
-        path="/api/v1/admin/sponsorships/audit",
-        summary="List the audit log",
-        description="Returns every change and who made it, newest first. For the history of one resource, use `targetId`; "
-        "for what one account did, `actorEmail`.",
-        handler=list_audit,
-        result=AuditPage,
-        query=AuditQuery,
-        spreadsheet=True,
     ),
 )

@@ -98,7 +98,7 @@ async def _search(
 
 
 async def place_in_catalog(services: Services, call: Call) -> Answer | Refused:
-    """Where a page of a list stands, for the pages of this service. The query is that of the list; `q` is not used."""
+    """The place of a page in its list, for the pages of this service. The query is that of the list; `q` is not used."""
     query: CatalogQuery = call.query
     kind = Kind(call.path_values["kind"])
     category = None if query.category is None else services.catalog.category(kind, query.category)

@@ -14,6 +14,7 @@ from actors.values import Agent, Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
+from service.api.operations.booking_steps import read_steps
 from service.api.operations.catalog import place_in_catalog
 from service.api.operations.endings import end_by_link, view_ending
 from service.api.operations.notifications import stop_mails, view_stopping
@@ -24,6 +25,7 @@ from service.config.deployment import host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.internal import (
+    BookingSteps,
     CatalogPlace,
     CatalogSize,
     Ending,
@@ -223,6 +225,7 @@ INTERNAL = (
     _row("payCheckout", "checkout/{token}", pay_checkout, Purchase, "POST"),
     _row("cancelCheckout", "checkout/{token}", cancel_checkout, Purchase, "DELETE"),
     _row("viewReceipt", "receipt/{token}", view_receipt, Purchase),
+    _row("readBookingSteps", "bookings/{id}/steps", read_steps, BookingSteps, access=Access.REQUIRED),
     _row("readOverview", "overview", read_overview, SponsorOverview, access=Access.REQUIRED),
     _row("viewEnding", "ending/{token}", view_ending, Ending),
     _row("endByLink", "ending/{token}", end_by_link, Ending, "POST"),

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from service.web.pages.booking_words import HELD, daily, history, run_of, told, used_cents, weeks_of
+from service.web.pages.booking_history import history
+from service.web.pages.booking_words import HELD, daily, run_of, told, used_cents, weeks_of
 from service.web.pages.chart_words import Counts, Rate
 from service.web.pages.charts import Chart, by_day
 from service.web.pages.field_errors import Field, Form
@@ -21,6 +22,7 @@ async def booking(request: PageRequest) -> Template:
     shown, receipt = read["booking"], read["receipt"]
     delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
     campaign = (await request.ask("getCampaign", path={"id": shown["campaignId"]})).or_refused()["campaign"]
+    steps = (await request.ask("readBookingSteps", path=request.path_values)).or_refused()["items"]
     paid_ms = receipt["paidAt"] if receipt else None
     refundable = shown["status"] == "paid" and shown["weekEnd"] > now_ms and shown.get("paymentIssue") != "disputed"
     unshown = request.config.bookings.refund_unshown
@@ -34,7 +36,7 @@ async def booking(request: PageRequest) -> Template:
         "told": told(shown, now_ms, refund_unshown=unshown),
         "refund_unshown": unshown,
         "can_ask": refundable and not shown.get("refundRequestedAt"),
-        "history": history(shown, campaign, paid_ms, now_ms),
+        "history": history(shown, campaign, paid_ms, now_ms, steps),
         "following": await _following(request, shown) if refundable else None,
         "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
         "now_ms": now_ms,

@@ -1,4 +1,4 @@
-"""The words of a booking: its state and what it means, its history, and how much of it is used. Pure.
+"""The words of a booking: its state and what it means, and how much of it is used. Pure.
 
 `booking` is the JSON of the API. Times are epoch milliseconds, UTC.
 """
@@ -54,7 +54,7 @@ def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Notice | None:
 
 
 def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, Notice]:
-    yours = f"You have paid, and the {_by_weeks(booking, 'week is', 'weeks are')} yours."
+    yours = f"You have paid, and the {by_weeks(booking, 'week is', 'weeks are')} yours."
     refunded = ", and weeks in which nobody saw the ad are refunded" if refund_unshown else ""
     return {
         "submit_campaign": Notice(
@@ -62,7 +62,7 @@ def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, 
         ),
         "edit_campaign": Notice(
             "Your ad was not approved, so it cannot be shown yet.",
-            f"The {_by_weeks(booking, 'week stays', 'weeks stay')} yours.",
+            f"The {by_weeks(booking, 'week stays', 'weeks stay')} yours.",
             "bad",
         ),
         "resume_campaign": Notice(
@@ -88,10 +88,18 @@ def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, 
             "bad",
         ),
         "wait_for_end": Notice(
-            f"The {_by_weeks(booking, 'week is', 'weeks are')} over.",
+            f"The {by_weeks(booking, 'week is', 'weeks are')} over.",
             f"The last counts arrive within minutes{refunded}.",
         ),
+        **_unseen(booking),
     }
+
+
+def _unseen(booking: Json) -> Mapping[str, Notice]:
+    """What an ended booking says that has no figures."""
+    if booking.get("impressions", 1) or booking.get("clicks"):
+        return {}
+    return {"read_report": Notice(f"Nobody saw the ad in the booked {by_weeks(booking, 'week', 'weeks')}.")}
 
 
 def _ended(booking: Json) -> Notice:
@@ -100,7 +108,7 @@ def _ended(booking: Json) -> Notice:
         case "expired":
             return Notice(
                 "The hold ended before a payment arrived, and you paid nothing.",
-                f"The {_by_weeks(booking, 'week', 'weeks')} may still be free.",
+                f"The {by_weeks(booking, 'week', 'weeks')} may still be free.",
             )
         case "cancelled":
             return Notice("You cancelled the booking and paid nothing.")
@@ -114,7 +122,7 @@ def weeks_of(booking: Json) -> int:
     return int((booking["weekEnd"] - booking["weekStart"]) // WEEK_MS)
 
 
-def _by_weeks(booking: Json, one: str, several: str) -> str:
+def by_weeks(booking: Json, one: str, several: str) -> str:
     return one if weeks_of(booking) == 1 else several
 
 
@@ -138,39 +146,6 @@ def used_cents(booking: Json, paid_ms: int, now_ms: int) -> int:
     passed = min(max(day_of(now_ms) - first + 1, 0), end - first)
     used = amount if first >= end else amount * passed // (end - first)
     return max(0, min(used, amount - (booking.get("refundedCents") or 0)))
-
-
-def history(
-    booking: Json, campaign: Json, paid_ms: int | None, now_ms: int
-) -> list[tuple[str, words.Moment | str, bool]]:
-    """The history of a booking, newest first: words, the moment where it is known, and whether it is so now."""
-    start_ms, end_ms, running = booking["weekStart"], booking["weekEnd"], booking["status"] == "paid"
-    known: list[tuple[int, str]] = [(booking["createdAt"], "Reserved")]
-    if paid_ms is not None:
-        known.append((paid_ms, f"Paid, {words.money(booking['amountCents'], booking['currency'])}"))
-    if running and campaign.get("submittedAt"):
-        known.append((campaign["submittedAt"], "Ad sent for review"))
-    if booking.get("refundRequestedAt"):
-        known.append((booking["refundRequestedAt"], "You asked for a refund"))
-    if running and start_ms <= now_ms:
-        is_shown = booking["nextStep"] == "watch_delivery"
-        began = f"The {_by_weeks(booking, 'week', 'weeks')} began"
-        known.append((max(start_ms, paid_ms or 0), "Running" if is_shown else began))
-    if running and end_ms <= now_ms:
-        known.append((end_ms, f"The {_by_weeks(booking, 'week', 'weeks')} ended"))
-    steps: list[tuple[str, words.Moment | str, bool]] = [
-        (said, words.when(moment_ms, now_ms, first=True), False) for moment_ms, said in sorted(known, reverse=True)
-    ]
-    ending = {
-        "expired": "Not paid in time",
-        "cancelled": "Cancelled",
-        "refunding": "Refund ordered",
-        "refunded": "Refunded",
-    }
-    if booking["status"] in ending:
-        steps.insert(0, (ending[booking["status"]], "", False))
-    first, moment, _ = steps[0]
-    return [(first, moment, True), *steps[1:]]
 
 
 def daily(count: int, days: int) -> str:

@@ -1,6 +1,6 @@
 """A sponsor's bookings: the list, and the form for a week."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.bookings.prices import days_left
@@ -8,6 +8,7 @@ from actors.clock import MINUTE_MS, SECOND_MS, Entropy
 from actors.values import Code, Refused
 from actors.weeks import week_of
 from service.web.pages.booking import checkout_of
+from service.web.pages.booking_words import HELD
 from service.web.pages.campaigns import BODY, HEADLINE
 from service.web.pages.field_errors import Field, Form, above
 from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
@@ -30,15 +31,28 @@ SENT_BEFORE = (
 
 GONE = "This slot is not sold any more."
 
+TAKING_PLACE = (*HELD, "paid")
+"""The states of bookings whose weeks are taken."""
+
 UUID_BYTES = 16
+
+Json = Mapping[str, Any]
 
 
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
     total = await _total(request) if cursor or listed["hasMore"] else None
-    values = {"bookings": listed, "paging": paged(request, listed, total=total), "now_ms": request.now_ms}
+    present, over = by_weeks(listed["items"], request.now_ms)
+    values = {"present": present, "over": over, "paging": paged(request, listed, total=total)}
     return Template("sponsor_bookings.html", values)
+
+
+def by_weeks(bookings: Sequence[Json], now_ms: int) -> tuple[list[Json], list[Json]]:
+    """The bookings that run or are to come, soonest first, and those that are over or came to nothing, latest first."""
+    ordered = sorted(bookings, key=lambda each: each["weekStart"])
+    present = [each for each in ordered if each["status"] in TAKING_PLACE and now_ms < each["weekEnd"]]
+    return present, [each for each in reversed(ordered) if each not in present]
 
 
 async def _total(request: PageRequest) -> int | None:

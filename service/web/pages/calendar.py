@@ -156,9 +156,10 @@ def _single(week: Mapping[str, Any], slot: Mapping[str, Any], state: Cell, now_m
     if state is not Cell.FREE:
         return Run(state.value, when)
     left = days_left(week["weekStart"], now_ms) if _running(week, now_ms) else DAYS
-    small = counted(slot["durationWeeks"], "week") if slot["durationWeeks"] > 1 else ""
+    weeks = slot["durationWeeks"]
+    small = counted(weeks, "week") if weeks > 1 else ""
     if left < DAYS:
-        small = "last day" if left == 1 else f"{left} days left"
+        small = "last day" if (left, weeks) == (1, 1) else f"{left + (weeks - 1) * DAYS} days" + " left" * (weeks == 1)
     words = price(slot["priceCents"])
     label = f"book {slot['name']} from {short(week['weekStart'], now_ms)} on"
     query = urlencode({"slotId": slot["id"], "weekStart": week["weekStart"]})

@@ -66,15 +66,15 @@ def measured(days: Sequence[int], series: Sequence[Counts], rate: Rate | None, n
         )
 
 
-def label(day: int, today: int) -> str:
-    """A day below the plot, which needs no year: `9 Nov` or `today`."""
-    return "today" if day == today else words.short(day * DAY_MS, day * DAY_MS).words
+def label(day: int) -> str:
+    """A day below the plot, which needs no year: `9 Nov`."""
+    return words.short(day * DAY_MS, day * DAY_MS).words
 
 
-def title(known: Sequence[Day], bars: Counts, rate: Rate | None, now_ms: int) -> str:
+def title(known: Sequence[Day], bars: Counts, rate: Rate | None, now_ms: int, of: str = "day") -> str:
     """`Times shown and click rate by day, 9 to 25 November`."""
     when = f", {_days(known[0].number, known[-1].number, now_ms)}" if known else ""
-    return f"{bars.label}{f' and {rate.label.lower()}' if rate else ''} by day{when}"
+    return f"{bars.label}{f' and {rate.label.lower()}' if rate else ''} by {of}{when}"
 
 
 def instead(known: Sequence[Day], bars: Counts, now_ms: int) -> str:
@@ -83,6 +83,9 @@ def instead(known: Sequence[Day], bars: Counts, now_ms: int) -> str:
         return "There are no numbers yet."
     if len(known) == 1:
         return f"{known[0].words}. The chart begins with the second day."
+    counted = [day for day in known if day.counts[0]]
+    if counted:
+        return f"{counted[0].words}. {bars.zero} on the other days."
     return f"{bars.zero} from {_days(known[0].number, known[-1].number, now_ms)}."
 
 

@@ -1,4 +1,4 @@
-"""Plots by day: turns counts into the shapes of inline SVG, which the macro `plot` of `charts.html` draws. Pure.
+"""Plots by day, or by week if they are long: shapes of inline SVG, which the macro `plot` of `charts.html` draws. Pure.
 
     chart = by_day(days, Counts("Times shown", shown, "time shown", "Not shown"), now_ms=now_ms,
                    also=[Counts("Clicks", clicked, "click", "No clicks")], rate=Rate("Click rate", rates))
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from actors.times import day_of
 from service.web.pages import chart_words
+from service.web.pages.chart_weeks import Scale, scaled
 from service.web.pages.chart_words import Counts, Day, Rate
 
 FULL, NARROW = 1_104, 326
@@ -45,7 +46,7 @@ ROUND = (1, 2, 2.5, 5, 10)
 """A step is one of these times a power of ten."""
 
 LABEL_STEPS = (1, 2, 5, 7, 14, 30)
-"""Days from one label to the next. Longer plots use multiples of 30."""
+"""Bars from one label to the next. Longer plots use multiples of 30."""
 
 EXACT = 100_000
 """An axis up to here has whole numbers; a longer one has them in short form."""
@@ -105,7 +106,7 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A plot, drawn `wide` and `narrow`, or not at all without two measured days or without any count. `words` say what is
+    """A plot, drawn `wide` and `narrow`, or not at all without two days that have a count. `words` say what is
     not drawn, `summary` is for visitors who cannot see the plot, and `rows` are the numbers, the newest day first."""
 
     title: str
@@ -141,37 +142,40 @@ def by_day(
     If the period goes on until `until_ms`, the days from tomorrow to then are said to be still to come."""
     assert all(len(each.counts) == len(days) for each in (bars, *also)), "each series has a value for each day"
     assert rate is None or len(rate.ratios) == len(days), "the rate has a value for each day"
-    series, today, numbers = (bars, *also), day_of(now_ms), [day_of(day) for day in days]
+    series, numbers = (bars, *also), [day_of(day) for day in days]
     known = tuple(chart_words.measured(numbers, series, rate, now_ms))
     told = len(known) > 1 and any(any(day.counts) for day in known)
-    axes = axes_of(known, rate) if told and any(day.counts[0] for day in known) else None
-    last = max(numbers[-1:] + ([] if until_ms is None else [day_of(until_ms - 1)]), default=today)
+    drawn, scale = scaled(known, series, rate, now_ms)
+    rated = rate if any(day.percent for day in known) else None
+    axes = axes_of(drawn, rated) if sum(day.counts[0] > 0 for day in known) > 1 else None
+    last = max(numbers[-1:] + ([] if until_ms is None else [day_of(until_ms - 1)]), default=scale.now)
     sentences = [] if axes else [chart_words.instead(known, bars, now_ms)]
     if known:
         sentences += chart_words.not_drawn(known, numbers[0], last, now_ms)
-    height = HEIGHT_WITH_A_RATE if rate else HEIGHT
+    height = HEIGHT_WITH_A_RATE if rated else HEIGHT
     return Chart(
-        title=chart_words.title(known, bars, rate, now_ms),
-        bar_title=f"{bars.label} a day",
-        rate_title=rate.label if rate else "",
+        title=chart_words.title(known, bars, rated, now_ms, scale.name),
+        bar_title=f"{bars.label} a {scale.name}",
+        rate_title=rated.label if rated else "",
         summary=chart_words.summary(known, series, now_ms) if axes else "",
         words=" ".join(sentences),
-        wide=_drawing(known, axes, today, width, height) if axes else None,
-        narrow=_drawing(known, axes, today, NARROW, HEIGHT) if axes else None,
-        head=("Day", *(each.label for each in series), *([rate.label] if rate else [])),
-        rows=tuple(day.cells for day in reversed(known)) if told else (),
+        wide=_drawing(drawn, axes, scale, width, height) if axes else None,
+        narrow=_drawing(drawn, axes, scale, NARROW, HEIGHT) if axes else None,
+        head=(scale.name.capitalize(), *(each.label for each in series), *([rate.label] if rate else [])),
+        rows=tuple(day.cells for day in reversed(drawn)) if told else (),
     )
 
 
 def axes_of(known: Sequence[Day], rate: Rate | None) -> Axes:
     """Axes from 0 to at least the largest values, with as little room above them as round steps allow."""
     most = max(day.counts[0] for day in known)
-    most_rate = max(day.percent or 0 for day in known) or 1
+    most_rate = max(day.percent or 0 for day in known)
 
     def sizes(steps: int) -> tuple[float, float]:
-        return step_of(most, steps, whole=True), step_of(most_rate, steps)
+        return step_of(most, steps, whole=True), step_of(most_rate or 1, steps)
 
-    steps = min(STEPS, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
+    choice = (most,) if most < min(STEPS) else STEPS
+    steps = min(choice, key=lambda steps: prod(steps * size for size in sizes(steps)[: 2 if rate else 1]))
     counts, rates = ([size * index for index in range(steps + 1)] for size in sizes(steps))
     words = "{:,.0f}".format if counts[-1] < EXACT else compact
     units = [f"{value:g} %" if rate else "" for value in rates]
@@ -201,7 +205,7 @@ def room_for(words: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """The places of days and values in a drawing."""
+    """The places of days and values in a drawing. Bars are `step` days apart."""
 
     width: int
     left: int
@@ -209,24 +213,25 @@ class _Frame:
     base: int
     first: int
     last: int
+    step: int
 
     @property
     def room(self) -> float:
-        return (self.right - self.left) / (self.last - self.first + 1)
+        return (self.right - self.left) / ((self.last - self.first) // self.step + 1)
 
     def x(self, day: int) -> float:
-        """The middle of a day."""
-        return round(self.left + self.room * (day - self.first + 0.5), 1)
+        """The middle of a day or week."""
+        return round(self.left + self.room * ((day - self.first) // self.step + 0.5), 1)
 
     def y(self, part: float) -> float:
         """The height of a part of the axis."""
         return round(self.base - (self.base - TOP) * part, 1)
 
 
-def _drawing(known: Sequence[Day], axes: Axes, today: int, width: int, height: int) -> Drawing:
+def _drawing(known: Sequence[Day], axes: Axes, scale: Scale, width: int, height: int) -> Drawing:
     left = max(ceil(room_for(words)) for words, _ in axes.words) + EDGE
     right = width - GAP - max(ceil(room_for(words)) for _, words in axes.words)
-    frame = _Frame(width, left, right, height - BELOW, known[0].number, known[-1].number)
+    frame = _Frame(width, left, right, height - BELOW, known[0].number, known[-1].number, scale.step)
     steps = len(axes.words) - 1
     strokes, dots = _line(frame, known, axes.most_rate)
     return Drawing(
@@ -235,14 +240,14 @@ def _drawing(known: Sequence[Day], axes: Axes, today: int, width: int, height: i
         left=left,
         right=right,
         grid=tuple(Grid(frame.y(index / steps), *words) for index, words in enumerate(axes.words)),
-        columns=tuple(_column(frame, day, axes.most, today) for day in known),
-        labels=_labels(frame, today),
+        columns=tuple(_column(frame, day, axes.most, scale.now) for day in known),
+        labels=_labels(frame, scale),
         strokes=strokes,
         dots=dots,
     )
 
 
-def _column(frame: _Frame, day: Day, most: float, today: int) -> Column:
+def _column(frame: _Frame, day: Day, most: float, now: int) -> Column:
     x, bar = frame.x(day.number), min(frame.room * FILLED, WIDEST)
     y = min(frame.y(day.counts[0] / most), frame.base - FLATTEST) if day.counts[0] else frame.base
     return Column(
@@ -253,15 +258,15 @@ def _column(frame: _Frame, day: Day, most: float, today: int) -> Column:
         y=y,
         height=round(frame.base - y, 1),
         words=day.words,
-        today=day.number == today,
+        today=day.number == now,
     )
 
 
-def _labels(frame: _Frame, today: int) -> tuple[Mark, ...]:
-    """The last day and every n-th before it, so that none touch. A label at the edge stays inside."""
-    days = range(frame.last, frame.first - 1, -1)
+def _labels(frame: _Frame, scale: Scale) -> tuple[Mark, ...]:
+    """The last bar and every n-th before it, so that none touch. A label at the edge stays inside."""
+    days = range(frame.last, frame.first - 1, -frame.step)
     for step in (*LABEL_STEPS, *range(2 * LABEL_STEPS[-1], len(days) + LABEL_STEPS[-1], LABEL_STEPS[-1])):
-        marks = [_label(frame, day, today) for day in days[::step]]
+        marks = [_label(frame, day, scale) for day in days[::step]]
         if all(
             later.x - earlier.x >= (room_for(later.words) + room_for(earlier.words)) / 2 + BETWEEN
             for later, earlier in pairwise(marks)
@@ -270,8 +275,8 @@ def _labels(frame: _Frame, today: int) -> tuple[Mark, ...]:
     raise AssertionError("one label alone touches no other")
 
 
-def _label(frame: _Frame, day: int, today: int) -> Mark:
-    words = chart_words.label(day, today)
+def _label(frame: _Frame, day: int, scale: Scale) -> Mark:
+    words = scale.now_words if day == scale.now else chart_words.label(day)
     half = room_for(words) / 2
     return Mark(round(min(max(frame.x(day), half), frame.width - half), 1), words)
 
@@ -283,7 +288,7 @@ def _line(frame: _Frame, known: Sequence[Day], most: float) -> tuple[tuple[str, 
     for day in known:
         if day.percent is None:
             continue
-        if before is None or day.number > before + 1:
+        if before is None or day.number > before + frame.step:
             runs.append([])
         runs[-1].append((frame.x(day.number), frame.y(day.percent / most)))
         before = day.number

@@ -17,7 +17,7 @@ LIST = "/admin/bookings"
 FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
 """Parameters of the page. Those of the API have the same names; only the week is a date here."""
 
-MOST_TROUBLE = 50
+MOST_TROUBLE = 8
 """Bookings that need attention on one page. The rest is behind the filter for them."""
 
 

@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Paging:
-    """Where a page stands in its list. `first` and `last` number its rows from 1; both are 0 if it has none, or if the
+    """The place of a page in its list. `first` and `last` number its rows from 1; both are 0 if it has none, or if the
     number of the rows before it is not known. `total` is None while it is not known. The rest are addresses: `previous` and
     `next`, None where there is no such page or it is not known, and `start`, the first page, None on the first page."""
 

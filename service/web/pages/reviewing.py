@@ -16,8 +16,8 @@ SHOWN = 10
 HISTORY = 50
 """Records of a campaign's history in which the page looks for the last approval."""
 
-MOST_REQUESTS = 50
-"""Requests for refunds on the page. The rest is in the list of bookings."""
+MOST_REQUESTS = 8
+"""Requests for refunds on the page, which stays under 60 kB. The rest is in the list of bookings."""
 
 TITLES: Mapping[str, str] = {
     "pending": "Waiting",

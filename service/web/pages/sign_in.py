@@ -23,6 +23,15 @@ from service.web.pages.typed import code_of
 AFTERWARDS = "/dashboard"
 """The page after a sign-in without a target."""
 
+REASONS = (
+    ("/dashboard", "Sign in to create and manage your API keys."),
+    ("/device", "Sign in to connect your device."),
+    ("/sponsor", "Sign in to book weeks and follow your ads."),
+    ("/admin", "Sign in as an administrator."),
+    ("/ops", "Sign in as an administrator."),
+)
+"""What a visitor signs in for, by the beginning of the page that comes next."""
+
 LINK_PATH = "/sign-in/link"
 _LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
 
@@ -72,6 +81,7 @@ def _entered(result: OperationResult, onward: str) -> SeeOther | FormError:
 def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
     values = {
         "next": onward,
+        "reason": next((words for path, words in REASONS if onward.startswith(path)), ""),
         "code_sent": code_sent,
         "just_sent": just_sent,
         "minutes": request.config.claim.code_minutes,

@@ -78,7 +78,7 @@ FAILED_REFUNDS = ("refund_declined", "refund_failed")
 
 
 def booking(thing: Thing, now_ms: int) -> State:
-    """What matters most now: trouble with the payment, a request for a refund, the ad, then the weeks."""
+    """The most pressing state: trouble with the payment, a request for a refund, the ad, then the weeks."""
     status = BookingStatus(thing["status"])
     issue = thing.get("paymentIssue")
     match status:

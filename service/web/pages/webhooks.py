@@ -39,6 +39,11 @@ def names_of(events: Iterable[str]) -> str:
     return joined[:1].upper() + joined[1:]
 
 
+def name_of(event: str) -> str:
+    """The event of a delivery in words."""
+    return EVENTS.get(EventType(event), "A test")
+
+
 async def create(request: PageRequest) -> Template | FormError:
     chosen = [event.value for event in EVENTS if CHOSEN + event in request.form]
     body = {"url": address_of(request.form, "url"), "events": chosen}
@@ -54,8 +59,8 @@ async def webhook(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
     log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor})
     deliveries = log.or_refused()
-    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries), "names_of": names_of}
-    return Template("sponsor_webhook.html", values)
+    values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries)}
+    return Template("sponsor_webhook.html", values | {"names_of": names_of, "name_of": name_of})
 
 
 async def resend(request: PageRequest) -> SeeOther | FormError:

@@ -19,7 +19,7 @@ ID_CHARACTERS = 8
 PERCENT = 100
 
 _PARTS = re.compile(r"(?<=[\w}])(?=/[\w{]|\?\w|&amp;\w+=)")
-"""Where an address may break, in escaped text: before its parts and parameters."""
+"""The places at which an address may break, in escaped text: before its parts and parameters."""
 
 
 @dataclass(frozen=True, slots=True)

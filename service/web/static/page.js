@@ -1,8 +1,8 @@
 // For every page, by the HTML of its parts:
-// Copy: <button class="copy" type="button" hidden data-copy>Copy</button>, of the `pre` in its `.code` or of data-copy="id".
-// Filter: <p hidden><label ...><input type="search" data-filters="id"><span role="status"></span></p>, of a table or list.
-// Time left: <p data-over>... <span class="hold" role="timer" data-seconds="90">1 minute</span> ...</p>, then the hidden element
-// after it. Characters left: <span data-count-of="id" data-most="55"></span>, in code points as the API counts.
+// Copy: <button class="copy" hidden data-copy>Copy</button>, of the `pre` in its `.code` or of data-copy="id".
+// Filter: <p hidden><input data-filters="id"><span role="status"></span></p>, of a table or list.
+// Time left: <p data-over>... <span role="timer" data-seconds="90">1 minute</span> ...</p>, then the hidden element after it.
+// Characters left: <span data-count-of="id" data-most="55"></span>, in code points as the API counts.
 // Menu: `details.menu` closes with Escape and a click elsewhere.
 "use strict";
 
@@ -98,7 +98,11 @@ const read = async (path) => {
 	}
 
 	const close = ({ key, target }) => {
-		for (const menu of all("details.menu[open]")) menu.open = key !== "Escape" && menu.contains(target);
+		for (const menu of all("details.menu[open]")) {
+			const within = menu.contains(target);
+			menu.open = within && key !== "Escape";
+			if (within && !menu.open) menu.firstElementChild.focus();
+		}
 	};
 	addEventListener("click", close);
 	addEventListener("keydown", close);
