@@ -90,7 +90,7 @@ def test_a_planted_bug_is_found(bug: str) -> None:
 
 def test_a_planted_bug_is_gone_after_its_run(campaign: list[Report]) -> None:
     for bug in SOME_BUGS:
-        run(0, seconds=0.5, bug=bug)
+        run(0, seconds=0.1, bug=bug)
     for seed in range(len(Scene)) if SLOW else (WHOLE,):
         assert run(seed, seconds=SECONDS) == campaign[seed]
 
