@@ -61,7 +61,7 @@ ENDINGS: Mapping[str, str] = {
 
 
 def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json] = ()) -> list[Item]:
-    """What happened to a booking, newest first."""
+    """The history of a booking, newest first."""
     over_ms = _over(booking, steps)
     before = [each for each in steps if each["action"] in OF_THE_AD and each["at"] < over_ms]
     of_the_ad = [(each["at"], OF_THE_AD[each["action"]]) for each in before]

@@ -96,7 +96,7 @@ def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, 
 
 
 def _unseen(booking: Json) -> Mapping[str, Notice]:
-    """What an ended booking says that has no figures."""
+    """The words of an ended booking without figures."""
     if booking.get("impressions", 1) or booking.get("clicks"):
         return {}
     return {"read_report": Notice(f"Nobody saw the ad in the booked {by_weeks(booking, 'week', 'weeks')}.")}

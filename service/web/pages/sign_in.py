@@ -30,7 +30,7 @@ REASONS = (
     ("/admin", "Sign in as an administrator."),
     ("/ops", "Sign in as an administrator."),
 )
-"""What a visitor signs in for, by the beginning of the page that comes next."""
+"""The purpose of a sign-in, by the beginning of the address that comes next."""
 
 LINK_PATH = "/sign-in/link"
 _LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
