@@ -1,11 +1,13 @@
 """From the front page to a paid week, and the reports that follow it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.clock import DAY_MS, day_of
+from service.web.pages.advertise import by_side
 from service.web.pages.notices import NOTICES
 from tests.api.sponsors import CAMPAIGN, THIS_WEEK, add_slot
 from tests.api.world import NOON_MS, World, open_world
@@ -40,7 +42,8 @@ async def test_a_visitor_comes_from_the_front_page_to_a_paid_week_in_seven_scree
     assert "/advertise" in person.page.links
     await person.open("/advertise")
     seen()
-    [chosen] = [link for link in person.page.links if link.startswith("/sponsor/book?")]
+    # The table of wide windows and the list of phones lead to the same form.
+    [chosen] = {link for link in person.page.links if link.startswith("/sponsor/book?")}
     await person.open(chosen)
     seen()
     await person.press("send", email=EMAIL)
@@ -155,7 +158,13 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     await world.settled()
     person = visitor(world)
     await person.open("/advertise")
-    for words in ("$250", "Coming soon", "4 weeks $1,000 in all", "$178.57 for the days left", "for 30 minutes"):
+    for words in (
+        "$250",
+        "Soon ($250 a week, coming soon)",
+        "$1,000 for 4 weeks",
+        "$178.57 for the days left",
+        "for 30 minutes",
+    ):
         assert words in person.text
     assert "Too new to say" not in person.text
     assert "What past sponsors reached" not in person.text
@@ -174,6 +183,18 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
         "Too new to say",
     ):
         assert words in person.text
+
+
+def test_prices_are_listed_by_side_and_what_is_free_soonest_comes_first() -> None:
+    def free(slot_id: str, side: str, week_start: int) -> dict[str, Any]:
+        return {"id": slot_id, "side": side, "nextWeeks": [{"weekStart": week_start}]}
+
+    listed = by_side([free("a", "right", 3), free("b", "right", 1), free("c", "left", 2), free("d", "left", 2)])
+    assert [(side, [slot["id"] for slot in slots]) for side, slots in listed] == [
+        ("Left of the page", ["c", "d"]),
+        ("Right of the page", ["b", "a"]),
+    ]
+    assert by_side([]) == []
 
 
 async def test_without_slots_the_page_offers_no_button(world: World) -> None:
