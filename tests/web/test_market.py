@@ -3,12 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
+import brotli
 import pytest
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.clock import DAY_MS, day_of
 from service.web.pages.advertise import by_side
 from service.web.pages.notices import NOTICES
+from service.web.pages.reports import LISTED
 from tests.api.sponsors import CAMPAIGN, THIS_WEEK, add_slot
 from tests.api.world import NOON_MS, World, open_world
 from tests.snapshots.rows import booking, slot, week
@@ -229,6 +231,43 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
     stranger = Browser(world, world.session("other@example.com"))
     await stranger.open("/sponsor/bookings/a/report")
     assert stranger.status == 404
+
+
+async def test_a_report_of_much_lists_the_most_seen_and_leads_to_the_rest(world: World) -> None:
+    token = world.session(EMAIL)
+    tenant = world.memory.accounts[EMAIL].tenant_id
+    rows = [
+        booking(f"b{number:03}", start=0, tenant_id=tenant, paid_ms=NOON_MS, campaign_id=f"ad-{number % 200}")
+        for number in range(400)
+    ]
+    world.sponsorship_store.keep(slot("left-1"), *rows)
+    for number, row in enumerate(rows):
+        world.memory.delivery_days[row.id, day_of(NOON_MS)] = (1_000 + number, 7)
+    await world.settled()
+    person = Browser(world, token)
+    await person.open("/sponsor/reports")
+    tables = person.html.partition('id="by-booking"')[2]
+    assert tables.count("<tr>") == 3 + 2 * LISTED + 1, "three heads, bookings and ads, and the slot"
+    assert "1,399" in person.text
+    assert len(brotli.compress(person.html.encode())) < 10_000
+    [whole] = [link for link in person.page.links if "by=booking" in link]
+    await person.open(whole)
+    listed = []
+    for words in ("1 to 100 of 400", "101 to 200 of 400", "201 to 300 of 400", "301 to 400 of 400"):
+        assert words in person.text
+        assert len(brotli.compress(person.html.encode())) < 20_000
+        listed += [link.rpartition("/")[2] for link in person.page.links if link.startswith("/sponsor/bookings/")]
+        following = [link for link in person.page.links if "by=booking" in link][-1]
+        await person.open(following)
+    assert listed == sorted((row.id for row in rows), reverse=True)
+    for page in ("0", "5", "x", "99999"):
+        await person.open(f"{whole}&page={page}")
+        assert "1 to 100 of 400" in person.text
+    await person.open("/sponsor/reports?by=campaign")
+    assert "Figures by ad" in person.text
+    assert "1 to 100 of 200" in person.text
+    await person.open("/sponsor/reports?by=nothing")
+    assert "By booking" in person.text
 
 
 @pytest.mark.parametrize("ends", [False, True])
