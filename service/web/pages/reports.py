@@ -73,7 +73,7 @@ async def report(request: PageRequest) -> Template:
     rows: dict[str, Sequence[Sums | Json]] = {}
     if shown is not None and shown["impressions"]:
         rows = {"booking": by_booking(shown["items"]), "campaign": shown["campaigns"], "slot": shown["slots"]}
-    values = {"days": days, "run": "" if shown is None else _run(shown, request.now_ms), "csv": csv}
+    values: dict[str, Any] = {"days": days, "run": "" if shown is None else _run(shown, request.now_ms), "csv": csv}
     by = request.query.get("by", "")
     if by in rows:
         return Template("sponsor_report_by.html", values | _part(rows[by], by, days, request.query.get("page", "")))
