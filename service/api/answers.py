@@ -31,7 +31,7 @@ def rendered(refused: Refused, family: Family) -> Answer:
 
 def refusal(refused: Refused, family: Family) -> Answer:
     """Like `rendered`, and records the code for the access log and the metrics."""
-    note(refusal=str(refused.code))
+    note("refusal", str(refused.code))
     return rendered(refused, family)
 
 

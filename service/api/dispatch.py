@@ -140,7 +140,7 @@ class RequestPipeline:
             require_passkey=services.config.admin.require_passkey,
         )
         if isinstance(caller, Caller) and caller.resolved is not None:
-            note(caller=caller.resolved.key.prefix)
+            note("caller", caller.resolved.key.prefix)
         return caller
 
     def _session_caller(self, caller: Caller | None) -> Caller | Refused:
@@ -150,7 +150,7 @@ class RequestPipeline:
             return Caller(self._request.client)
         if caller is None or caller.signed_in is None:
             return no_session()
-        note(caller=caller.signed_in.session.id)
+        note("caller", caller.signed_in.session.id)
         if operation.changes and not from_our_page(self._request, self._services.base_url):
             return _cross_origin()
         return caller

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -75,8 +75,7 @@ class RequestTrace:
 trace: ContextVar[RequestTrace | None] = ContextVar("trace", default=None)
 
 
-def note(**facts: str) -> None:
-    """Set fields of the current request's `RequestTrace`. Does nothing outside a request."""
+def note(name: Literal["operation", "client", "caller", "refusal"], fact: str) -> None:
+    """Set a field of the current request's `RequestTrace`. Does nothing outside a request."""
     if (current := trace.get()) is not None:
-        for name, fact in facts.items():
-            setattr(current, name, fact)
+        setattr(current, name, fact)

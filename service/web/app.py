@@ -124,7 +124,7 @@ def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
 
 def _operation_view(services: Services, operation: Operation, compressor: Compressor) -> View:
     async def view(**path_values: str) -> Response:
-        note(operation=operation.name)
+        note("operation", operation.name)
         reads = operation.body is not None or operation.raw_body
         body = cast(bytes, await request.get_data(cache=False)) if reads else b""
         scope = cast(Scope, request.scope)

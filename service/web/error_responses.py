@@ -41,7 +41,7 @@ def _rendered(status: int, message: str) -> tuple[Headers, bytes]:
     else:
         failed = status >= HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.HTTP_VERSION_NOT_SUPPORTED
         refused = Refused(Code.INTERNAL_ERROR if failed else Code.INVALID_REQUEST, message)
-    note(refusal=str(refused.code))
+    note("refusal", str(refused.code))
     body = json.dumps(body_of(refused, Family.CATALOG)).encode()
     extra = [(name.encode(), value.encode()) for name, value in headers_of(refused)]
     return [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *extra], body

@@ -71,7 +71,7 @@ class FastPath:
             # Some servers hold the connection until the body is read, which this path would not do.
             await self._app(scope, receive, send)
             return
-        note(operation=route.operation.name)
+        note("operation", route.operation.name)
         try:
             answer = await self._answer(route, path_values, scope, headers, receive)
         except Exception as error:

@@ -41,7 +41,7 @@ PAGE_HEADERS = {"content-security-policy": PAGE_POLICY, "cache-control": "no-cac
 async def handle_page(services: Services, page: Page, request: Request) -> Template | SeeOther | Refused:
     """The outcome of a page request, within `http.answer_seconds` and what an operation adds. Raises nothing but
     cancellation."""
-    note(operation="page")
+    note("operation", "page")
     start_deadline(services.config.http.answer_seconds)
     try:
         with within_deadline(PAGE_SECONDS):
@@ -60,7 +60,7 @@ async def _visited(services: Services, page: Page, request: Request) -> Template
     caller = person or Caller(request.client)
     used = False
     if person is not None and person.signed_in is not None:
-        note(caller=person.signed_in.session.id)
+        note("caller", person.signed_in.session.id)
         used = services.sessions.touch(person.signed_in.session)
     visit = PageRequest(services, request, caller, read_form(request.query.encode("utf-8", "surrogateescape")))
     return _with_cookie(visit, await _let_in(page, visit), used=used)
@@ -115,7 +115,7 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
     done = await act(visit)
     if not isinstance(done, FormError):
         return _dressed(page, visit, done)
-    note(refusal=str(done.refused.code))
+    note("refusal", str(done.refused.code))
     visit = replace(visit, problem=on_a_page(done.refused))
     shown = _dressed(page, visit, await _shown(page, visit))
     if isinstance(shown, SeeOther):
@@ -224,7 +224,7 @@ def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
 
 def refused_page(services: Services, refused: Refused, asked: Asked) -> Template:
     """A refusal as a page of its own. It does not say who is signed in, because that lookup may be what failed."""
-    note(refusal=str(refused.code))
+    note("refusal", str(refused.code))
     refused = on_a_page(refused)
     status = status_of(refused)
     notes = trace.get()

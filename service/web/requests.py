@@ -32,7 +32,7 @@ def request_of(
     """The request, with the client's address behind trusted proxies, which is also noted for the access log."""
     peer = (scope.get("client") or ("", 0))[0]
     client = proxies.client_of(peer, headers)
-    note(client=client)
+    note("client", client)
     query: bytes = scope["query_string"]
     return Request(
         method=scope["method"],

@@ -28,6 +28,6 @@ async def send_stream(response: StreamedResponse, method: str, send: Send) -> No
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
         except Exception as error:
             notes = trace.get()
-            note(refusal=str(failure("a stream" if notes is None else notes.operation, error).code))
+            note("refusal", str(failure("a stream" if notes is None else notes.operation, error).code))
             return
     await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -50,7 +50,8 @@ _ALLOWED = "authorization, content-type, mcp-method, mcp-name, mcp-protocol-vers
 
 def refused_message(services: Services, refused: Refused, request: Request) -> Answer:
     """The response to a request whose message is not read, as an error of JSON-RPC."""
-    note(operation=NAME, refusal=str(refused.code))
+    note("operation", NAME)
+    note("refusal", str(refused.code))
     status = status_of(refused)
     error = wire.Error(code=status, message=message_of(refused), data=body_of(refused, Family.CATALOG))
     answer = _error(error, None, status)
@@ -88,7 +89,7 @@ class Mcp:
 
     async def answer(self, request: Request) -> Answer:
         """Answer one POST. Raises nothing but cancellation."""
-        note(operation=NAME)
+        note("operation", NAME)
         if not _admits(self._services, request):
             return refused_message(self._services, _foreign(), request)
         try:
@@ -146,7 +147,7 @@ class Mcp:
     async def _call(self, call: ToolCall, request: Request) -> Answer:
         """Call an operation. A refusal is a result that tells the agent what to do, with the error body of the API."""
         operation = call.operation
-        note(operation=operation.name)
+        note("operation", operation.name)
         inner = request_for(operation, call.arguments, request)
         if isinstance(inner, Refused):
             answer = refusal(inner, operation.family)
@@ -197,7 +198,7 @@ def _told(operation: Operation, answer: Answer) -> Iterator[wire.TextContent]:
 
 
 def _failed(failed: Failed, status: int) -> Answer:
-    note(refusal=str(Code.NOT_FOUND if failed.code == wire.METHOD_NOT_FOUND else Code.INVALID_REQUEST))
+    note("refusal", str(Code.NOT_FOUND if failed.code == wire.METHOD_NOT_FOUND else Code.INVALID_REQUEST))
     _note_status(failed.status)
     return _error(wire.Error(code=failed.code, message=failed.message, data=failed.data), failed.id, status)
 

@@ -81,7 +81,7 @@ class Reference:
         """The rows that a search finds. A query that is too long is refused above the search."""
         long = len(query) > LONGEST_QUERY
         if long:
-            note(refusal=str(Code.INVALID_REQUEST))
+            note("refusal", str(Code.INVALID_REQUEST))
         found = [] if long else search(self._rows, query)
         problem = f"This search has {len(query)} characters. Shorten it to {LONGEST_QUERY}." if long else ""
         html = await self._rendered("/docs", "docs_found.html", q=query[:LONGEST_QUERY], rows=found, problem=problem)
