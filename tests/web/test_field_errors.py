@@ -72,6 +72,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin", "refund"): "refundBooking",
     ("/admin", "decline"): "declineRefund",
     ("/admin/slots", "create"): "createSlot",
+    ("/admin/slots/new", "create"): "createSlot",
     ("/admin/slots/{id}", "save"): "editSlot",
 }
 """The operation behind each form that declares its fields."""

@@ -172,7 +172,7 @@ CASES = (
         {"note-{campaign}": "Write why you reject it. The sponsor reads it."},
     ),
     Case(
-        "/admin/slots",
+        "/admin/slots/new",
         "create",
         {"id": "A!", **NO_SLOT},
         {**SLOT_ERRORS, "slot-id": "Use only letters a to z, digits and dashes."},
