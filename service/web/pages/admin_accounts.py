@@ -5,21 +5,27 @@ from urllib.parse import quote
 from actors.bookings.records import BookingStatus
 from actors.values import Code
 from service.web.pages.field_errors import Field, Form
+from service.web.pages.filters import STATE, filtered
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.paging import page_at, paged
+from service.web.pages.paging import page_at
 from service.web.pages.sentences import CHOOSE, EMAIL
 from service.web.pages.states import LISTED
 from service.web.pages.typed import text_of
 
 LIST = "/admin/accounts"
 REASON = "Write the reason. The owner of the account reads it."
-FILTERS = ("query", "tier", "suspended")
+SEARCH = Form(
+    {"query": Field("Email, sponsor or account id")},
+    unseen={"tier": "There is no such tier. Choose one of these.", "suspended": STATE},
+)
+FILTERS = (*SEARCH.fields, *SEARCH.unseen)
 
 
 async def accounts(request: PageRequest) -> Template:
     query = {name: request.query.get(name) for name in (*FILTERS, "cursor")}
-    page = (await request.ask("listAccounts", query=query)).or_refused()
-    text = request.query.get("query")
+    listed = filtered(await request.ask("listAccounts", query=query), SEARCH, request.query)
+    query, page = listed.kept(query), listed.page
+    text = query["query"]
     kinds = [
         (page_at(LIST, query=text), "All", None, not (query["tier"] or query["suspended"])),
         (page_at(LIST, query=text, suspended="true"), "Suspended", None, query["suspended"] == "true"),
@@ -30,10 +36,10 @@ async def accounts(request: PageRequest) -> Template:
         "total": page.get("total"),
         "filters": query,
         "kinds": kinds,
-        "paging": paged(request, page, *FILTERS, total=page.get("total")),
+        "paging": listed.paging(request, *FILTERS, total=page.get("total")),
         "csv": page_at("/api/v1/admin/accounts", format="csv", **{name: query[name] for name in FILTERS}),
     }
-    return Template("admin_accounts.html", values)
+    return listed.shown(Template("admin_accounts.html", values))
 
 
 async def set_tier(request: PageRequest) -> SeeOther | FormError:

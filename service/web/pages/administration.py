@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from service.api.errors import status_of
 from service.web.pages import audit_words
-from service.web.pages.field_errors import Field, Form, query_errors
+from service.web.pages.field_errors import Field, Form
+from service.web.pages.filters import filtered
 from service.web.pages.history import changes_of
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at, paged
@@ -38,19 +38,15 @@ AUDITED = Form(
 async def audit(request: PageRequest) -> Template:
     filters = {name: request.query.get(name, "").strip() or None for name in AUDITED.fields}
     wanted = {field.of or name: filters[name] for name, field in AUDITED.fields.items()}
-    listed = await request.ask("listAudit", query={**wanted, "cursor": request.query.get("cursor")})
-    errors = query_errors(listed.refused, AUDITED, request.query)
-    if not errors["errors"]:
-        listed.or_refused()
-    page = {"items": [], "cursor": None, "hasMore": False} if listed.refused is not None else listed.json
+    result = await request.ask("listAudit", query={**wanted, "cursor": request.query.get("cursor")})
+    listed = filtered(result, AUDITED, request.query)
     values = {
-        "records": [_told(record) for record in page["items"]],
+        "records": [_told(record) for record in listed.page["items"]],
         "filters": filters,
         "csv": page_at("/api/v1/admin/sponsorships/audit", format="csv", **wanted),
-        "paging": paged(request, page, *filters),
-        **errors,
+        "paging": listed.paging(request, *filters),
     }
-    return Template("admin_audit.html", values, 200 if listed.refused is None else status_of(listed.refused))
+    return listed.shown(Template("admin_audit.html", values))
 
 
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,17 +74,16 @@ MONTHS = Form({"from": Field("First month", right=MONTH), "to": Field("Last mont
 
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
-    table = await request.ask("getRevenue", query=query)
-    months = [] if table.refused is not None else [_named(each) for each in table.json["items"]]
+    table = filtered(await request.ask("getRevenue", query=query), MONTHS, request.query)
+    months = [_named(each) for each in table.page["items"]]
     values = {
         "months": months,
         "sums": _sums(months),
         "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
-        **query_errors(table.refused, MONTHS, request.query),
     }
-    return Template("admin_revenue.html", values, 200 if table.refused is None else status_of(table.refused))
+    return table.shown(Template("admin_revenue.html", values))
 
 
 def _named(each: Mapping[str, Any]) -> dict[str, Any]:

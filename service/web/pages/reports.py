@@ -10,7 +10,7 @@ from actors.clock import DAY_MS, SECOND_MS
 from service.web.pages.booking import delivery_chart, figures_of
 from service.web.pages.booking_words import run_of
 from service.web.pages.charts import Chart
-from service.web.pages.field_errors import query_errors
+from service.web.pages.filters import filtered
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at
 from service.web.pages.sites import DAYS
@@ -38,8 +38,8 @@ class Sums:
 async def report(request: PageRequest) -> Template:
     """The figures of the asked days. Days that cannot be reported are refused at their fields."""
     asked = {name: request.query.get(name) or None for name in ("from", "to")}
-    result = await request.ask("listDeliveries", query=asked)
-    shown = result.json if result.refused is None else None
+    listed = filtered(await request.ask("listDeliveries", query=asked), DAYS, request.query)
+    shown = None if listed.refused else listed.page
     days = {"from": shown["from"], "to": shown["to"]} if shown else asked
     values = {
         "days": days,
@@ -50,7 +50,7 @@ async def report(request: PageRequest) -> Template:
         "spans": _spans(days, request.now_ms),
         "csv": page_at("/api/v1/sponsors/delivery", **days, format="csv"),
     }
-    return Template("sponsor_reports.html", values | query_errors(result.refused, DAYS, request.query))
+    return listed.shown(Template("sponsor_reports.html", values))
 
 
 def by_booking(rows: Sequence[Json]) -> list[Sums]:
