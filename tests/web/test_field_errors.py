@@ -59,7 +59,6 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/device", "look"): "getDeviceApproval",
     ("/device", "approve"): "decideDevice",
     ("/device", "deny"): "decideDevice",
-    ("/admin/accounts", "set_tier"): "setAccountTier",
     ("/admin/accounts/{id}", "set_tier"): "setAccountTier",
     ("/admin/accounts/{id}", "suspend"): "suspendAccount",
     ("/admin/accounts/{id}", "refund"): "refundAccount",

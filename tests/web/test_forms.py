@@ -132,14 +132,6 @@ CASES = (
     Case("/claim/form", "complete", {"claimToken": "clm_unknown", "email": ANN, "code": ""}, {"code": CODE}),
     Case("/device", "look", {"user_code": " "}, {"user_code": DEVICE}),
     *(Case("/device", do, {"user_code": ""}, {"user_code": DEVICE}) for do in ("approve", "deny")),
-    Case("/admin/accounts", "set_tier", {"email": "nobody", "tier": "claimed"}, {"email": EMAIL}),
-    Case(
-        "/admin/accounts",
-        "set_tier",
-        {"email": "nobody@example.com", "tier": "claimed"},
-        {"email": "There is no account with this email."},
-        404,
-    ),
     Case("/admin/accounts/{id}", "set_tier", {"email": ANN, "tier": "gold"}, {"tier": "Choose one of the options."}),
     Case("/admin/accounts/{id}", "suspend", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
     Case(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from actors.dates import calendar
 from service.web.pages import audit_words
 from service.web.pages.field_errors import Field, Form
 from service.web.pages.filters import filtered
@@ -72,8 +73,16 @@ MONTH = "Write a month such as 2026-01. Choose at most 60 months."
 MONTHS = Form({"from": Field("First month", right=MONTH), "to": Field("Last month", right=MONTH)})
 
 
+SPANS = (("This month", 1), ("3 months", 3), ("12 months", 12))
+"""Numbers of months up to this one that a link shows."""
+USUAL = 12
+"""The months that the page shows without a choice, as the operation does."""
+
+
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
+    if not any(query.values()):
+        query = _months_to(request.now_ms, USUAL)
     table = filtered(await request.ask("getRevenue", query=query), MONTHS, request.query)
     months = [_named(each) for each in table.page["items"]]
     values = {
@@ -81,9 +90,23 @@ async def revenue(request: PageRequest) -> Template:
         "sums": _sums(months),
         "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
+        "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
     }
     return table.shown(Template("admin_revenue.html", values))
+
+
+def _months_to(now_ms: int, number: int) -> dict[str, str | None]:
+    """The first and the last of so many months up to this one."""
+    today = calendar(now_ms)
+    year, month_before = divmod(today.year * 12 + today.month - number, 12)
+    return {"from": f"{year:04}-{month_before + 1:02}", "to": f"{today:%Y-%m}"}
+
+
+def _span(words: str, number: int, query: Mapping[str, str | None], now_ms: int) -> tuple[str, str, None, bool]:
+    """The chip of so many months."""
+    months = _months_to(now_ms, number)
+    return page_at("/admin/revenue", **months), words, None, query == months
 
 
 def _named(each: Mapping[str, Any]) -> dict[str, Any]:
