@@ -102,7 +102,7 @@ LOOKS = (
     Look("admin", "/admin"),
     Look("admin-reviews", "/admin/reviews"),
     Look("admin-bookings", "/admin/bookings"),
-    Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=soon&status=live", status=400),
+    Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=0001-01-01&status=live", status=400),
     Look("admin-slots", "/admin/slots"),
     Look("admin-slot-new", "/admin/slots/new"),
     Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
