@@ -218,7 +218,7 @@ def in_their_states(node: Service, person: Person, admin: Person) -> dict[str, s
     makes_slot(node, "front-page", "Front page")
     makes_slot(node, "archive-margin", "Archive, margin")
     makes_slot(node, "guides-top", "Guides, top", weeks=2)
-    sponsor = Sponsor(node, person, "ledgers@example.com", "Evening Ledger")
+    sponsor = Sponsor(node, person, "evening@example.com", "Evening Ledger")
     bad, good = sponsor.submits("Ledger for two"), sponsor.submits("Evening balances")
     rejected = sponsor.pays(bad, "front-page", 9_001)
     asked = sponsor.pays(good, "archive-margin", 9_002)
