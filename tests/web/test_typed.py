@@ -66,7 +66,6 @@ def test_changes_of_the_audit_are_readable() -> None:
         Change("active", "no", "yes"),
         Change("scopes", "library:read, sponsor:read"),
         Change("amountCents", "USD 5.00"),
-        Change("reason", "nothing"),
     ]
 
 

@@ -40,12 +40,13 @@ class News:
 
 
 def changes_of(changes: Mapping[str, Any]) -> list[Change]:
-    """The changes of an audit record, with amounts and moments in words."""
+    """The changes of an audit record, with amounts and moments in words. What a new thing does not have is no change."""
     return [
         Change(name, _words(name, value[1]), None if value[0] is None else _words(name, value[0]))
         if isinstance(value, list) and len(value) == 2 and name not in LISTS
         else Change(name, _words(name, value))
         for name, value in changes.items()
+        if value is not None
     ]
 
 
