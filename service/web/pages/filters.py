@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from actors.values import Code
 from service.api.errors import status_of
 from service.web.pages.field_errors import Form, query_errors
 from service.web.pages.page import OperationResult, PageRequest, Template
@@ -28,6 +29,8 @@ class Filtered:
     status: int = 200
     unusable: frozenset[str] = frozenset()
     errors: Mapping[str, Any] = field(default_factory=dict)
+    too_much: bool = False
+    """Whether each filter can be used, and the answer would have more rows than one can hold."""
 
     @property
     def refused(self) -> bool:
@@ -52,9 +55,8 @@ def filtered(result: OperationResult, form: Form, query: Mapping[str, str]) -> F
     if refused is None:
         return Filtered(result.json)
     unusable = frozenset(each.field for each in refused.problems) & form.unseen.keys()
-    if not refused.problems or any(
-        each.field not in unusable and form.name_of(each) is None for each in refused.problems
-    ):
+    others = [each for each in refused.problems if each.field not in unusable]
+    if refused.code is not Code.INVALID_REQUEST or any(form.name_of(each) is None for each in others):
         result.or_refused()
     errors = {**query_errors(refused, form, query), "filters_refused": True}
-    return Filtered(NOTHING, status_of(refused), unusable, errors)
+    return Filtered(NOTHING, status_of(refused), unusable, errors, too_much=not refused.problems)

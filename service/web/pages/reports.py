@@ -7,7 +7,6 @@ from typing import Any
 
 from actors import dates
 from actors.clock import DAY_MS, SECOND_MS
-from actors.values import Code, Refused
 from service.web.pages.booking import delivery_chart, figures_of
 from service.web.pages.booking_words import run_of
 from service.web.pages.charts import Chart
@@ -79,17 +78,12 @@ async def report(request: PageRequest) -> Template:
         return Template("sponsor_report_by.html", values | _part(rows[by], by, days, request.query.get("page", "")))
     values |= {
         "report": shown,
-        "too_long": result.refused is not None and _too_long(result.refused),
+        "too_long": listed.too_much,
         "chart": None if shown is None else _chart(shown, request.now_ms),
         "tables": {name: _table(name, each, days) for name, each in rows.items()},
         "spans": _spans(days, request.now_ms),
     }
     return listed.shown(Template("sponsor_reports.html", values))
-
-
-def _too_long(refused: Refused) -> bool:
-    """Whether the days can be reported, and have more rows than one answer holds."""
-    return refused.code is Code.INVALID_REQUEST and not refused.problems
 
 
 def _table(name: str, rows: Sequence[Sums | Json], days: Mapping[str, str | None]) -> Table:
