@@ -217,6 +217,7 @@ def _common(base_url: str, config: Config, now_ms: int) -> dict[str, object]:
         "problem": None,
         "errors": {},
         "error_links": (),
+        "filters_refused": False,
         "again": "",
         "form": {},
     }

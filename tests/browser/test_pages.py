@@ -20,7 +20,7 @@ from tests.browser import looking
 from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import DESKTOP, PHONE, Person
 from tests.browser.test_embed import counts
-from tests.browser.walking import Sponsor, decides, ends, makes_slots, reports
+from tests.browser.walking import Sponsor, decides, ends, makes_slot, reports
 
 ACCOUNT = "demo-sponsor@example.com"
 EVERYBODY = ("visitor", "account", "administrator")
@@ -103,7 +103,9 @@ LOOKS = (
     Look("admin", "/admin"),
     Look("admin-reviews", "/admin/reviews"),
     Look("admin-bookings", "/admin/bookings"),
+    Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=0001-01-01&status=live", status=400),
     Look("admin-slots", "/admin/slots"),
+    Look("admin-slot-new", "/admin/slots/new"),
     Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
     Look("admin-sponsors", "/admin/sponsors"),
     Look("admin-sites", "/admin/sites"),
@@ -214,25 +216,14 @@ def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
 
 def in_their_states(node: Service, person: Person, admin: Person) -> dict[str, str]:
     """Bookings of a sponsor in the states that the demo lacks, and a campaign whose edit waits."""
-    makes_slots(node, "looked-at", "looked-at-twice")
-    node.command(
-        "create-slot",
-        "--id",
-        "looked-at-long",
-        "--name",
-        "Two weeks",
-        "--side",
-        "left",
-        "--week-price-cents",
-        "2500",
-        "--weeks",
-        "2",
-    )
-    sponsor = Sponsor(node, person, "states@example.com")
-    bad, good = sponsor.submits("Rejected"), sponsor.submits("Edited")
-    rejected = sponsor.pays(bad, "looked-at", 9_001)
-    asked = sponsor.pays(good, "looked-at-twice", 9_002)
-    ended = sponsor.pays(good, "looked-at-long", 9_003)
+    makes_slot(node, "front-page", "Front page")
+    makes_slot(node, "archive-margin", "Archive, margin")
+    makes_slot(node, "guides-top", "Guides, top", weeks=2)
+    sponsor = Sponsor(node, person, "evening@example.com", "Evening Ledger")
+    bad, good = sponsor.submits("Ledger for two"), sponsor.submits("Evening balances")
+    rejected = sponsor.pays(bad, "front-page", 9_001)
+    asked = sponsor.pays(good, "archive-margin", 9_002)
+    ended = sponsor.pays(good, "guides-top", 9_003)
     decides(admin, f"campaigns/{bad}/review", decision="reject", note="Say what the product does.")
     decides(admin, f"campaigns/{good}/review", decision="approve")
     sponsor.sends("PATCH", f"campaigns/{good}", {"headline": "A ledger that everybody reads"})

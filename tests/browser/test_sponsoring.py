@@ -49,6 +49,7 @@ def admin(meet: Meet) -> Person:
 
 def makes_a_slot(admin: Person, name: str) -> None:
     admin.opens("/admin/slots")
+    admin.follows("New slot")
     admin.fills(
         **{"Name": name, "Price per week (USD)": "12.00", "Weeks of one booking": "1", "Description (optional)": name}
     )

@@ -39,9 +39,9 @@ def fits(person: Person) -> None:
 class Sponsor:
     """A sponsor who uses the API."""
 
-    def __init__(self, node: Service, person: Person, email: str) -> None:
+    def __init__(self, node: Service, person: Person, email: str, brand: str = "") -> None:
         self.node, self.person, self.email = node, person, email
-        self.brand = f"Brand {email.partition('@')[0]}"
+        self.brand = brand or f"Brand {email.partition('@')[0]}"
         self._headers = {"authorization": f"Bearer {node.command('issue-key', '--email', email).strip()}"}
         self.sends("PATCH", "profile", {"name": self.brand, "website": "https://tools.example.com/"})
 
@@ -76,7 +76,13 @@ class Sponsor:
 def makes_slots(node: Service, *names: str) -> None:
     """Sell these slots, whose ids are their names."""
     for name in names:
-        node.command("create-slot", "--id", name, "--name", name, "--side", "left", "--week-price-cents", "2500")
+        makes_slot(node, name, name)
+
+
+def makes_slot(node: Service, slot_id: str, name: str, weeks: int = 1) -> None:
+    """Sell a slot by so many weeks."""
+    told = ("--id", slot_id, "--name", name, "--side", "left", "--week-price-cents", "2500", "--weeks", str(weeks))
+    node.command("create-slot", *told)
 
 
 def decides(admin: Person, path: str, **body: str) -> None:

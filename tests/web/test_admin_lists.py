@@ -68,11 +68,20 @@ async def test_an_account_is_suspended_with_a_reason_and_restored(world: World) 
 async def test_the_page_of_an_administrator_offers_no_suspension(world: World) -> None:
     administrator(world)
     visitor, path = boss(world), page_of(world, "admin@example.com")
-    assert "Administrators cannot be suspended." in (await visitor.look(path)).text
+    page = await visitor.look(path)
+    assert "Administrators cannot be suspended." in page.text
+    assert "python -m service revoke-admin admin@example.com" in page.text
+    assert "grant-admin" not in page.text
     refused = await visitor.send(path, do="suspend", reason="No.")
     assert (refused.status, world.memory.accounts["admin@example.com"].suspended_ms) == (409, None)
     own = await visitor.send(page_of(world, BOSS), do="suspend", reason="No.")
     assert "You cannot suspend your own account." in Seen.of(own).text
+
+
+async def test_the_page_of_an_account_has_the_command_that_makes_it_an_administrator(world: World) -> None:
+    sponsor(world, "o'neil@example.com")
+    page = await boss(world).look(page_of(world, "o'neil@example.com"))
+    assert """python -m service grant-admin 'o'"'"'neil@example.com'""" in page.text
 
 
 async def test_all_weeks_of_an_account_are_refunded_in_one_act(world: World) -> None:
@@ -210,6 +219,13 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
     assert "In test mode, no money moved" in seen.text
     assert "Left after refunds $120 November 2026 Paid $120 1 payment Refunded $0 0.00 % of what was paid" in seen.text
     assert "November 2026 1 $120 $0 $120" in seen.text
+    assert (seen.values("from"), seen.values("to")) == (["2025-12"], ["2026-11"])
+    spans = [each for each in seen.links() if each.startswith("/admin/revenue?")]
+    assert [each.partition("?")[2] for each in spans] == [
+        f"from={first}&to=2026-11" for first in ("2026-11", "2026-09", "2025-12")
+    ]
+    chosen = [each["href"] for each in seen.all("a") if each.get("aria-current") == "true" and each["href"] in spans]
+    assert chosen == spans[2:]
     assert "Nothing was paid in these months" in (await visitor.look("/admin/revenue?from=2026-01&to=2026-02")).text
     assert (await visitor.get("/admin/revenue?from=May")).status == 400
 

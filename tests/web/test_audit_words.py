@@ -36,6 +36,11 @@ def test_names_of_values_are_words_and_units_are_left_out() -> None:
     assert label("targetUrl") == "Link"
     assert label("ms") == "Ms"
     assert label("-") == "-"
+    assert [label(name) for name in ("pendingHeadline", "pendingTargetUrl", "pending")] == [
+        "New headline",
+        "New link",
+        "Pending",
+    ]
 
 
 def test_a_status_is_said_as_on_the_pages_of_its_kind() -> None:
@@ -49,4 +54,6 @@ def test_a_status_is_said_as_on_the_pages_of_its_kind() -> None:
 
 def test_an_actor_is_a_person_with_a_way_or_a_part_of_the_service() -> None:
     assert way({"actorType": "session", "actorId": "ses_1"}) == "In a browser"
-    assert way({"actorType": "system", "actorId": "cashier"}) == "The service (cashier)"
+    assert way({"actorType": "system", "actorId": "payments"}) == "The payment processor"
+    assert way({"actorType": "system", "actorId": "cashier"}) == "The service, when time was up"
+    assert way({"actorType": "system", "actorId": "ledger"}) == "The service"

@@ -59,7 +59,6 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/device", "look"): "getDeviceApproval",
     ("/device", "approve"): "decideDevice",
     ("/device", "deny"): "decideDevice",
-    ("/admin/accounts", "set_tier"): "setAccountTier",
     ("/admin/accounts/{id}", "set_tier"): "setAccountTier",
     ("/admin/accounts/{id}", "suspend"): "suspendAccount",
     ("/admin/accounts/{id}", "refund"): "refundAccount",
@@ -72,6 +71,7 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin", "refund"): "refundBooking",
     ("/admin", "decline"): "declineRefund",
     ("/admin/slots", "create"): "createSlot",
+    ("/admin/slots/new", "create"): "createSlot",
     ("/admin/slots/{id}", "save"): "editSlot",
 }
 """The operation behind each form that declares its fields."""
@@ -204,6 +204,8 @@ PRICE = Field("Price", "Write a price.", right="Write an amount from 0.50.")
         (Problem("price", "greater_than_equal", "", 50), PRICE, "0.10", "Write an amount from 0.50."),
         (Problem("price", "greater_than_equal", "", 50), Field("Price"), "0", "Write 50 or more."),
         (Problem("price", "int_type", ""), PRICE, "cheap", "Write an amount from 0.50."),
+        (Problem("price", "value_error", "must be a whole number"), PRICE, "cheap", "Write an amount from 0.50."),
+        (Problem("price", "value_error", "must be a whole number"), Field("Price"), "cheap", "Write a whole number."),
         (Problem("price", "int_type", ""), Field("Price"), "cheap", "Write a whole number."),
         (Problem("price", "too_expensive", ""), PRICE, "5", BY_CODE["too_expensive"]),
         (Problem("price", "of a kind to come", ""), PRICE, "5", "Write an amount from 0.50."),
@@ -290,14 +292,19 @@ def test_an_error_whose_form_is_not_on_the_page_any_more_is_told_above() -> None
 
 def test_a_query_shows_its_errors_and_what_was_typed() -> None:
     form = Form({"from": Field("First day", right="Write a date.")})
-    assert query_errors(None, form, {"from": "x"}) == {
+    refused = Refused(Code.INVALID_REQUEST, "`from` must not.", problems=(Problem("from", "period", "must not"),))
+    assert query_errors(refused, form, {"from": "x"}) == {
         "problem": None,
-        "errors": {},
-        "error_links": [],
+        "errors": {"from": "Write a date."},
+        "error_links": [("from", "First day", "Write a date.")],
         "form": {"from": "x"},
     }
-    refused = Refused(Code.INVALID_REQUEST, "`from` must not.", problems=(Problem("from", "period", "must not"),))
-    assert query_errors(refused, form, {"from": "x"})["errors"] == {"from": "Write a date."}
+
+
+def test_a_value_that_no_field_sets_has_its_sentence_above() -> None:
+    form = Form({}, unseen={"status": "Choose a state."})
+    refused = _refused(Problem("status", "literal_error", "must be one of"))
+    assert errors_of(refused, form, {})["problem"] == "Choose a state."
 
 
 def test_a_refused_page_is_explained_without_the_words_of_the_api() -> None:

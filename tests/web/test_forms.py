@@ -8,7 +8,7 @@ import pytest
 from actors.weeks import WEEK_MS
 from service.web.pages.field_errors import GONE
 from service.web.pages.page import Audience, Page
-from service.web.pages.sentences import ADDRESS, CODE, EMAIL
+from service.web.pages.sentences import ADDRESS, CODE, EMAIL, STALE_LIST
 from service.web.pages.table import PAGES
 from tests.api.sponsors import NEXT_WEEK
 from tests.api.world import World
@@ -132,14 +132,6 @@ CASES = (
     Case("/claim/form", "complete", {"claimToken": "clm_unknown", "email": ANN, "code": ""}, {"code": CODE}),
     Case("/device", "look", {"user_code": " "}, {"user_code": DEVICE}),
     *(Case("/device", do, {"user_code": ""}, {"user_code": DEVICE}) for do in ("approve", "deny")),
-    Case("/admin/accounts", "set_tier", {"email": "nobody", "tier": "claimed"}, {"email": EMAIL}),
-    Case(
-        "/admin/accounts",
-        "set_tier",
-        {"email": "nobody@example.com", "tier": "claimed"},
-        {"email": "There is no account with this email."},
-        404,
-    ),
     Case("/admin/accounts/{id}", "set_tier", {"email": ANN, "tier": "gold"}, {"tier": "Choose one of the options."}),
     Case("/admin/accounts/{id}", "suspend", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
     Case(
@@ -172,7 +164,7 @@ CASES = (
         {"note-{campaign}": "Write why you reject it. The sponsor reads it."},
     ),
     Case(
-        "/admin/slots",
+        "/admin/slots/new",
         "create",
         {"id": "A!", **NO_SLOT},
         {**SLOT_ERRORS, "slot-id": "Use only letters a to z, digits and dashes."},
@@ -316,19 +308,74 @@ async def test_a_missing_https_is_added_to_every_address(world: World) -> None:
     assert "https://new.example.com" in {each.website for each in world.memory.sponsors.values()}
 
 
-async def test_a_query_shows_its_error_at_its_field(world: World) -> None:
+LONG_SEARCH = "x" * 300
+
+
+async def test_a_filter_that_cannot_be_used_is_refused_at_its_field_on_the_page_of_its_list(world: World) -> None:
     admin = Visitor(world, world.session(ADMIN, admin=True))
-    for path, status, field, typed in (
-        ("/admin/revenue?from=soon", 400, "from", "soon"),
-        ("/admin/revenue?from=2026-05&to=2026-04", 400, "from", "2026-05"),
-        ("/admin/sites?from=2026-05-02&to=2026-05-01", 400, "from", "2026-05-02"),
-        ("/admin/sites?to=soon", 400, "to", "soon"),
-        ("/sponsor/reports?from=2026-05-02&to=2026-05-01", 200, "from", "2026-05-02"),
+    for path, heading, errors in (
+        ("/admin/revenue?from=soon", "Revenue", {"from": "soon"}),
+        ("/admin/revenue?from=2026-05&to=2026-04", "Revenue", {"from": "2026-05"}),
+        ("/admin/revenue?from=1990-01&to=2026-04", "Revenue", {"from": "1990-01"}),
+        ("/admin/sites?from=2026-05-02&to=2026-05-01", "Websites", {"from": "2026-05-02"}),
+        ("/admin/sites?from=2020-05-02&to=2026-05-01", "Websites", {"from": "2020-05-02"}),
+        ("/admin/sites?from=now&to=soon", "Websites", {"from": "now", "to": "soon"}),
+        ("/sponsor/reports?from=2026-05-02&to=2026-05-01", "Reports", {"from": "2026-05-02"}),
+        ("/sponsor/reports?from=2020-05-02&to=2026-05-01", "Reports", {"from": "2020-05-02"}),
+        ("/admin/audit?to=soon", "Audit", {"to": "soon"}),
+        (f"/admin/audit?actor={LONG_SEARCH}&target=x", "Audit", {"actor": LONG_SEARCH}),
+        ("/admin/bookings?week=soon", "Bookings", {"week": "soon"}),
+        (
+            f"/admin/bookings?week=0001-01-01&query={LONG_SEARCH}",
+            "Bookings",
+            {"query": LONG_SEARCH, "week": "0001-01-01"},
+        ),
+        (f"/admin/accounts?query={LONG_SEARCH}", "Accounts", {"query": LONG_SEARCH}),
     ):
         response = await admin.get(path)
         page = parsed(response.body.decode())
-        [wrong] = [each for each in page.elements if each.attributes.get("aria-invalid") == "true"]
-        assert (response.status, wrong.attributes["id"], wrong.attributes["value"]) == (status, field, typed)
+        wrong = [each for each in page.elements if each.attributes.get("aria-invalid") == "true"]
+        assert (response.status, page.all("h1")[0].text) == (400, heading), path
+        assert {each.attributes["id"]: each.attributes["value"] for each in wrong} == errors, path
+        focused = [each.attributes["id"] for each in page.elements if "autofocus" in each.attributes]
+        assert focused == list(errors)[:1], path
+        _links_to_each(page, list(errors) if len(errors) > 1 else [])
+        assert "Nothing was saved" not in page.text
+        assert not [
+            each for each in page.all("a") if "format=csv" in each.attributes.get("href", "") and "admin" in path
+        ]
+
+
+async def test_a_filter_that_only_links_set_is_refused_above_the_list_and_is_not_repeated(world: World) -> None:
+    admin = Visitor(world, world.session(ADMIN, admin=True))
+    for path, words in (
+        ("/admin/bookings?status=nope&query=left", "There is no such state. Choose one of these."),
+        ("/admin/bookings?trouble=nope", "There is no such state. Choose one of these."),
+        (f"/admin/bookings?sponsor={LONG_SEARCH}", "There is no such sponsor. Search for its name instead."),
+        ("/admin/accounts?tier=nope", "There is no such tier. Choose one of these."),
+        ("/admin/accounts?suspended=nope&query=ann", "There is no such state. Choose one of these."),
+        ("/admin?status=nope", "There is no such state. Choose one of these."),
+    ):
+        response = await admin.get(path)
+        page = parsed(response.body.decode())
+        [note] = [each for each in page.elements if each.attributes.get("id") == "problem"]
+        assert (response.status, note.attributes["role"], note.text) == (400, "alert", words), path
+        assert "autofocus" in note.attributes
+        links = [each.attributes.get("href", "") for each in page.all("a")]
+        assert not [each for each in links if "nope" in each or LONG_SEARCH in each], path
+        assert not [each for each in page.all("input") if each.attributes.get("value") in ("nope", LONG_SEARCH)], path
+        for name, typed in (each.split("=") for each in path.partition("?")[2].split("&")):
+            if name == "query":
+                assert [each.attributes["value"] for each in page.all("input") if each.attributes["name"] == name] == [
+                    typed
+                ]
+
+
+async def test_a_list_that_is_refused_for_more_than_its_filters_has_the_page_of_that_refusal(world: World) -> None:
+    response = await Visitor(world, world.session(ADMIN, admin=True)).get("/admin/bookings?week=2026-11-23&cursor=x")
+    page = parsed(response.body.decode())
+    assert (response.status, page.all("h1")[0].text) == (400, "We could not read that request")
+    assert STALE_LIST in page.text
 
 
 @pytest.mark.parametrize(

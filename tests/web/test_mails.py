@@ -152,7 +152,7 @@ def test_the_outbox_finds_the_code_and_the_links_of_a_mail() -> None:
 def test_each_mail_leads_to_pages_that_there_are() -> None:
     patterns = [re.compile(re.sub(r"\{\w+\}", "[^/]+", page.path)) for page in PAGES]
     for name, message in samples():
-        paths = re.findall(rf"^{SITE}(/[^#\s]*)", WRITER.write(message).text, re.MULTILINE)
+        paths = re.findall(rf"^{SITE}(/[^#?\s]*)", WRITER.write(message).text, re.MULTILINE)
         for path in paths:
             assert any(pattern.fullmatch(path) for pattern in patterns), f"{name} leads to {path}"
 

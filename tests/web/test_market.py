@@ -224,7 +224,7 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
     assert "12,345" not in person.text
     await person.open("/sponsor/reports?from=2026-11-20&to=2026-11-17")
     assert "Choose a day that is not after the last one" in person.text
-    assert person.status == 200
+    assert person.status == 400
     await person.open("/sponsor/bookings/a/report")
     for words in ("Report: Slot left-1", "12,345", "Cost per click", "$1.60", "$107.14 of $250 used", "Download CSV"):
         assert words in person.text

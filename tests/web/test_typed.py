@@ -49,8 +49,10 @@ def test_texts_lose_space_around_them_and_the_line_ends_of_forms() -> None:
 
 def test_changes_of_the_audit_are_readable() -> None:
     changes = {
-        "status": ["pending", "approved"],
         "reviewNote": [None, "Fine"],
+        "cta": "Go",
+        "headline": "A",
+        "status": ["pending", "approved"],
         "weekPriceCents": [12_000, 15_000],
         "offerEndsMs": [None, 0],
         "active": [True, False],
@@ -60,13 +62,14 @@ def test_changes_of_the_audit_are_readable() -> None:
     }
     assert changes_of(changes) == [
         Change("status", "approved", "pending"),
+        Change("headline", "A"),
+        Change("cta", "Go"),
         Change("reviewNote", "Fine"),
         Change("weekPriceCents", "USD 150.00", "USD 120.00"),
         Change("offerEndsMs", "1 January 1970, 00:00 UTC"),
         Change("active", "no", "yes"),
         Change("scopes", "library:read, sponsor:read"),
         Change("amountCents", "USD 5.00"),
-        Change("reason", "nothing"),
     ]
 
 

@@ -1,25 +1,31 @@
 """Pages of administrators on accounts: the list with its search, and one account with its tier, suspension and refunds."""
 
+import shlex
 from urllib.parse import quote
 
 from actors.bookings.records import BookingStatus
-from actors.values import Code
 from service.web.pages.field_errors import Field, Form
+from service.web.pages.filters import STATE, filtered
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.paging import page_at, paged
-from service.web.pages.sentences import CHOOSE, EMAIL
+from service.web.pages.paging import page_at
+from service.web.pages.sentences import CHOOSE
 from service.web.pages.states import LISTED
 from service.web.pages.typed import text_of
 
 LIST = "/admin/accounts"
 REASON = "Write the reason. The owner of the account reads it."
-FILTERS = ("query", "tier", "suspended")
+SEARCH = Form(
+    {"query": Field("Email, sponsor or account id")},
+    unseen={"tier": "There is no such tier. Choose one of these.", "suspended": STATE},
+)
+FILTERS = (*SEARCH.fields, *SEARCH.unseen)
 
 
 async def accounts(request: PageRequest) -> Template:
     query = {name: request.query.get(name) for name in (*FILTERS, "cursor")}
-    page = (await request.ask("listAccounts", query=query)).or_refused()
-    text = request.query.get("query")
+    listed = filtered(await request.ask("listAccounts", query=query), SEARCH, request.query)
+    query, page = listed.kept(query), listed.page
+    text = query["query"]
     kinds = [
         (page_at(LIST, query=text), "All", None, not (query["tier"] or query["suspended"])),
         (page_at(LIST, query=text, suspended="true"), "Suspended", None, query["suspended"] == "true"),
@@ -30,13 +36,14 @@ async def accounts(request: PageRequest) -> Template:
         "total": page.get("total"),
         "filters": query,
         "kinds": kinds,
-        "paging": paged(request, page, *FILTERS, total=page.get("total")),
+        "paging": listed.paging(request, *FILTERS, total=page.get("total")),
         "csv": page_at("/api/v1/admin/accounts", format="csv", **{name: query[name] for name in FILTERS}),
     }
-    return Template("admin_accounts.html", values)
+    return listed.shown(Template("admin_accounts.html", values))
 
 
 async def set_tier(request: PageRequest) -> SeeOther | FormError:
+    """Set the tier of the account with an email. Nodes of 1.0 have this form on the page of the list, too."""
     body = {"email": text_of(request.form, "email") or "", "tier": request.form.get("tier", "")}
     return (await request.ask("setAccountTier", body=body)).see_other(request.path, "tier_set")
 
@@ -44,7 +51,9 @@ async def set_tier(request: PageRequest) -> SeeOther | FormError:
 async def account(request: PageRequest) -> Template:
     found = (await request.ask("getAccount", path=request.path_values)).or_refused()
     shown = found["account"]
-    return Template("admin_account.html", {"account": shown, "bookings": _bookings(shown["bookings"])})
+    command = f"python -m service {'revoke' if shown['isAdmin'] else 'grant'}-admin {shlex.quote(shown['email'])}"
+    values = {"account": shown, "bookings": _bookings(shown["bookings"]), "command": command}
+    return Template("admin_account.html", values)
 
 
 def _bookings(numbers: dict[str, int]) -> list[tuple[str, int]]:
@@ -82,19 +91,14 @@ def _here(request: PageRequest) -> str:
     return f"{LIST}/{quote(request.path_values['id'], safe='')}"
 
 
-TIER = Field("Tier", CHOOSE)
-TIER_FORM = Form(
-    {"email": Field("Email of the account", EMAIL), "tier": TIER},
-    {Code.NOT_FOUND: ("email", "There is no account with this email.")},
-)
 FORMS = {
     "suspend": Form({"reason": Field("Reason", REASON)}),
     "refund": Form({"refund_reason": Field("Reason", of="reason"), "sure": Field("Confirmation")}),
-    "set_tier": Form({"tier": TIER}),
+    "set_tier": Form({"tier": Field("Tier", CHOOSE)}),
 }
 
 PAGES = (
-    Page(LIST, accounts, {"set_tier": set_tier}, Audience.ADMIN, forms={"set_tier": TIER_FORM}),
+    Page(LIST, accounts, {"set_tier": set_tier}, Audience.ADMIN),
     Page(
         f"{LIST}/{{id}}",
         account,

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from service.api.errors import status_of
+from actors.dates import calendar
 from service.web.pages import audit_words
-from service.web.pages.field_errors import Field, Form, query_errors
+from service.web.pages.field_errors import Field, Form
+from service.web.pages.filters import filtered
 from service.web.pages.history import changes_of
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at, paged
@@ -38,19 +39,15 @@ AUDITED = Form(
 async def audit(request: PageRequest) -> Template:
     filters = {name: request.query.get(name, "").strip() or None for name in AUDITED.fields}
     wanted = {field.of or name: filters[name] for name, field in AUDITED.fields.items()}
-    listed = await request.ask("listAudit", query={**wanted, "cursor": request.query.get("cursor")})
-    errors = query_errors(listed.refused, AUDITED, request.query)
-    if not errors["errors"]:
-        listed.or_refused()
-    page = {"items": [], "cursor": None, "hasMore": False} if listed.refused is not None else listed.json
+    result = await request.ask("listAudit", query={**wanted, "cursor": request.query.get("cursor")})
+    listed = filtered(result, AUDITED, request.query)
     values = {
-        "records": [_told(record) for record in page["items"]],
+        "records": [_told(record) for record in listed.page["items"]],
         "filters": filters,
         "csv": page_at("/api/v1/admin/sponsorships/audit", format="csv", **wanted),
-        "paging": paged(request, page, *filters),
-        **errors,
+        "paging": listed.paging(request, *filters),
     }
-    return Template("admin_audit.html", values, 200 if listed.refused is None else status_of(listed.refused))
+    return listed.shown(Template("admin_audit.html", values))
 
 
 def _told(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,19 +73,40 @@ MONTH = "Write a month such as 2026-01. Choose at most 60 months."
 MONTHS = Form({"from": Field("First month", right=MONTH), "to": Field("Last month", right=MONTH)})
 
 
+SPANS = (("This month", 1), ("3 months", 3), ("12 months", 12))
+"""Numbers of months up to this one that a link shows."""
+USUAL = 12
+"""The months that the page shows without a choice, as the operation does."""
+
+
 async def revenue(request: PageRequest) -> Template:
     query = {name: request.query.get(name) or None for name in ("from", "to")}
-    table = await request.ask("getRevenue", query=query)
-    months = [] if table.refused is not None else [_named(each) for each in table.json["items"]]
+    if not any(query.values()):
+        query = _months_to(request.now_ms, USUAL)
+    table = filtered(await request.ask("getRevenue", query=query), MONTHS, request.query)
+    months = [_named(each) for each in table.page["items"]]
     values = {
         "months": months,
         "sums": _sums(months),
         "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
         "filters": query,
+        "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
-        **query_errors(table.refused, MONTHS, request.query),
     }
-    return Template("admin_revenue.html", values, 200 if table.refused is None else status_of(table.refused))
+    return table.shown(Template("admin_revenue.html", values))
+
+
+def _months_to(now_ms: int, number: int) -> dict[str, str | None]:
+    """The first and the last of so many months up to this one."""
+    today = calendar(now_ms)
+    year, month_before = divmod(today.year * 12 + today.month - number, 12)
+    return {"from": f"{year:04}-{month_before + 1:02}", "to": f"{today:%Y-%m}"}
+
+
+def _span(words: str, number: int, query: Mapping[str, str | None], now_ms: int) -> tuple[str, str, None, bool]:
+    """The chip of so many months."""
+    months = _months_to(now_ms, number)
+    return page_at("/admin/revenue", **months), words, None, query == months
 
 
 def _named(each: Mapping[str, Any]) -> dict[str, Any]:

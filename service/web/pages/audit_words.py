@@ -80,7 +80,15 @@ DONE: Mapping[str, str] = {
 """By the kind of the change (`action`)."""
 
 WAYS: Mapping[str, str] = {"key": "With a key", "session": "In a browser", "cli": "On the command line"}
-"""By the kind of the actor. The service itself has the name of its part."""
+"""By the kind of the actor."""
+
+PARTS: Mapping[str, str] = {
+    "payments": "The payment processor",
+    "cashier": "The service, when time was up",
+    "retention": "The service, when time was up",
+    "start": "The service, at its start",
+}
+"""By the part of the service that acted, if its name says more than that it did."""
 
 NAMES: Mapping[str, str] = {
     "body": "Text",
@@ -92,6 +100,12 @@ NAMES: Mapping[str, str] = {
     "shownAs": "Shown as",
     "shown_as": "Shown as",
     "durationWeeks": "Weeks of one booking",
+    "weeks": "Weeks of one booking",
+    "weekStart": "From",
+    "unshownWeeks": "Weeks not shown",
+    "slotId": "Slot",
+    "tenantId": "Account",
+    "packageKind": "Package",
     "youtubeStatus": "Video",
     "youtubeUrl": "Address of the video",
     "youtubeNotes": "Notes on the video",
@@ -116,7 +130,7 @@ def done(action: str) -> str:
 def way(record: Mapping[str, Any]) -> str:
     """How, for a record with a person, or who, for one of the service itself."""
     kind = record["actorType"]
-    return WAYS.get(kind) or f"The service ({record['actorId']})"
+    return WAYS.get(kind) or PARTS.get(record["actorId"], "The service")
 
 
 def value(kind: str, name: str, text: str) -> str:
@@ -127,9 +141,12 @@ def value(kind: str, name: str, text: str) -> str:
 
 
 def label(name: str) -> str:
-    """The name of a changed value: `weekPriceCents` is `Week price`."""
+    """The name of a changed value: `weekPriceCents` is `Week price`, and `pendingHeadline`, of an edit, `New headline`."""
     if name in NAMES:
         return NAMES[name]
+    edited = name.removeprefix("pending")
+    if edited != name and edited[:1].isupper():
+        return f"New {label(edited[0].lower() + edited[1:]).lower()}"
     parts = [part.lower() for part in _PARTS.findall(name)]
     if len(parts) > 1 and parts[-1] in _UNITS:
         parts.pop()

@@ -1,13 +1,13 @@
 """The bookings of all sponsors, for administrators: filters, what needs attention first, refunds, and videos."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.bookings.records import BookingStatus
-from actors.values import Code, Refused
 from service.web.pages.field_errors import Field, Form
-from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
-from service.web.pages.paging import PLACE, page_at, paged, this_page
+from service.web.pages.filters import STATE, filtered
+from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.paging import PLACE, page_at, this_page
 from service.web.pages.sentences import CHOOSE
 from service.web.pages.states import FAILED_REFUNDS, LISTED
 from service.web.pages.typed import address_of, day_ms_of, text_of
@@ -16,6 +16,15 @@ from service.web.pages.words import counted
 LIST = "/admin/bookings"
 FILTERS = ("query", "status", "week", "sponsor", "slot", "trouble")
 """Parameters of the page. Those of the API have the same names; only the week is a date here."""
+
+SEARCH = Form(
+    {
+        "query": Field("Sponsor, booking or payment"),
+        "slot": Field("Slot", CHOOSE, right=CHOOSE),
+        "week": Field("Week of", right="Write a date such as 2026-11-30."),
+    },
+    unseen={"status": STATE, "trouble": STATE, "sponsor": "There is no such sponsor. Search for its name instead."},
+)
 
 MOST_TROUBLE = 8
 """Bookings that need attention on one page. The rest is behind the filter for them."""
@@ -29,30 +38,36 @@ async def bookings(request: PageRequest) -> Template:
     typed = {name: request.query.get(name) or None for name in FILTERS}
     query = typed | {"week": _week(typed["week"])}
     cursor = request.query.get("cursor")
+    # Bookings that need attention stand first, so the rest leaves them out.
+    rest = query | {"trouble": typed["trouble"] or "false", "cursor": cursor, "limit": SHOWN}
+    listed = filtered(await request.ask("listAllBookings", query=rest), SEARCH, request.query)
+    typed = listed.kept(typed)
     trouble: list[Any] = []
-    if typed["trouble"] is None:
-        # Bookings that need attention stand first, so the rest leaves them out.
-        query["trouble"] = "false"
-        if cursor is None:
-            first = query | {"trouble": "true", "limit": MOST_TROUBLE}
-            trouble = (await request.ask("listAllBookings", query=first)).or_refused()["items"]
-    page = (await request.ask("listAllBookings", query=query | {"cursor": cursor, "limit": SHOWN})).or_refused()
+    if typed["trouble"] is None and cursor is None and not listed.refused:
+        first = query | {"trouble": "true", "limit": MOST_TROUBLE}
+        trouble = (await request.ask("listAllBookings", query=first)).or_refused()["items"]
     slots = (await request.ask("listSlots")).or_refused()["items"]
     counts = (await request.ask("countLists")).or_refused()
     values = {
         "trouble": trouble,
-        "bookings": page["items"],
+        "bookings": listed.page["items"],
         "filters": typed,
         "filtered": any(typed.values()),
-        "slot_choices": [("", "Any"), *((slot["id"], slot["name"]) for slot in slots)],
+        "slot_choices": _slot_choices(slots, typed["slot"]),
         "states": _states(typed, counts),
         "summary": _summary(typed, counts),
         "failed_refunds": FAILED_REFUNDS,
         "action": this_page(request, *FILTERS, *PLACE),
-        "paging": paged(request, page, *FILTERS, total=_total(typed, counts)),
+        "paging": listed.paging(request, *FILTERS, total=_total(typed, counts)),
         "csv": page_at("/api/v1/admin/sponsorships/bookings", format="csv", **typed | {"week": query["week"]}),
     }
-    return Template("admin_bookings.html", values)
+    return listed.shown(Template("admin_bookings.html", values))
+
+
+def _slot_choices(slots: Sequence[Mapping[str, Any]], chosen: str | None) -> list[tuple[str, str]]:
+    """The slots to choose from, and the chosen one if it is none of them, so that the form says what it filters by."""
+    names = {"": "Any"} | {slot["id"]: slot["name"] for slot in slots}
+    return list(({chosen or "": "Another slot"} | names).items())
 
 
 def _total(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> int | None:
@@ -64,13 +79,9 @@ def _total(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> int | 
 
 
 def _week(text: str | None) -> str | None:
-    """The week of a typed date, as the API takes it. Raises `PageRefused` for other text."""
-    if text is None:
-        return None
-    day_ms = day_ms_of(text)
-    if day_ms is None:
-        raise PageRefused(Refused(Code.INVALID_REQUEST, "Write the week as a date such as 2026-11-30."))
-    return str(day_ms)
+    """The week of a typed date, as the API takes it. Other text stays as it is, and the operation refuses it."""
+    day_ms = None if text is None else day_ms_of(text)
+    return text if day_ms is None else str(day_ms)
 
 
 def _summary(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> str:

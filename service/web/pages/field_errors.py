@@ -10,7 +10,7 @@ of a form into these values of the template, which every page has:
 - `again`: the value of `do` of the refused form, otherwise empty. A page with several forms keeps the values of this one.
 - `form`: the values as they were typed.
 
-A page with a form that is a query passes its refusal to `query_errors` and adds the result to its values.
+A page with a form that is a query has its errors by `query_errors`; lists with filters use it through `filters`.
 """
 
 import re
@@ -21,7 +21,7 @@ from typing import Any
 from markupsafe import escape
 
 from actors.values import Code, Problem, Refused
-from service.web.pages.sentences import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WRONG_ADDRESS
+from service.web.pages.sentences import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WHOLE, WRONG_ADDRESS
 
 SAID = "said"
 """The code of a problem that a page found itself: its field is that of the form, and its message a sentence."""
@@ -55,10 +55,12 @@ class Field:
 @dataclass(frozen=True, slots=True)
 class Form:
     """The fields of a form by their names, in the order of the page. `codes` has the field that a refusal is about, and the
-    sentence to show there; if it is empty, the refusal's own message is shown."""
+    sentence to show there; if it is empty, the refusal's own message is shown. `unseen` has the sentences for properties that
+    no field of the page sets, such as a filter that is a link."""
 
     fields: Mapping[str, Field]
     codes: Mapping[Code, tuple[str, str]] = field(default_factory=dict)
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
     def name_of(self, problem: Problem) -> str | None:
         """The field of the form that a problem of the operation is about."""
@@ -93,7 +95,7 @@ def errors_of(refused: Refused, form: Form, typed: Mapping[str, str]) -> dict[st
     for each in refused.problems:
         name = form.name_of(each)
         if name is None:
-            problem = _above(each)
+            problem = form.unseen.get(each.field) or _above(each)
         else:
             found.setdefault(name, sentence_of(each, form.fields[name], typed.get(name, "")))
     if not refused.problems and refused.code in form.codes:
@@ -102,10 +104,9 @@ def errors_of(refused: Refused, form: Form, typed: Mapping[str, str]) -> dict[st
     return {"problem": problem, **_placed(found, form, typed)}
 
 
-def query_errors(refused: Refused | None, form: Form, query: Mapping[str, str]) -> dict[str, Any]:
-    """The same for a form that is sent as a query; nothing is wrong if it is not refused. Also `form`, the typed values."""
-    values = {"problem": None, **_placed({}, form, query)} if refused is None else errors_of(refused, form, query)
-    return {**values, "form": query}
+def query_errors(refused: Refused, form: Form, query: Mapping[str, str]) -> dict[str, Any]:
+    """The same for a form that is sent as a query. Also `form`, the typed values."""
+    return {**errors_of(refused, form, query), "form": query}
 
 
 def errors_above(values: Mapping[str, Any], html: str) -> dict[str, Any] | None:
@@ -151,7 +152,8 @@ def sentence_of(problem: Problem, field: Field, typed: str) -> str:
     if code == "string_too_short":
         return f"This has {_characters(len(written))}. Write at least {problem.bound}."
     if code == "value_error":
-        return BY_MESSAGE.get(problem.message) or field.right or UNUSABLE
+        words = BY_MESSAGE.get(problem.message)
+        return field.right or WHOLE if words == WHOLE else words or field.right or UNUSABLE
     return BY_CODE.get(code, field.right or UNUSABLE).format(bound=problem.bound)
 
 

@@ -16,6 +16,9 @@ LABELS: Mapping[str, str] = {
 }
 """The parts of a campaign that visitors see, in the order of the ad."""
 
+READ_FIRST = ("status", "name", "headline", "body", "cta", "targetUrl", "logoText")
+"""The order in which a person reads the changes of a record; the database keeps none. Others follow as they come."""
+
 LISTS = frozenset({"scopes"})
 """Fields whose value is a list. In all other fields, a list of two is the old and the new value."""
 
@@ -40,12 +43,14 @@ class News:
 
 
 def changes_of(changes: Mapping[str, Any]) -> list[Change]:
-    """The changes of an audit record, with amounts and moments in words."""
+    """The changes of an audit record, with amounts and moments in words. What a new thing does not have is no change."""
+    places = {name: place for place, name in enumerate(READ_FIRST)}
     return [
         Change(name, _words(name, value[1]), None if value[0] is None else _words(name, value[0]))
         if isinstance(value, list) and len(value) == 2 and name not in LISTS
         else Change(name, _words(name, value))
-        for name, value in changes.items()
+        for name, value in sorted(changes.items(), key=lambda item: places.get(item[0], len(places)))
+        if value is not None
     ]
 
 

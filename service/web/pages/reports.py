@@ -7,11 +7,10 @@ from typing import Any
 
 from actors import dates
 from actors.clock import DAY_MS, SECOND_MS
-from actors.values import Code, Refused
 from service.web.pages.booking import delivery_chart, figures_of
 from service.web.pages.booking_words import run_of
 from service.web.pages.charts import Chart
-from service.web.pages.field_errors import query_errors
+from service.web.pages.filters import filtered
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import Paging, page_at
 from service.web.pages.sites import DAYS
@@ -66,8 +65,8 @@ class Table:
 async def report(request: PageRequest) -> Template:
     """The figures of the asked days. Days that cannot be reported are refused at their fields."""
     asked = {name: request.query.get(name) or None for name in ("from", "to")}
-    result = await request.ask("listDeliveries", query=asked)
-    shown = result.json if result.refused is None else None
+    listed = filtered(await request.ask("listDeliveries", query=asked), DAYS, request.query)
+    shown = None if listed.refused else listed.page
     days = {"from": shown["from"], "to": shown["to"]} if shown else asked
     csv = page_at("/api/v1/sponsors/delivery", **days, format="csv")
     rows: dict[str, Sequence[Sums | Json]] = {}
@@ -79,17 +78,12 @@ async def report(request: PageRequest) -> Template:
         return Template("sponsor_report_by.html", values | _part(rows[by], by, days, request.query.get("page", "")))
     values |= {
         "report": shown,
-        "too_long": result.refused is not None and _too_long(result.refused),
+        "too_long": listed.too_much,
         "chart": None if shown is None else _chart(shown, request.now_ms),
         "tables": {name: _table(name, each, days) for name, each in rows.items()},
         "spans": _spans(days, request.now_ms),
     }
-    return Template("sponsor_reports.html", values | query_errors(result.refused, DAYS, request.query))
-
-
-def _too_long(refused: Refused) -> bool:
-    """Whether the days can be reported, and have more rows than one answer holds."""
-    return refused.code is Code.INVALID_REQUEST and not refused.problems
+    return listed.shown(Template("sponsor_reports.html", values))
 
 
 def _table(name: str, rows: Sequence[Sums | Json], days: Mapping[str, str | None]) -> Table:

@@ -5,9 +5,10 @@ from typing import Any
 
 from service.web.pages.differences import words_between
 from service.web.pages.field_errors import Field, Form
+from service.web.pages.filters import STATE, filtered
 from service.web.pages.history import LABELS, News, news_of
 from service.web.pages.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
-from service.web.pages.paging import PLACE, paged, this_page
+from service.web.pages.paging import PLACE, this_page
 from service.web.pages.typed import text_of
 
 SHOWN = 10
@@ -38,16 +39,20 @@ SEEN = ("headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
 """The reviewed content, which the form sends back with the decision."""
 
 
+FILTERS = Form({}, unseen={"status": STATE})
+
+
 async def queue(request: PageRequest) -> Template:
     state = request.query.get("status") or STATES[0]
     cursor = request.query.get("cursor")
     if state == STATES[0]:
-        page = (await request.ask("listReviews", query={"limit": SHOWN, "cursor": cursor})).or_refused()
-        entries = [await _waiting(request, item) for item in page["items"]]
+        result = await request.ask("listReviews", query={"limit": SHOWN, "cursor": cursor})
+        listed = filtered(result, FILTERS, request.query)
+        entries = [await _waiting(request, item) for item in listed.page["items"]]
     else:
         query = {"status": state, "order": "newest", "limit": SHOWN, "cursor": cursor}
-        page = (await request.ask("listAllCampaigns", query=query)).or_refused()
-        entries = [_entry(campaign) for campaign in page["items"]]
+        listed = filtered(await request.ask("listAllCampaigns", query=query), FILTERS, request.query)
+        entries = [_entry(campaign) for campaign in listed.page["items"]]
     counted = (await request.ask("countLists")).or_refused()
     counts = counted["campaigns"]
     waiting = counts["pending"] + counted["refundRequests"]
@@ -59,7 +64,7 @@ async def queue(request: PageRequest) -> Template:
         "entries": entries,
         "requests": requests,
         "state": state,
-        "title": TITLES.get(state, state),
+        "title": TITLES.get(state, "All"),
         "chosen_states": [
             (f"/admin?status={each}", TITLES[each], (counts | {"pending": waiting})[each], each == state)
             for each in STATES
@@ -71,9 +76,9 @@ async def queue(request: PageRequest) -> Template:
         "labels": LABELS,
         "seen": SEEN,
         "action": this_page(request, "status", *PLACE),
-        "paging": paged(request, page, "status", total=counts.get(state)),
+        "paging": listed.paging(request, "status", total=counts.get(state)),
     }
-    return Template("admin_reviews.html", values)
+    return listed.shown(Template("admin_reviews.html", values))
 
 
 async def _waiting(request: PageRequest, item: Mapping[str, Any]) -> dict[str, Any]:

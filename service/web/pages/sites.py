@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from actors.clock import DAY_MS
-from service.api.errors import status_of
-from service.web.pages.field_errors import Field, Form, query_errors
+from service.web.pages.field_errors import Field, Form
+from service.web.pages.filters import filtered
 from service.web.pages.page import Audience, Page, PageRequest, Template
 from service.web.pages.paging import page_at
 from service.web.pages.snippets import LOOKS, Choice, snippet_of, style_of
@@ -18,17 +18,14 @@ DAYS = Form({"from": Field("First day", DAY, right=PERIOD), "to": Field("Last da
 
 async def sites(request: PageRequest) -> Template:
     typed = {name: request.query.get(name) for name in ("from", "to")}
-    result = await request.ask("listSites", query=typed)
-    errors = query_errors(result.refused, DAYS, request.query)
-    if result.refused is not None:
-        values = {"shown": None, "days": typed, **errors}
-        return Template("admin_sites.html", values, status_of(result.refused))
-    shown = result.json
+    listed = filtered(await request.ask("listSites", query=typed), DAYS, request.query)
+    if listed.refused:
+        return listed.shown(Template("admin_sites.html", {"shown": None, "days": typed}))
+    shown = listed.page
     values = {
         "shown": shown,
         "days": {name: moment_text(shown[name])[: len("2026-11-30")] for name in typed},
         "periods": [_period(days, shown) for days in PERIODS],
-        **errors,
     }
     return Template("admin_sites.html", values)
 

@@ -9,6 +9,9 @@ from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOt
 from service.web.pages.sentences import CHOOSE
 from service.web.pages.typed import amount_of, cents_of, moment_of, moment_text, text_of, whole_of
 
+LIST, NEW = "/admin/slots", "/admin/slots/new"
+MARK = "~"
+
 READERS: Mapping[str, tuple[str, Callable[[str], int | None]]] = {
     "weekPrice": ("weekPriceCents", cents_of),
     "durationWeeks": ("durationWeeks", whole_of),
@@ -22,9 +25,21 @@ FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 
 
 async def slots(request: PageRequest) -> Template:
+    if request.problem is not None:
+        return await new_slot(request)
     items = (await request.ask("listSlots")).or_refused()["items"]
-    typed = dict(request.form) if request.problem is not None else FRESH
-    return Template("admin_slots.html", {"slots": items, "typed": typed})
+    return Template("admin_slots.html", {"slots": [each | {"page": page_of(each["id"])} for each in items]})
+
+
+async def new_slot(request: PageRequest) -> Template:
+    """The form for a new slot. A refused form comes back with the typed values."""
+    return Template("admin_slot_new.html", {"typed": request.form if request.problem is not None else FRESH})
+
+
+def page_of(slot_id: str) -> str:
+    """The address of a slot's page. That of a slot whose id is `new` has a mark that no id has, because the form for a new
+    slot is at `new`."""
+    return f"{LIST}/{MARK}{slot_id}" if slot_id == "new" else f"{LIST}/{slot_id}"
 
 
 async def create(request: PageRequest) -> SeeOther | FormError:
@@ -37,7 +52,7 @@ async def create(request: PageRequest) -> SeeOther | FormError:
         return FormError(
             above(Code.INVALID_STATE, "This form has created its slot already. Reload the page for another one.")
         )
-    return result.see_other("/admin/slots", "slot_created")
+    return result.see_other(LIST, "slot_created")
 
 
 async def slot(request: PageRequest) -> Template:
@@ -46,7 +61,7 @@ async def slot(request: PageRequest) -> Template:
     if request.problem is not None and request.form.get("do") == "save":
         # The form comes back with the typed values and the ones that they replace.
         typed, was = dict(request.form), {name: request.form.get(f"was_{name}", "") for name in FIELDS}
-    return Template("admin_slot.html", {"slot": found, "typed": typed, "was": was})
+    return Template("admin_slot.html", {"slot": found, "page": page_of(found["id"]), "typed": typed, "was": was})
 
 
 async def save(request: PageRequest) -> SeeOther | FormError:
@@ -57,18 +72,22 @@ async def save(request: PageRequest) -> SeeOther | FormError:
     if not body:
         return FormError(Refused(Code.INVALID_REQUEST, "Nothing was changed."))
     result = await request.ask("editSlot", path={"id": found["id"]}, body=body)
-    return result.see_other(f"/admin/slots/{found['id']}", "slot_saved")
+    return result.see_other(page_of(found["id"]), "slot_saved")
 
 
 async def retire(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("retireSlot", path=request.path_values)
-    return result.see_other("/admin/slots", "slot_retired")
+    result = await request.ask("retireSlot", path={"id": _id(request)})
+    return result.see_other(LIST, "slot_retired")
+
+
+def _id(request: PageRequest) -> str:
+    return request.path_values["id"].removeprefix(MARK)
 
 
 async def _found(request: PageRequest) -> dict[str, Any]:
     items = (await request.ask("listSlots")).or_refused()["items"]
     for each in items:
-        if each["id"] == request.path_values["id"]:
+        if each["id"] == _id(request):
             return dict(each)
     raise nothing_here()
 
@@ -124,7 +143,9 @@ CREATING = Form(
 )
 
 PAGES = (
-    Page("/admin/slots", slots, {"create": create}, Audience.ADMIN, forms={"create": CREATING}),
+    # Nodes of 1.0 have the form for a new slot on the page of the list, and send it there.
+    Page(LIST, slots, {"create": create}, Audience.ADMIN, forms={"create": CREATING}),
+    Page(NEW, new_slot, {"create": create}, Audience.ADMIN, forms={"create": CREATING}),
     Page(
         "/admin/slots/{id}",
         slot,
