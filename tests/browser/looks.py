@@ -64,6 +64,8 @@ LOOKS = (
     Look("device", "/device"),
     Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue"),
     Look("dashboard", "/dashboard"),
+    Look("security", "/dashboard/security"),
+    Look("settings", "/dashboard/settings"),
     Look("key", "/dashboard/keys/{id}", "/dashboard/keys/KEY", ("account",)),
     Look("account-delete", "/account/delete"),
     Look("sponsor", "/sponsor"),

@@ -206,7 +206,7 @@ def pressed(page: Page, button: str) -> None:
 def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> None:
     email, there, here = "two-places@example.com", meet(user_agent=IPHONE), meet()
     there.comes(email, "/dashboard")
-    here.comes(email, "/dashboard")
+    here.comes(email, "/dashboard/security")
     sessions = here.page.get_by_role("region", name="Where you are signed in", exact=True)
     sessions.get_by_role("button", name=re.compile("^Sign out Safari on iPhone")).click()
     here.told("That browser is signed out.")
