@@ -39,7 +39,7 @@ def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Se
     assert node.usage(minted["apiKey"])["email"] == email
     assert node.status("/api/v1/bots", minted["apiKey"]) == 200
 
-    person.follows("sign in")
+    person.follows("Sign in to the dashboard")
     person.fills(Email=email)
     person.presses("Send the code")
     person.fills_in_the_code(email)
