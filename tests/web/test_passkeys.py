@@ -124,7 +124,7 @@ async def test_a_database_that_is_away_ends_no_sign_in(world: World) -> None:
 async def test_the_page_adds_renames_and_removes(world: World) -> None:
     owner, authenticator = Owner(world), Authenticator()
     await owner.enters_code()
-    assert "This account has no passkey yet." in words(await get(owner, PAGE))
+    assert "Add your first passkey" in words(await get(owner, PAGE))
     credential = json.dumps(authenticator.creates(await owner.may_create()))
     added = await send(owner, PAGE, do="add-passkey", passkey_name=" <b>Laptop</b> ", credential=credential)
     assert notice(added) == (PAGE, "passkey_added")

@@ -7,8 +7,9 @@ PATH = "/dashboard/security"
 
 
 async def security(request: PageRequest) -> Template:
+    sessions = (await request.ask("listSessions")).or_refused()["items"]
     values = {
-        "sessions": (await request.ask("listSessions")).or_refused()["items"],
+        "sessions": sorted(sessions, key=lambda session: not session["current"]),
         "session_days": request.config.sessions.days,
         **await passkeys.shown(request),
     }
