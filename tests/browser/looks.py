@@ -97,6 +97,7 @@ LOOKS = (
     Look("sponsor-webhooks", "/sponsor/webhooks"),
     Look("sponsor-webhook", "/sponsor/webhooks/{id}", "/sponsor/webhooks/WEBHOOK", ("account",)),
     Look("sponsor-reports", "/sponsor/reports"),
+    Look("sponsor-reports-by", "/sponsor/reports", "/sponsor/reports?by=booking", ("account",)),
     Look("sponsor-report", "/sponsor/bookings/{id}/report", "/sponsor/bookings/PAID/report", ("account",)),
     Look("admin", "/admin"),
     Look("admin-reviews", "/admin/reviews"),

@@ -96,7 +96,7 @@ def pays(sponsor: Person, slot: str, email: str, headline: str) -> None:
     sponsor.follows("Advertise")
     sponsor.reads("Put your ad beside the catalog")
     fits(sponsor)
-    sponsor.page.get_by_role("row").filter(has_text=slot).get_by_role("link").first.click()
+    sponsor.page.get_by_role("link", name=re.compile(rf"^Book {slot} from ")).click()
     sponsor.reads("Sign in")
     sponsor.fills(Email=email)
     sponsor.presses("Send the code")

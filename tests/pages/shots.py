@@ -70,9 +70,16 @@ def take(stage: Stage, look: Look, folder: Path) -> None:
         page.set_viewport_size(form.window)
         page.emulate_media(color_scheme=form.scheme)
         finger = touch(page) if form.window is PHONE else None
+        if finger:
+            # A picture of more than the window would be taken without the finger.
+            page.set_viewport_size({"width": form.window["width"], "height": min(height_of(page), LONGEST)})
         save(page, folder / f"{look.name}-{form.name}.png")
         if finger:
             finger.detach()
+
+
+def height_of(page: Page) -> int:
+    return int(page.evaluate("document.documentElement.scrollHeight"))
 
 
 def save(page: Page, path: Path) -> None:

@@ -1,12 +1,16 @@
 """From the front page to a paid week, and the reports that follow it."""
 
 from dataclasses import replace
+from typing import Any
 
+import brotli
 import pytest
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.clock import DAY_MS, day_of
+from service.web.pages.advertise import by_side
 from service.web.pages.notices import NOTICES
+from service.web.pages.reports import LISTED
 from tests.api.sponsors import CAMPAIGN, THIS_WEEK, add_slot
 from tests.api.world import NOON_MS, World, open_world
 from tests.snapshots.rows import booking, slot, week
@@ -40,7 +44,8 @@ async def test_a_visitor_comes_from_the_front_page_to_a_paid_week_in_seven_scree
     assert "/advertise" in person.page.links
     await person.open("/advertise")
     seen()
-    [chosen] = [link for link in person.page.links if link.startswith("/sponsor/book?")]
+    # The table of wide windows and the list of phones lead to the same form.
+    [chosen] = {link for link in person.page.links if link.startswith("/sponsor/book?")}
     await person.open(chosen)
     seen()
     await person.press("send", email=EMAIL)
@@ -67,7 +72,7 @@ async def test_a_checkout_that_cannot_open_leaves_the_visitor_at_the_booking(wor
     await world.settled()
     person = Browser(world, world.session(EMAIL))
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={THIS_WEEK}")
-    assert "16 to 22 November for $85.71, 5 days of this week left" in person.text
+    assert "16 to 22 Nov for $85.71, 5 days left" in person.text
     assert "$85.71 for the 5 days left of this week" in person.text
     await person.press("start", **BRAND)
     assert "Held for you until 12:30 today, 30 minutes from now." in person.text
@@ -83,8 +88,8 @@ async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that
     await person.press("start", **BRAND)
     await person.open(f"/sponsor/book?slotId=left-two&weekStart={THIS_WEEK}")
     for words in (
-        "16 to 29 November for $205.71, 5 days of this week left",
-        "23 November to 6 December for $240",
+        "16 to 29 Nov for $205.71, 12 days",
+        "23 Nov to 6 Dec for $240",
         "$205.71 for 2 weeks, the first with 5 days left",
         "$240 for 2 weeks",
         BRAND["headline"],
@@ -155,7 +160,13 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
     await world.settled()
     person = visitor(world)
     await person.open("/advertise")
-    for words in ("$250", "Coming soon", "4 weeks $1,000 in all", "$178.57 for the days left", "for 30 minutes"):
+    for words in (
+        "$250",
+        "Soon ($250 a week, coming soon)",
+        "$1,000 for 4 weeks",
+        "$178.57 for the days left",
+        "for 30 minutes",
+    ):
         assert words in person.text
     assert "Too new to say" not in person.text
     assert "What past sponsors reached" not in person.text
@@ -174,6 +185,18 @@ async def test_the_page_for_sponsors_names_prices_free_weeks_and_no_reach_of_a_f
         "Too new to say",
     ):
         assert words in person.text
+
+
+def test_prices_are_listed_by_side_and_what_is_free_soonest_comes_first() -> None:
+    def free(slot_id: str, side: str, week_start: int) -> dict[str, Any]:
+        return {"id": slot_id, "side": side, "nextWeeks": [{"weekStart": week_start}]}
+
+    listed = by_side([free("a", "right", 3), free("b", "right", 1), free("c", "left", 2), free("d", "left", 2)])
+    assert [(side, [slot["id"] for slot in slots]) for side, slots in listed] == [
+        ("Left of the page", ["c", "d"]),
+        ("Right of the page", ["b", "a"]),
+    ]
+    assert by_side([]) == []
 
 
 async def test_without_slots_the_page_offers_no_button(world: World) -> None:
@@ -208,6 +231,43 @@ async def test_reports_sum_up_the_asked_days_and_lead_to_files(world: World) -> 
     stranger = Browser(world, world.session("other@example.com"))
     await stranger.open("/sponsor/bookings/a/report")
     assert stranger.status == 404
+
+
+async def test_a_report_of_much_lists_the_most_seen_and_leads_to_the_rest(world: World) -> None:
+    token = world.session(EMAIL)
+    tenant = world.memory.accounts[EMAIL].tenant_id
+    rows = [
+        booking(f"b{number:03}", start=0, tenant_id=tenant, paid_ms=NOON_MS, campaign_id=f"ad-{number % 200}")
+        for number in range(400)
+    ]
+    world.sponsorship_store.keep(slot("left-1"), *rows)
+    for number, row in enumerate(rows):
+        world.memory.delivery_days[row.id, day_of(NOON_MS)] = (1_000 + number, 7)
+    await world.settled()
+    person = Browser(world, token)
+    await person.open("/sponsor/reports")
+    tables = person.html.partition('id="by-booking"')[2]
+    assert tables.count("<tr>") == 3 + 2 * LISTED + 1, "three heads, bookings and ads, and the slot"
+    assert "1,399" in person.text
+    assert len(brotli.compress(person.html.encode())) < 10_000
+    [whole] = [link for link in person.page.links if "by=booking" in link]
+    await person.open(whole)
+    listed = []
+    for words in ("1 to 100 of 400", "101 to 200 of 400", "201 to 300 of 400", "301 to 400 of 400"):
+        assert words in person.text
+        assert len(brotli.compress(person.html.encode())) < 20_000
+        listed += [link.rpartition("/")[2] for link in person.page.links if link.startswith("/sponsor/bookings/")]
+        following = [link for link in person.page.links if "by=booking" in link][-1]
+        await person.open(following)
+    assert listed == sorted((row.id for row in rows), reverse=True)
+    for page in ("0", "5", "x", "99999"):
+        await person.open(f"{whole}&page={page}")
+        assert "1 to 100 of 400" in person.text
+    await person.open("/sponsor/reports?by=campaign")
+    assert "Figures by ad" in person.text
+    assert "1 to 100 of 200" in person.text
+    await person.open("/sponsor/reports?by=nothing")
+    assert "By booking" in person.text
 
 
 @pytest.mark.parametrize("ends", [False, True])

@@ -590,7 +590,7 @@ async def test_a_week_that_cannot_be_booked_is_said_and_others_are_offered(world
     await world.settled()
     person = browser(world)
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
-    assert "This slot is not free from 23 November on." in person.text
+    assert "The week of 23 November is not free." in person.text
     offered = person.form_with("start").options["weekStart"]
     assert offered == ["", *(str(week(number)) for number in range(2, WEEKS + 1))]
 

@@ -94,6 +94,16 @@ async def test_a_held_week_is_paid_from_the_overview(world: World) -> None:
     assert '<a class="button main" href="/sponsor/inventory">Book a week</a>' in person.html
 
 
+async def test_a_cancelled_checkout_leads_to_another_week(world: World) -> None:
+    person, _ = await booked(world)
+    await person.open("/sponsor")
+    await person.press("checkout")
+    await person.press("cancel")
+    assert '<a class="button main" href="/sponsor/inventory">Choose another week</a>' in person.html
+    await person.open("/sponsor")
+    assert "Nothing is booked now." in person.text
+
+
 async def stocked(world: World) -> Browser:
     """A sponsor whose bookings run, come, and are over."""
     token = world.session(SPONSOR)

@@ -13,6 +13,9 @@ from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOt
 MOST_INVOICES = 50
 """The newest documents of the account, among which those of the booking are found."""
 
+MOST_SITES = 10
+"""The websites that the page lists unless all are asked for."""
+
 Json = Mapping[str, Any]
 
 
@@ -39,6 +42,7 @@ async def booking(request: PageRequest) -> Template:
         "history": history(shown, campaign, paid_ms, now_ms, steps),
         "following": await _following(request, shown) if refundable else None,
         "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
+        "most_sites": len(delivery.get("sites") or []) if request.query.get("sites") == "all" else MOST_SITES,
         "now_ms": now_ms,
     }
     return Template("sponsor_booking.html", values | await figures_of(request, shown, receipt, delivery))

@@ -129,7 +129,7 @@ def _runs(
             run = run._replace(when=f"from {run.when}")
         # A run that reaches the last column may go on behind it.
         if length > 1 and run.words == Cell.TAKEN and place < len(weeks):
-            run = run._replace(words=f"{Cell.TAKEN} until {date(weeks[place - 1]['weekEnd'] - 1, now_ms)}")
+            run = run._replace(small=f"until {date(weeks[place - 1]['weekEnd'] - 1, now_ms)}")
         yield run
 
 
@@ -141,12 +141,12 @@ def _sort_of(run: Run, number: int) -> object:
 def _own(booking: Mapping[str, Any], start_ms: int, now_ms: int) -> Run:
     several = booking["weekEnd"] - booking["weekStart"] > WEEK_MS
     path, when = f"/sponsor/bookings/{booking['id']}", _day(start_ms)
-    until = f" until {date(booking['weekEnd'] - 1, now_ms)}" if several else ""
+    until = f"until {date(booking['weekEnd'] - 1, now_ms)}" if several else ""
     what = f"{booking['slotName']} from {short(booking['weekStart'], now_ms)} on"
     if "heldUntil" in booking:
         held = _until(booking["heldUntil"], now_ms)
         return Run("Held for you", when, "held", held, path, f"pay for {what}")
-    return Run(f"Yours{until}", when, "yours", "", path, what)
+    return Run("Yours", when, "yours", until, path, what)
 
 
 def _single(week: Mapping[str, Any], slot: Mapping[str, Any], state: Cell, now_ms: int) -> Run:

@@ -25,7 +25,7 @@ MOST_FOUND = 24
 SUGGESTED = 3
 """The newest entries below a search that found nothing."""
 
-TOPICS = 9
+TOPICS = 8
 """Categories that a list shows at once, the largest; the rest is one step away."""
 
 FITTING = 4

@@ -7,17 +7,27 @@ from typing import Any
 
 from actors import dates
 from actors.clock import DAY_MS, SECOND_MS
+from actors.values import Code, Refused
 from service.web.pages.booking import delivery_chart, figures_of
 from service.web.pages.booking_words import run_of
 from service.web.pages.charts import Chart
 from service.web.pages.field_errors import query_errors
 from service.web.pages.page import Audience, Page, PageRequest, Template
-from service.web.pages.paging import page_at
+from service.web.pages.paging import Paging, page_at
 from service.web.pages.sites import DAYS
 
 PATH = "/sponsor/reports"
 SPANS = (7, 30, 90, 365)
 """Numbers of days up to today that a link shows."""
+
+LISTED = 10
+"""The rows of each table of a report. The others are on pages of their own."""
+
+PAGE_ROWS = 100
+MOST_DIGITS = 4
+
+GROUPS = {"booking": ("By booking", "Slot and ad"), "campaign": ("By ad", "Ad"), "slot": ("By slot", "Slot")}
+"""By what a report adds up, as `by` of an address names it: the title of the table, and the heading of its first column."""
 
 Json = Mapping[str, Any]
 
@@ -35,22 +45,73 @@ class Sums:
     clicks: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The figures of a report by booking, ad or slot. `whole` is the address of all `total` rows, None if they are here."""
+
+    name: str
+    rows: Sequence[Sums | Json]
+    total: int
+    whole: str | None
+
+    @property
+    def title(self) -> str:
+        return GROUPS[self.name][0]
+
+    @property
+    def first(self) -> str:
+        return GROUPS[self.name][1]
+
+
 async def report(request: PageRequest) -> Template:
     """The figures of the asked days. Days that cannot be reported are refused at their fields."""
     asked = {name: request.query.get(name) or None for name in ("from", "to")}
     result = await request.ask("listDeliveries", query=asked)
     shown = result.json if result.refused is None else None
     days = {"from": shown["from"], "to": shown["to"]} if shown else asked
-    values = {
-        "days": days,
+    csv = page_at("/api/v1/sponsors/delivery", **days, format="csv")
+    rows: dict[str, Sequence[Sums | Json]] = {}
+    if shown is not None and shown["impressions"]:
+        rows = {"booking": by_booking(shown["items"]), "campaign": shown["campaigns"], "slot": shown["slots"]}
+    values: dict[str, Any] = {"days": days, "run": "" if shown is None else _run(shown, request.now_ms), "csv": csv}
+    by = request.query.get("by", "")
+    if by in rows:
+        return Template("sponsor_report_by.html", values | _part(rows[by], by, days, request.query.get("page", "")))
+    values |= {
         "report": shown,
-        "run": "" if shown is None else _run(shown, request.now_ms),
+        "too_long": result.refused is not None and _too_long(result.refused),
         "chart": None if shown is None else _chart(shown, request.now_ms),
-        "bookings": [] if shown is None else by_booking(shown["items"]),
+        "tables": {name: _table(name, each, days) for name, each in rows.items()},
         "spans": _spans(days, request.now_ms),
-        "csv": page_at("/api/v1/sponsors/delivery", **days, format="csv"),
     }
     return Template("sponsor_reports.html", values | query_errors(result.refused, DAYS, request.query))
+
+
+def _too_long(refused: Refused) -> bool:
+    """Whether the days can be reported, and have more rows than one answer holds."""
+    return refused.code is Code.INVALID_REQUEST and not refused.problems
+
+
+def _table(name: str, rows: Sequence[Sums | Json], days: Mapping[str, str | None]) -> Table:
+    whole = page_at(PATH, **days, by=name) if len(rows) > LISTED else None
+    return Table(name, rows[:LISTED], len(rows), whole)
+
+
+def _part(rows: Sequence[Sums | Json], by: str, days: Mapping[str, str | None], asked: str) -> dict[str, Any]:
+    """The values of a page of all rows. A page that the table does not have is its first."""
+    last_page = -(-len(rows) // PAGE_ROWS)
+    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS else 1
+    number = number if 1 <= number <= last_page else 1
+
+    def at(page: int) -> str | None:
+        return page_at(PATH, **days, by=by, page=str(page) if page > 1 else None) if 1 <= page <= last_page else None
+
+    first = (number - 1) * PAGE_ROWS
+    shown = rows[first : first + PAGE_ROWS]
+    start = at(1) if number > 1 else None
+    paging = Paging(first + 1, first + len(shown), len(rows), at(number - 1), at(number + 1), start)
+    table = Table(by, shown, len(rows), None)
+    return {"table": table, "paging": paging, "all_figures": page_at(PATH, **days)}
 
 
 def by_booking(rows: Sequence[Json]) -> list[Sums]:

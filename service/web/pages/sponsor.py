@@ -21,6 +21,9 @@ MOST_TASKS = 6
 MOST_RUNNING = 6
 """Running bookings with a card; further ones are in the table."""
 
+MOST_LISTED = 12
+"""Bookings in the table; all are under Bookings."""
+
 BRAND = {"name": Field("Brand", "Write the name of your brand."), "website": Field("Website", ADDRESS)}
 
 Json = Mapping[str, Any]
@@ -62,7 +65,7 @@ async def overview(request: PageRequest) -> Template:
         "tasks": tasks[:MOST_TASKS],
         "more_tasks": len(tasks) - MOST_TASKS,
         "running": [await _run(request, each) for each in running],
-        "bookings": others,
+        "bookings": others[:MOST_LISTED],
         "total": read,
         "since": since_of(read),
         "hold_minutes": request.config.bookings.hold_minutes,
