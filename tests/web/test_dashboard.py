@@ -463,7 +463,9 @@ async def test_browsers_are_listed_and_another_one_is_signed_out(world: World) -
     [_, other_id] = world.memory.sessions
     html = await ann.look(SECURITY)
     assert html.count("This browser") == 1
-    assert re.findall(r'<p class="strong">.*?(This browser|</p>)', html) == ["This browser", "</p>"], "this one is first"
+    assert re.findall(r'<p class="strong">.*?(This browser|</p>)', html) == ["This browser", "</p>"], (
+        "this one is first"
+    )
     asked = [each for each in re.findall(r"<form.*?</form>", html, re.DOTALL) if 'value="end-session"' in each]
     assert len(asked) == 1, "this browser signs out in the menu"
     assert f'value="{other_id}"' in asked[0]

@@ -17,7 +17,9 @@ async def device(request: PageRequest) -> Template:
     """The form for the code. After a decision, where to go from there."""
     heading = DECIDED.get(request.query.get("notice", "")) if not request.form else None
     if heading is not None:
-        return Template("device_decided.html", {"heading": heading, "approved": request.query["notice"] == "device_approved"})
+        return Template(
+            "device_decided.html", {"heading": heading, "approved": request.query["notice"] == "device_approved"}
+        )
     typed = request.form.get("user_code") or request.query.get("user_code", "")
     return Template("device.html", {"typed": typed, "asked": None, "administers": request.caller.admin})
 
