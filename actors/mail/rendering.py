@@ -20,7 +20,7 @@ from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.parts import Footer, as_html, as_text
 from actors.mail.words import WRITTEN, minutes, time_of_day
 
-CHOICES = "/dashboard#mails"
+CHOICES = "/dashboard/settings"
 """The page where people choose their mails."""
 
 

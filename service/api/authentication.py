@@ -237,5 +237,5 @@ def no_session() -> Refused:
 
 def no_passkey() -> Refused:
     """Administration with `admin.require_passkey`, in a session that has shown no passkey."""
-    words = "Administration requires a passkey. Add one on the dashboard, or confirm this session with yours."
+    words = "Administration requires a passkey. Add one at /dashboard/security, or confirm this session with yours."
     return Refused(Code.FORBIDDEN, words, hint="/api/v1/account/passkeys")

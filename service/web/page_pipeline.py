@@ -101,7 +101,7 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
     if page.who is not Audience.ANYBODY and visit.caller.suspended and not page.while_suspended:
         return _dressed(page, visit, SeeOther("/account/suspended"))
     if page.who is Audience.ADMIN and visit.caller.needs_passkey:
-        return _dressed(page, visit, SeeOther("/dashboard#passkeys", "passkey_needed"))
+        return _dressed(page, visit, SeeOther("/dashboard/security#passkeys", "passkey_needed"))
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
     return await _act(page, visit) if posted else _dressed(page, visit, await _shown(page, visit))

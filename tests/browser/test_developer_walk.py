@@ -58,7 +58,7 @@ def test_a_developer_mints_a_key_claims_it_makes_another_and_revokes_it(
     developer.presses("Claim the key")
     expect(developer.page.get_by_role("heading", name="The key is claimed")).to_be_visible()
     fits(developer)
-    developer.follows("sign in")
+    developer.follows("Sign in to the dashboard")
     developer.fills(Email=email)
     developer.presses("Send the code")
     developer.fills_in_the_code(email)
@@ -99,5 +99,7 @@ def test_a_developer_logs_a_device_in_and_revokes_its_key(
     form = {"grant_type": GRANT, "device_code": started["device_code"]}
     key = node.http.post("/api/v1/auth/device/token", data=form).json()["apiKey"]
     assert node.usage(key)["email"] == email
-    developer.follows("your dashboard")
+    developer.reads("Go back to your device")
+    fits(developer)
+    developer.follows("Go to the dashboard")
     revokes(developer, key)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.postgres import ask
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.browser.visitors import EVENTS, PLACEMENTS, Visitor
+from tests.browser.walking import counts
 
 SCRIPT = '<script async src="https://HOST/embed.js"></script>'
 LEFT = '<div data-placements="left"></div>'
@@ -54,16 +54,6 @@ def placement(**fields: object) -> dict[str, object]:
         "slotId": "left-1",
         **fields,
     }
-
-
-def counts(node: Service, booking_id: str) -> tuple[int, int]:
-    """The impressions and clicks of a booking, as its sponsor sees them."""
-    [row] = ask(
-        node.sockets,
-        "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
-        f"from deliveries where booking_id = '{booking_id}'",
-    )
-    return row["impressions"], row["clicks"]
 
 
 def scrolled_to(visitor: Visitor, share: float) -> None:

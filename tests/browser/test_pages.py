@@ -4,154 +4,26 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser
 
-from actors.weeks import WEEK_MS
 from service.web.pages.page import Audience
 from service.web.pages.table import PAGES
-from tests.acceptance.processes import Service, until
+from tests.acceptance.processes import Service
 from tests.browser import looking
-from tests.browser.conftest import ADMIN, Meet
+from tests.browser.conftest import Meet
+from tests.browser.looks import LOOKS, NO_PAGES, Look, address_of, everybody, lookers, placeholders
 from tests.browser.people import DESKTOP, PHONE, Person
-from tests.browser.test_embed import counts
-from tests.browser.walking import Sponsor, decides, ends, makes_slot, reports
-
-ACCOUNT = "demo-sponsor@example.com"
-EVERYBODY = ("visitor", "account", "administrator")
-WHO = {Audience.ANYBODY: EVERYBODY, Audience.ACCOUNT: EVERYBODY[1:], Audience.ADMIN: EVERYBODY[2:]}
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A page at an address. `who` are those who look, where that is not everybody who may; `pressed` is the button that
-    leads on to what is looked at; and `alike` names parts that are like others before them, which axe-core leaves out."""
-
-    name: str
-    path: str
-    address: str = ""
-    who: tuple[str, ...] = ()
-    status: int = 200
-    pressed: str = ""
-    alike: str = ""
-
-
-LOOKS = (
-    Look("home", "/"),
-    Look("embed", "/embed", "/embed?side=&look=warm&label=Anzeige", ("visitor",)),
-    Look("usecases", "/usecases"),
-    Look("usecases-none", "/usecases", "/usecases?q=zeppelins", ("visitor",)),
-    Look("usecases-most", "/usecases", "/usecases?q=invioce+zeppelins&category=Finance", ("visitor",)),
-    Look("usecase", "/usecases/{slug}", "/usecases/USECASE"),
-    Look("bots", "/bots"),
-    Look("bot", "/bots/{slug}", "/bots/BOT"),
-    Look("advertise", "/advertise"),
-    Look("claim", "/claim", "/claim#clm_0123456789"),
-    Look("claim-form", "/claim/form"),
-    Look("sign-in", "/sign-in", who=("visitor",)),
-    Look("sign-in-link", "/sign-in/link", "/sign-in/link?token=unknown", ("visitor",)),
-    Look("end", "/end/{token}", "END"),
-    Look("end-unknown", "/end/{token}", "/end/unknown", ("visitor",), status=404),
-    Look("unsubscribe", "/unsubscribe/{token}", "STOP"),
-    Look("sign-out", "/sign-out", who=("account",)),
-    Look("checkout", "/checkout/{token}", "CHECKOUT"),
-    Look("receipt", "/receipt/{token}", "RECEIPT"),
-    Look("checkout-cancelled", "/checkout-cancelled"),
-    Look("outbox", "/dev/outbox"),
-    Look("components", "/dev/components", who=("visitor",)),
-    Look("device", "/device"),
-    Look("device-asked", "/device", "/device?user_code=DEVICE", ("account",), pressed="Continue"),
-    Look("dashboard", "/dashboard"),
-    Look("key", "/dashboard/keys/{id}", "/dashboard/keys/KEY", ("account",)),
-    Look("account-delete", "/account/delete"),
-    Look("sponsor", "/sponsor"),
-    Look("sponsor-profile", "/sponsor/profile"),
-    Look("sponsor-inventory", "/sponsor/inventory"),
-    Look("sponsor-book", "/sponsor/book", "/sponsor/book?slotId=demo-left-top"),
-    Look("sponsor-campaigns", "/sponsor/campaigns"),
-    Look("sponsor-campaign-new", "/sponsor/campaigns/new"),
-    Look(
-        "sponsor-campaign",
-        "/sponsor/campaigns/{id}",
-        "/sponsor/campaigns/demo-campaign-receipts",
-        ("account",),
-    ),
-    Look("sponsor-bookings", "/sponsor/bookings"),
-    Look("sponsor-booking", "/sponsor/bookings/{id}", "/sponsor/bookings/PAID", ("account",)),
-    Look("sponsor-booking-held", "/sponsor/bookings/{id}", "/sponsor/bookings/HELD", ("account",)),
-    Look("sponsor-booking-rejected", "/sponsor/bookings/{id}", "/sponsor/bookings/REJECTED", ("sponsor",)),
-    Look("sponsor-booking-asked", "/sponsor/bookings/{id}", "/sponsor/bookings/ASKED", ("sponsor",)),
-    Look("sponsor-booking-ended", "/sponsor/bookings/{id}", "/sponsor/bookings/ENDED", ("sponsor",)),
-    Look("sponsor-campaign-edited", "/sponsor/campaigns/{id}", "/sponsor/campaigns/EDITED", ("sponsor",)),
-    Look(
-        "sponsor-invoice",
-        "/sponsor/bookings/{id}/invoice",
-        "/sponsor/bookings/ENDED/invoice",
-        ("sponsor",),
-    ),
-    Look("sponsor-invoices", "/sponsor/invoices", who=("sponsor", "account")),
-    Look("sponsor-webhooks", "/sponsor/webhooks"),
-    Look("sponsor-webhook", "/sponsor/webhooks/{id}", "/sponsor/webhooks/WEBHOOK", ("account",)),
-    Look("sponsor-reports", "/sponsor/reports"),
-    Look("sponsor-reports-by", "/sponsor/reports", "/sponsor/reports?by=booking", ("account",)),
-    Look("sponsor-report", "/sponsor/bookings/{id}/report", "/sponsor/bookings/PAID/report", ("account",)),
-    Look("admin", "/admin"),
-    Look("admin-reviews", "/admin/reviews"),
-    Look("admin-bookings", "/admin/bookings"),
-    Look("admin-bookings-refused", "/admin/bookings", "/admin/bookings?week=0001-01-01&status=live", status=400),
-    Look("admin-slots", "/admin/slots"),
-    Look("admin-slot-new", "/admin/slots/new"),
-    Look("admin-slot", "/admin/slots/{id}", "/admin/slots/demo-left-top"),
-    Look("admin-sponsors", "/admin/sponsors"),
-    Look("admin-sites", "/admin/sites"),
-    Look("admin-accounts", "/admin/accounts"),
-    Look("admin-account", "/admin/accounts/{id}", "/admin/accounts/ACCOUNT"),
-    Look("admin-revenue", "/admin/revenue"),
-    Look("admin-audit", "/admin/audit"),
-    Look("ops", "/ops"),
-    Look("reference", "/docs", who=("visitor",), alike=".chapters section ~ section, tr ~ tr"),
-    Look("reference-found", "/docs", "/docs?q=refund", ("visitor",)),
-    Look("reference-group", "/docs", "/docs/bookings", ("visitor",), alike=".contents details:not([open])"),
-    Look(
-        "reference-operation",
-        "/docs",
-        "/docs/createBooking",
-        ("visitor",),
-        alike=".contents details:not([open])",
-    ),
-    Look("not-found", "/nothing", who=("visitor",), status=404),
-    Look("forbidden", "/admin", who=("account",), status=403),
-)
-NO_PAGES = {"/docs", "/nothing"}
-"""Paths of looks that are not in the table of pages."""
 
 LOOKED_AT_ELSEWHERE = {"/sign-in/passkey", "/dev/outbox/{id}", "/account/suspended"}
 """Pages that need an authenticator, the HTML of mails, and a page of a suspended account: `test_passkeys`, `test_mails` and
 `test_administering` look at them."""
 
 
-def lookers(look: Look) -> tuple[str, ...]:
-    return look.who or WHO[next(page.who for page in PAGES if page.path == look.path)]
-
-
 def test_every_page_is_looked_at() -> None:
     assert {look.path for look in LOOKS} - NO_PAGES == {page.path for page in PAGES} - LOOKED_AT_ELSEWHERE
-
-
-@contextmanager
-def everybody(browser: Browser, node: Service, **options: Any) -> Iterator[dict[str, Person]]:
-    """One person of each kind. `placeholders` signs the sponsor in."""
-    met = {who: Person(browser, node, color_scheme="light", **options) for who in (*EVERYBODY, "sponsor")}
-    met["account"].comes(ACCOUNT, "/dashboard")
-    met["administrator"].comes(ADMIN, "/dashboard")
-    yield met
-    for person in met.values():
-        person.context.close()
 
 
 @pytest.fixture(scope="module")
@@ -165,95 +37,6 @@ def people(browser: Browser, node: Service) -> Iterator[dict[str, Person]]:
 def found(node: Service, people: dict[str, Person]) -> dict[str, str]:
     """The ids in addresses, by their placeholder in a look."""
     return placeholders(node, people)
-
-
-def address_of(look: Look, found: Mapping[str, str]) -> str:
-    """The address of a look on this node."""
-    return re.sub(r"[A-Z]{3,}", lambda word: found[word[0]], look.address or look.path)
-
-
-def placeholders(node: Service, people: Mapping[str, Person]) -> dict[str, str]:
-    """Creates what the demo lacks. Returns the ids that only the service knows, by their placeholder in a look."""
-    key = node.command("issue-key", "--email", ACCOUNT).strip()
-
-    def get(path: str) -> Any:
-        answer = node.get(f"/api/v1/{path}", key)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    bookings = get("sponsors/bookings")["items"]
-    paid = max((each for each in bookings if each["status"] == "paid"), key=lambda each: each["impressions"])
-    held = next(each for each in bookings if "heldUntil" in each)
-    receipt = get(f"sponsors/bookings/{paid['id']}")["receipt"]["url"]
-    again = node.http.post(
-        f"/api/v1/sponsors/bookings/{held['id']}/checkout", headers={"authorization": f"Bearer {key}"}
-    )
-    assert again.status_code == 200, again.text
-    hooked = node.http.post(
-        "/api/v1/sponsors/webhooks",
-        headers={"authorization": f"Bearer {key}"},
-        json={"url": "https://tools.example.com/hook", "events": ["booking.paid"]},
-    )
-    assert hooked.status_code == 200, hooked.text
-    webhook = hooked.json()["webhook"]["id"]
-    tested = node.http.post(f"/api/v1/sponsors/webhooks/{webhook}/test", headers={"authorization": f"Bearer {key}"})
-    assert tested.status_code == 200, tested.text
-    return in_their_states(node, people["sponsor"], people["administrator"]) | {
-        "WEBHOOK": webhook,
-        "KEY": people["account"].context.request.get(f"{node.url}/api/v1/account/keys").json()["items"][0]["id"],
-        "USECASE": get("usecases?limit=1")["data"][0]["slug"],
-        "ACCOUNT": get("usage")["tenantId"],
-        "BOT": get("bots?limit=1")["data"][0]["slug"],
-        "PAID": paid["id"],
-        "HELD": held["id"],
-        "RECEIPT": receipt.removeprefix(node.url),
-        "CHECKOUT": again.json()["checkoutUrl"].removeprefix(node.url),
-        "END": _link(node, "end"),
-        "STOP": _stop_link(node, key),
-        "DEVICE": node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()["user_code"],
-    }
-
-
-def in_their_states(node: Service, person: Person, admin: Person) -> dict[str, str]:
-    """Bookings of a sponsor in the states that the demo lacks, and a campaign whose edit waits."""
-    makes_slot(node, "front-page", "Front page")
-    makes_slot(node, "archive-margin", "Archive, margin")
-    makes_slot(node, "guides-top", "Guides, top", weeks=2)
-    sponsor = Sponsor(node, person, "evening@example.com", "Evening Ledger")
-    bad, good = sponsor.submits("Ledger for two"), sponsor.submits("Evening balances")
-    rejected = sponsor.pays(bad, "front-page", 9_001)
-    asked = sponsor.pays(good, "archive-margin", 9_002)
-    ended = sponsor.pays(good, "guides-top", 9_003)
-    decides(admin, f"campaigns/{bad}/review", decision="reject", note="Say what the product does.")
-    decides(admin, f"campaigns/{good}/review", decision="approve")
-    sponsor.sends("PATCH", f"campaigns/{good}", {"headline": "A ledger that everybody reads"})
-    sponsor.sends("POST", f"bookings/{asked}/refund-request", {"reason": "The week was booked by mistake."})
-    until(lambda: ended in node.get("/api/v1/sponsors/placements").text, what="the placement")
-    reports(person, ended, "impression")
-    until(lambda: counts(node, ended) == (1, 0), what="the impression")
-    ends(node, ended, weeks=2)
-    until(lambda: sponsor.booking(ended)["status"] == "refunded", what="the refund of a week")
-    person.comes(sponsor.email, "/sponsor")
-    return {"REJECTED": rejected, "ASKED": asked, "ENDED": ended, "EDITED": good}
-
-
-def _link(node: Service, page: str) -> str:
-    """The address of a page in the newest mail that has one."""
-    address = re.search(rf"/{page}/lnk_[\w-]+", node.get("/dev/outbox").text)
-    assert address
-    return address[0]
-
-
-def _stop_link(node: Service, key: str) -> str:
-    """The address in the mail about a week that is held."""
-    headers = {"authorization": f"Bearer {key}"}
-    week = node.get("/api/v1/sponsors/inventory").json()["weekStart"] + 20 * WEEK_MS
-    wanted = {"campaignId": "demo-campaign-receipts", "slotId": "demo-left-top", "weekStart": week}
-    body = wanted | {"idempotencyKey": "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"}
-    held = node.http.post("/api/v1/sponsors/bookings", json=body, headers=headers)
-    assert held.status_code == 200, held.text
-    node.http.post(f"/api/v1/sponsors/bookings/{held.json()['booking']['id']}/cancel", headers=headers)
-    return _link(node, "unsubscribe")
 
 
 @pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)

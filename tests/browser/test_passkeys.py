@@ -16,6 +16,7 @@ from tests.browser.people import DESKTOP, PHONE, WELCOME, Person, code_for
 from tests.memory import in_memory
 
 ANN = "ann@example.com"
+SECURITY = "/dashboard/security"
 AUTHENTICATOR = {
     "protocol": "ctap2",
     "transport": "internal",
@@ -69,6 +70,7 @@ class Holder:
         self.person.presses("Sign in")
 
     def adds(self, name: str) -> None:
+        self.person.opens(SECURITY)
         self.page.get_by_label("Name of the passkey").fill(name)
         self.person.presses("Add a passkey")
         self.person.told("The passkey is added.")
@@ -108,6 +110,7 @@ def test_a_person_adds_a_passkey_signs_in_with_it_and_removes_it(hold: Holding) 
     person = holder.person
     holder.enters_code(ANN)
     person.reads(WELCOME)
+    person.follows("Security")
     holder.looks_right("none")
     holder.adds("Laptop")
     holder.looks_right("added")
@@ -120,6 +123,7 @@ def test_a_person_adds_a_passkey_signs_in_with_it_and_removes_it(hold: Holding) 
     person.told("You are signed in.")
     person.reads(WELCOME)
 
+    person.opens(SECURITY)
     person.page.get_by_text("Rename Laptop", exact=True).click()
     person.page.get_by_label("New name").fill("Old laptop")
     person.presses("Rename")
@@ -188,7 +192,7 @@ def test_an_administrator_is_led_to_a_passkey_and_then_administers(hold: Holding
     person = holder.person
     holder.enters_code(ADMIN)
     person.opens("/admin")
-    person.reads(WELCOME)
+    person.reads("Security")
     person.told("Administration needs a passkey.")
     holder.adds("Laptop")
     person.opens("/admin")
@@ -201,7 +205,7 @@ def test_a_second_browser_confirms_with_a_passkey_to_add_another(hold: Holding) 
     early.person.reads(WELCOME)
     holder.enters_code(email)
     holder.adds("Laptop")
-    early.person.opens("/dashboard")
+    early.person.opens(SECURITY)
     early.looks_right("confirm")
     early.person.presses("Confirm with a passkey")
     # This browser has another authenticator, with no passkey of the account.

@@ -39,7 +39,7 @@ def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Se
     assert node.usage(minted["apiKey"])["email"] == email
     assert node.status("/api/v1/bots", minted["apiKey"]) == 200
 
-    person.follows("sign in")
+    person.follows("Sign in to the dashboard")
     person.fills(Email=email)
     person.presses("Send the code")
     person.fills_in_the_code(email)
@@ -206,7 +206,7 @@ def pressed(page: Page, button: str) -> None:
 def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> None:
     email, there, here = "two-places@example.com", meet(user_agent=IPHONE), meet()
     there.comes(email, "/dashboard")
-    here.comes(email, "/dashboard")
+    here.comes(email, "/dashboard/security")
     sessions = here.page.get_by_role("region", name="Where you are signed in", exact=True)
     sessions.get_by_role("button", name=re.compile("^Sign out Safari on iPhone")).click()
     here.told("That browser is signed out.")

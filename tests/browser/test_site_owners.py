@@ -6,8 +6,8 @@ from playwright.sync_api import ViewportSize, expect
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import Meet, Visit
 from tests.browser.looking import sticking_out
-from tests.browser.test_embed import counts, live
-from tests.browser.walking import WAYS, way_id
+from tests.browser.test_embed import live
+from tests.browser.walking import WAYS, counts, way_id
 
 
 @pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)

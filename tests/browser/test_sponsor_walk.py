@@ -234,7 +234,7 @@ def test_a_sponsor_adds_a_webhook_chooses_mails_and_turns_them_off_from_a_mail(
     reader.presses("Turn these mails off")
     reader.reads("These mails are turned off")
     fits(reader)
-    owner.opens("/dashboard#mails")
+    owner.opens("/dashboard/settings")
     choices = owner.page.get_by_role("region", name="Mails", exact=True)
     off = choices.get_by_role("checkbox", checked=False)
     expect(off).to_have_count(1)

@@ -119,3 +119,13 @@ def link_in_mail(node: Service, email: str, page: str) -> str:
         if to == email and (address := re.search(rf"/{page}/lnk_[\w-]+", text)):
             return address[0]
     raise AssertionError(f"no mail to {email} links to /{page}")
+
+
+def counts(node: Service, booking_id: str) -> tuple[int, int]:
+    """The impressions and clicks of a booking, as its sponsor sees them."""
+    [row] = ask(
+        node.sockets,
+        "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
+        f"from deliveries where booking_id = '{booking_id}'",
+    )
+    return row["impressions"], row["clicks"]

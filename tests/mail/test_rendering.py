@@ -185,7 +185,7 @@ def test_only_mails_with_a_topic_can_be_turned_off(name: str) -> None:
     if topic:
         assert mail.stop_url == stop_url_of("anna@example.com", topic)
         assert mail.stop_url in mail.text.splitlines()
-        assert f"{SITE}/dashboard#mails" in mail.text.splitlines()
+        assert f"{SITE}/dashboard/settings" in mail.text.splitlines()
 
 
 def test_the_mails_that_can_be_turned_off_are_these() -> None:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.browser.test_pages import Look
+from tests.browser.looks import Look
 from tests.pages.findings import lines
 from tests.pages.lighthouse import lighthouse
 from tests.pages.stage import EVERY, Stage, chosen, open_stage

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.processes import until
-from tests.browser.test_pages import LOOKS
+from tests.browser.looks import LOOKS
 from tests.pages import findings
 from tests.pages.findings import Finding, Place
 from tests.pages.stage import Stage

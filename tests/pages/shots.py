@@ -1,6 +1,6 @@
 """Pictures of every page, and contact sheets of them: `python -m tests.pages.shots FOLDER [PATTERN]`, or `make shots`.
 
-`PATTERN` is that of file names (`sponsor-*`), or several with commas, and chooses looks of `tests/browser/test_pages.py`.
+`PATTERN` is that of file names (`sponsor-*`), or several with commas, and chooses looks of `tests/browser/looks.py`.
 """
 
 import argparse
@@ -13,8 +13,8 @@ from typing import Literal
 
 from playwright.sync_api import FloatRect, Page, ViewportSize
 
+from tests.browser.looks import Look
 from tests.browser.people import DESKTOP, PHONE
-from tests.browser.test_pages import Look
 from tests.pages.stage import EVERY, Stage, chosen, open_stage, touch
 
 LONGEST = 6_000

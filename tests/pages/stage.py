@@ -1,4 +1,4 @@
-"""A node, a browser and the people who look at the pages of `tests/browser/test_pages.py`."""
+"""A node, a browser and the people who look at the pages of `tests/browser/looks.py`."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, CDPSession, Page
 
 from tests.acceptance.processes import Service
 from tests.browser.conftest import NO_CHROMIUM, chromium_here, running_browser, running_node
+from tests.browser.looks import LOOKS, Look, address_of, everybody, lookers, placeholders
 from tests.browser.people import Person
-from tests.browser.test_pages import LOOKS, Look, address_of, everybody, lookers, placeholders
 
 EVERY = "*"
 
@@ -24,7 +24,7 @@ def chosen(patterns: str) -> list[Look]:
     each = [pattern.strip() for pattern in patterns.split(",")]
     looks = [look for look in LOOKS if any(fnmatchcase(look.name, pattern) for pattern in each)]
     if not looks:
-        sys.exit(f"No look of tests/browser/test_pages.py has a name like {patterns}.")
+        sys.exit(f"No look of tests/browser/looks.py has a name like {patterns}.")
     return looks
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from playwright.sync_api import Page, ViewportSize
 
+from tests.browser.looks import Look, lookers
 from tests.browser.people import DESKTOP, PHONE, Person
-from tests.browser.test_pages import Look, lookers
 from tests.pages import findings
 from tests.pages.findings import Finding, Place
 from tests.pages.stage import Stage, touch

@@ -1,4 +1,4 @@
-"""The page that deletes an account, and what the dashboard says about it."""
+"""The page that deletes an account, and what the dashboard and the settings say about it."""
 
 import pytest
 
@@ -24,8 +24,8 @@ async def ask(visitor: Visitor) -> str:
     return await visitor.world.emailed_code(ANN)
 
 
-async def test_the_dashboard_leads_to_the_download_and_to_the_deletion(ann: Visitor) -> None:
-    seen = await ann.look("/dashboard")
+async def test_the_settings_lead_to_the_download_and_to_the_deletion(ann: Visitor) -> None:
+    seen = await ann.look("/dashboard/settings")
     downloads = [link for link in seen.all("a") if link.get("download")]
     assert [link["href"] for link in downloads] == ["/api/v1/account/export"]
     assert PAGE in seen.links()
@@ -43,8 +43,10 @@ async def test_a_visitor_deletes_the_account_and_changes_their_mind(ann: Visitor
     seen = await ann.led(PAGE, do="confirm", code=await ask(ann))
     assert "The deletion is confirmed" in seen.text
     assert "Keep this account" in seen.text
-    dashboard = await ann.look("/dashboard")
+    dashboard, settings = await ann.look("/dashboard"), await ann.look("/dashboard/settings")
     assert "This account will be deleted after 25 November, 12:00" in dashboard.text
+    assert "It will be deleted after 25 November, 12:00" in settings.text
+    assert [PAGE in each.links() for each in (dashboard, settings)] == [True, True]
     kept = await ann.led(PAGE, do="keep")
     assert "Your account is kept." in kept.text
     assert "will be deleted" not in kept.text

@@ -69,7 +69,10 @@ async def test_a_person_types_the_code_sees_what_is_asked_and_approves(world: Wo
     for shown in (device["user_code"], "a-program/1.0", "203.0.113.7", "Today, 12:00", ANN):
         assert shown in asked
     assert await outcome(world, device) == "400 authorization_pending"
-    assert "The device is approved." in await ann.send("approve", device["user_code"])
+    approved = await ann.send("approve", device["user_code"])
+    assert "The device is approved." in approved
+    assert "Go back to your device" in approved
+    assert 'name="user_code"' not in ann.last.body.decode()
     assert await outcome(world, device) == "200"
 
 

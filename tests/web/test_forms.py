@@ -16,7 +16,7 @@ from tests.web.markup import Element, Markup, parsed
 from tests.web.samples import ADDRESSES, ADMIN, ANN, address_of
 from tests.web.visitors import Visitor
 
-TAKES_PASSKEY = {("/dashboard", "add-passkey"), ("/dashboard", "rename-passkey")}
+TAKES_PASSKEY = {("/dashboard/security", "add-passkey"), ("/dashboard/security", "rename-passkey")}
 """Forms that `test_passkeys.py` sends, because they need an authenticator."""
 
 SLOT_AND_KEY = {"slotId": "left-top", "idempotencyKey": "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"}
@@ -383,7 +383,7 @@ async def test_a_list_that_is_refused_for_more_than_its_filters_has_the_page_of_
     [
         ("/admin", {"do": "reject", "campaign": "cmp_gone", "note": ""}),
         ("/admin/bookings", {"do": "describe", "booking": "bok_gone", "youtubeStatus": "shown"}),
-        ("/dashboard", {"do": "rename-passkey", "id": "pky_gone", "new_name": ""}),
+        ("/dashboard/security", {"do": "rename-passkey", "id": "pky_gone", "new_name": ""}),
     ],
 )
 async def test_a_form_that_is_not_on_the_page_any_more_says_so(

@@ -1,4 +1,4 @@
-"""The pages about mails: the link that turns a topic off, the choices on the dashboard, and the HTML in the outbox."""
+"""The pages about mails: the link that turns a topic off, the choices in the settings, and the HTML in the outbox."""
 
 import re
 
@@ -103,16 +103,16 @@ async def test_the_link_of_an_account_that_is_gone_has_nothing_to_turn_off(world
     assert world.memory.mail_choices == {}
 
 
-# The dashboard.
+# The settings.
 
 
-async def test_the_dashboard_shows_the_choices_and_changes_them_without_a_script(world: World, ann: Visitor) -> None:
-    assert _checked(await ann.get("/dashboard")) == ["mails_reviews", "mails_bookings", "mails_reports"]
-    saved = await ann.post("/dashboard", b"do=choose-mails&mails_bookings=on")
-    assert (saved.status, saved.header("location")) == (303, "/dashboard?notice=mails_chosen#mails")
+async def test_the_settings_show_the_choices_and_change_them_without_a_script(world: World, ann: Visitor) -> None:
+    assert _checked(await ann.get("/dashboard/settings")) == ["mails_reviews", "mails_bookings", "mails_reports"]
+    saved = await ann.post("/dashboard/settings", b"do=choose-mails&mails_bookings=on")
+    assert (saved.status, saved.header("location")) == (303, "/dashboard/settings?notice=mails_chosen")
     assert await choices(world) == (False, True, False)
-    assert _checked(await ann.get("/dashboard")) == ["mails_bookings"]
-    assert (await ann.post("/dashboard", b"do=choose-mails")).status == 303
+    assert _checked(await ann.get("/dashboard/settings")) == ["mails_bookings"]
+    assert (await ann.post("/dashboard/settings", b"do=choose-mails")).status == 303
     assert await choices(world) == (False, False, False)
 
 

@@ -15,6 +15,7 @@ from tests.api.passkeys import PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
 from tests.api.world import World, away, fails_once, open_world
 
 ANN = "ann@example.com"
+PAGE = "/dashboard/security"
 
 
 async def get(owner: Owner, path: str) -> Response:
@@ -120,24 +121,24 @@ async def test_a_database_that_is_away_ends_no_sign_in(world: World) -> None:
     assert ANN in words(await get(owner, "/sign-in/passkey"))
 
 
-async def test_the_dashboard_adds_renames_and_removes(world: World) -> None:
+async def test_the_page_adds_renames_and_removes(world: World) -> None:
     owner, authenticator = Owner(world), Authenticator()
     await owner.enters_code()
-    assert "This account has no passkey yet." in words(await get(owner, "/dashboard"))
+    assert "Add your first passkey" in words(await get(owner, PAGE))
     credential = json.dumps(authenticator.creates(await owner.may_create()))
-    added = await send(owner, "/dashboard", do="add-passkey", passkey_name=" <b>Laptop</b> ", credential=credential)
-    assert notice(added) == ("/dashboard", "passkey_added")
+    added = await send(owner, PAGE, do="add-passkey", passkey_name=" <b>Laptop</b> ", credential=credential)
+    assert notice(added) == (PAGE, "passkey_added")
     [passkey_id] = world.memory.passkeys
-    page = (await get(owner, "/dashboard")).body.decode()
+    page = (await get(owner, PAGE)).body.decode()
     assert "&lt;b&gt;Laptop&lt;/b&gt;" in page
     assert "<b>Laptop" not in page
-    renamed = await send(owner, "/dashboard", do="rename-passkey", id=passkey_id, new_name="Desk")
-    assert notice(renamed) == ("/dashboard", "passkey_renamed")
-    unnamed = await send(owner, "/dashboard", do="rename-passkey", id=passkey_id, new_name=" ")
+    renamed = await send(owner, PAGE, do="rename-passkey", id=passkey_id, new_name="Desk")
+    assert notice(renamed) == (PAGE, "passkey_renamed")
+    unnamed = await send(owner, PAGE, do="rename-passkey", id=passkey_id, new_name=" ")
     assert f'<p class="error" id="name-{passkey_id}-error">' in words(unnamed)
     assert "Write a name for the passkey." in words(unnamed)
-    removed = await send(owner, "/dashboard", do="remove-passkey", id=passkey_id)
-    assert notice(removed) == ("/dashboard", "passkey_removed")
+    removed = await send(owner, PAGE, do="remove-passkey", id=passkey_id)
+    assert notice(removed) == (PAGE, "passkey_removed")
     assert world.memory.passkeys == {}
 
 
@@ -145,21 +146,21 @@ async def test_a_session_that_showed_no_passkey_lately_confirms_in_the_form_that
     owner, authenticator = await owner_with_passkey(world)
     [passkey_id] = world.memory.passkeys
     world.clock.at_ms += 10 * MINUTE_MS
-    page = words(await get(owner, "/dashboard"))
+    page = words(await get(owner, PAGE))
     assert 'data-challenge="/api/v1/account/passkeys/confirmation"' in page
     fields = {"do": "remove-passkey", "id": passkey_id}
-    assert (await send(owner, "/dashboard", **fields)).status == 403
-    assert (await send(owner, "/dashboard", **fields, credential="")).status == 400
+    assert (await send(owner, PAGE, **fields)).status == 403
+    assert (await send(owner, PAGE, **fields, credential="")).status == 400
     options = (await owner.given("POST", f"{PASSKEYS}/confirmation"))["publicKey"]
     credential = json.dumps(authenticator.shows(options))
-    assert notice(await send(owner, "/dashboard", **fields, credential=credential))[1] == "passkey_removed"
+    assert notice(await send(owner, PAGE, **fields, credential=credential))[1] == "passkey_removed"
 
 
 async def test_a_refused_name_stays_in_the_form(world: World) -> None:
     owner = Owner(world)
     await owner.enters_code()
     credential = json.dumps(Authenticator().creates(await owner.may_create()))
-    shown = await send(owner, "/dashboard", do="add-passkey", passkey_name="x" * 61, credential=credential)
+    shown = await send(owner, PAGE, do="add-passkey", passkey_name="x" * 61, credential=credential)
     assert shown.status == 400
     assert f'value="{"x" * 61}"' in words(shown)
     assert '<p class="error" id="passkey_name-error">' in words(shown)
@@ -170,9 +171,9 @@ async def test_a_session_that_may_not_add_is_told_how_it_may(world: World) -> No
     bystander = Owner(world)
     await bystander.enters_code()
     world.clock.at_ms += 10 * MINUTE_MS
-    assert "Sign out, sign in again, and come back here." in words(await get(bystander, "/dashboard"))
+    assert "Sign out, sign in again, and come back here." in words(await get(bystander, PAGE))
     await owner_with_passkey(world)
-    page = words(await get(bystander, "/dashboard"))
+    page = words(await get(bystander, PAGE))
     assert "Confirm with a passkey" in page
     assert "add-passkey" not in page
 
@@ -184,7 +185,7 @@ async def test_administration_leads_to_a_passkey_if_one_is_needed() -> None:
         await owner.enters_code()
         for path in ("/admin", "/ops"):
             response = await get(owner, path)
-            assert notice(response) == ("/dashboard", "passkey_needed"), path
+            assert notice(response) == (PAGE, "passkey_needed"), path
             assert urlsplit(response.header("location") or "").fragment == "passkeys"
         assert "scope admin:read" not in words(await get(owner, "/dashboard"))
         await owner.registers(Authenticator())
@@ -193,10 +194,10 @@ async def test_administration_leads_to_a_passkey_if_one_is_needed() -> None:
         assert (await get(owner, "/ops")).status == 200
 
 
-async def test_where_browsers_offer_no_passkeys_the_dashboard_says_so() -> None:
+async def test_where_browsers_offer_no_passkeys_the_page_says_so() -> None:
     async with open_world(SERVER__BASE_URL="http://127.0.0.1:8080") as world:
         headers = {"Cookie": f"session={world.session(ANN)}", "Accept": "text/html"}
-        page = words(await world.client.get("/dashboard", headers=headers))
+        page = words(await world.client.get(PAGE, headers=headers))
         assert "Browsers offer no passkeys at http://127.0.0.1:8080." in page
         assert "data-passkey" not in page
 

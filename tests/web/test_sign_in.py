@@ -3,7 +3,7 @@
 import html
 import re
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -66,6 +66,21 @@ async def test_a_person_signs_in_without_a_script(world: World) -> None:
     token = re.match(r"__Host-session=(sst_\w+);", done.header("set-cookie") or "")
     assert token
     assert (await world.client.get("/api/v1/auth/sessions", headers=cookie(token[1]))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("/dashboard?days=7", "Sign in to create and manage your API keys."),
+        ("/dashboard/security", "Sign in to see where you are signed in, and your passkeys."),
+        ("/dashboard/settings", "Sign in to choose your mails, and to get or delete your data."),
+        ("/usecases", ""),
+    ],
+)
+async def test_a_sign_in_tells_what_it_is_for(world: World, path: str, reason: str) -> None:
+    page = words(await world.client.get(f"/sign-in?next={quote(path)}"))
+    assert f"{reason} No password needed".strip() in page
+    assert ("Sign in to" in page) == bool(reason)
 
 
 async def test_a_wrong_code_leaves_the_person_where_the_code_is_asked_for(world: World) -> None:

@@ -50,6 +50,7 @@ def _at(step: str, request: PageRequest, *, sent: bool = False) -> Template:
         "typed": _typed(request),
         "form_path": FORM,
         "outbox": request.outbox_open,
+        "minutes": request.config.claim.code_minutes,
         "pause_seconds": request.config.claim.code_pause_seconds,
     }
     return Template("claim.html", values)

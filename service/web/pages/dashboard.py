@@ -1,31 +1,18 @@
-"""The dashboard of an account: its usage, its keys, where it is signed in, its mails and its data."""
+"""The dashboard of an account: its usage and its keys."""
 
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from actors.clock import SECOND_MS
-from service.web.pages import keys, passkeys
-from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
-
-TOPICS: Mapping[str, tuple[str, str]] = {
-    "reviews": (
-        "Reviews",
-        "When an ad of yours was reviewed, and for administrators when ads wait for review.",
-    ),
-    "bookings": ("Bookings", "When a week is held for you, and when it begins."),
-    "reports": ("Reports", "What your ad reached, when its weeks are over."),
-}
-"""The mails that can be turned off: their name, and when they come."""
+from service.web.pages import key_list, keys, security
+from service.web.pages.page import Audience, Page, PageRequest, Template
 
 
 async def dashboard(request: PageRequest) -> Template:
     usage = (await request.ask("getUsage")).or_refused()
     days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
     own = (await request.ask("listAccountKeys")).or_refused()["items"]
-    sessions = (await request.ask("listSessions")).or_refused()["items"]
     deletion = (await request.ask("getAccountDeletion")).or_refused()
-    mails = (await request.ask("getNotifications")).or_refused()
     return Template(
         "dashboard.html",
         {
@@ -40,14 +27,9 @@ async def dashboard(request: PageRequest) -> Template:
             "span": len(days),
             "spans": keys.SPANS,
             "keys": own,
-            "listed": keys.in_order(own, request.now_ms)[: None if request.query.get("keys") == "all" else keys.LISTED],
-            "most_listed": keys.LISTED,
-            "soon": keys.ending_soon(own, request.now_ms),
+            "soon": key_list.ending_soon(own, request.now_ms),
+            **key_list.shown(request, request.now_ms, own),
             **await keys.shown(request),
-            "sessions": sessions,
-            "session_days": request.config.sessions.days,
-            "topics": [(topic, *words, mails[topic]) for topic, words in TOPICS.items()],
-            **await passkeys.shown(request),
             "deletes_at": deletion.get("deletesAt"),
         },
     )
@@ -64,30 +46,7 @@ def _next_month_ms(now_ms: int) -> int:
     return int((this_month + timedelta(days=32)).replace(day=1).timestamp()) * SECOND_MS
 
 
-async def end_session(request: PageRequest) -> SeeOther | FormError:
-    """End a session. The operation drops the cookie if it was the session of this browser, which is then signed out."""
-    result = await request.ask("endSession", path={"id": request.form.get("id", "")})
-    return result.see_other("/", "signed_out") if result.cookies else result.see_other("/dashboard", "session_ended")
-
-
-async def end_all(request: PageRequest) -> SeeOther | FormError:
-    """End every session but this one, and every key."""
-    result = await request.ask("endAll", body={"keepCurrent": True})
-    return result.see_other("/dashboard", "all_ended")
-
-
-async def choose_mails(request: PageRequest) -> SeeOther | FormError:
-    """Turn mails on or off. A checkbox that is not set is not sent."""
-    body = {topic: f"mails_{topic}" in request.form for topic in TOPICS}
-    return (await request.ask("editNotifications", body=body)).see_other("/dashboard#mails", "mails_chosen")
-
-
-ACTIONS = {
-    "choose-mails": choose_mails,
-    "create-key": keys.create,
-    "end-session": end_session,
-    "end-all": end_all,
-    **passkeys.ACTIONS,
-}
-FORMS = {"create-key": keys.NEW_KEY, **passkeys.FORMS}
+# Pages of the last release that are still open send the forms about sessions here.
+ACTIONS = {"create-key": keys.create, **security.SESSIONS}
+FORMS = {"create-key": keys.NEW_KEY}
 PAGES = (Page("/dashboard", dashboard, ACTIONS, who=Audience.ACCOUNT, forms=FORMS), *keys.PAGES)

@@ -9,10 +9,17 @@ from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 
 CODE = "Write the code that the device shows."
+DECIDED = {"device_approved": "Go back to your device", "device_denied": "The device gets no key"}
+"""The headings after a decision, by its notice."""
 
 
 async def device(request: PageRequest) -> Template:
-    """The form for the code."""
+    """The form for the code. After a decision, where to go from there."""
+    heading = DECIDED.get(request.query.get("notice", "")) if not request.form else None
+    if heading is not None:
+        return Template(
+            "device_decided.html", {"heading": heading, "approved": request.query["notice"] == "device_approved"}
+        )
     typed = request.form.get("user_code") or request.query.get("user_code", "")
     return Template("device.html", {"typed": typed, "asked": None, "administers": request.caller.admin})
 

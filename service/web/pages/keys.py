@@ -9,6 +9,7 @@ from actors.values import Code, Scope
 from service.web.pages.chart_words import Counts
 from service.web.pages.charts import Chart, by_day
 from service.web.pages.field_errors import Field, Form
+from service.web.pages.key_list import ending_soon
 from service.web.pages.page import (
     Audience,
     FormError,
@@ -19,7 +20,6 @@ from service.web.pages.page import (
     Template,
     nothing_here,
 )
-from service.web.pages.states import KEY_ENDS_SOON_MS
 
 Key = Mapping[str, Any]
 
@@ -42,9 +42,6 @@ CHOSEN = "scope "
 
 LIVES = (7, 30, 90, 365)
 """The lives of a key to choose from, in days."""
-
-LISTED = 12
-"""The most keys that the dashboard lists unless all are asked for, so that it stays short to read and to load."""
 
 RECOMMENDED = 90
 NEVER = "never"
@@ -71,21 +68,6 @@ def may(key: Key) -> str:
 def scopes_of(key: Key) -> Mapping[str, str]:
     """The words for each scope of a limited key."""
     return {scope: SCOPES[Scope(scope)] for scope in key.get("scopes") or ()}
-
-
-def ending_soon(own: Sequence[Key], now_ms: int) -> list[Key]:
-    """The working keys that end within 7 days and were not replaced, the soonest first."""
-    soon = [
-        key for key in own if "replacedBy" not in key and now_ms < key.get("expiresAt", 0) <= now_ms + KEY_ENDS_SOON_MS
-    ]
-    return sorted(soon, key=lambda key: int(key["expiresAt"]))
-
-
-def in_order(own: Sequence[Key], now_ms: int) -> list[Key]:
-    """The keys as the dashboard lists them: those that end soon, then those that were used or created last."""
-    soon = ending_soon(own, now_ms)
-    others = [key for key in own if key not in soon]
-    return [*soon, *sorted(others, key=lambda key: int(key.get("lastUsedAt", key["createdAt"])), reverse=True)]
 
 
 def chart(days: Sequence[Key], first_ms: int, now_ms: int) -> Chart:

@@ -59,7 +59,7 @@ NOTICES: Mapping[str, str] = {
     "refunds_continue": "Some refunds are ordered, and there are more. Send the form again for the next ones.",
     "nothing_to_refund": "There is nothing to refund: no paid weeks of this account lie ahead.",
     "tier_set": "The tier is set. That takes effect within a second.",
-    "device_approved": "The device is approved. It gets its key within seconds, and the dashboard shows the key.",
+    "device_approved": "The device is approved. It gets its key within seconds.",
     "device_denied": "The device is denied. It gets no key.",
     "key_created_already": "This form has already created its key. A key is shown only once. Create another one if you "
     "did not save it.",

@@ -106,7 +106,7 @@ def paged(request: Addressed, page: Mapping[str, Any], *names: str, total: int |
     `total` may be some seconds old; the last page tells it, too."""
     kept, shown = _kept(request, names), len(page["items"])
     cursor = request.query.get(CURSOR, "")
-    seen = _number(request.query.get(SEEN, "")) if cursor else 0
+    seen = number_of(request.query.get(SEEN, "")) if cursor else 0
     trail = _trail(request.query.get(TRAIL, "")) if cursor else []
 
     def at(step: Step, trail: Sequence[Step]) -> str:
@@ -143,7 +143,7 @@ def _trail(written: str) -> list[Step]:
     steps = []
     for each in written.split(BETWEEN)[-LONGEST_TRAIL:]:
         number, _, cursor = each.partition(WITHIN)
-        seen = _number(number)
+        seen = number_of(number)
         if seen is None:
             return []
         steps.append(Step(seen, cursor))
@@ -154,8 +154,8 @@ def _short(trail: Sequence[Step]) -> bool:
     return all(len(each.cursor) <= LONGEST_CURSOR for each in trail)
 
 
-def _number(typed: str) -> int | None:
-    """The rows before a page; None if it is not known. No page but the first has none before it."""
+def number_of(typed: str) -> int | None:
+    """A number in an address, such as the rows before a page; None if it is none, or too long."""
     return int(typed) if typed.isascii() and typed.isdigit() and len(typed) <= MOST_DIGITS else None
 
 

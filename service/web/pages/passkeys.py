@@ -1,4 +1,4 @@
-"""Passkeys: the second step of a sign-in on a page of its own, and a section of the dashboard.
+"""Passkeys: the second step of a sign-in on a page of its own, and a section of the page on security.
 
 A script asks the browser for the passkey and sends its answer as a field of the form. Everything else works without it.
 """
@@ -12,7 +12,7 @@ from service.web.pages.field_errors import Field, Form
 from service.web.pages.page import Act, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.sign_in import local_path
 
-PLACE = "/dashboard#passkeys"
+PLACE = "/dashboard/security#passkeys"
 
 
 def _credential(request: PageRequest) -> Any:
@@ -55,7 +55,7 @@ async def cancel(request: PageRequest) -> SeeOther | FormError:
     return result.see_other("/sign-in", "sign_in_cancelled")
 
 
-# The section of the dashboard.
+# The section of the page on security.
 
 
 async def shown(request: PageRequest) -> dict[str, object]:

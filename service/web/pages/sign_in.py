@@ -24,6 +24,9 @@ AFTERWARDS = "/dashboard"
 """The page after a sign-in without a target."""
 
 REASONS = (
+    ("/dashboard/security", "Sign in to see where you are signed in, and your passkeys."),
+    ("/dashboard/settings", "Sign in to choose your mails, and to get or delete your data."),
+    ("/account/delete", "Sign in to delete your account, or to keep it."),
     ("/dashboard", "Sign in to create and manage your API keys."),
     ("/device", "Sign in to connect your device."),
     ("/sponsor/book?", "Sign in to book the week that you chose."),
@@ -31,7 +34,7 @@ REASONS = (
     ("/admin", "Sign in as an administrator."),
     ("/ops", "Sign in as an administrator."),
 )
-"""The purpose of a sign-in, by the beginning of the address that comes next."""
+"""The purpose of a sign-in, by the beginning of the address that comes next. The first that fits is shown."""
 
 LINK_PATH = "/sign-in/link"
 _LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")

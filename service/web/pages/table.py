@@ -24,6 +24,8 @@ from service.web.pages.page import Page
 from service.web.pages.passkeys import PAGES as PASSKEYS
 from service.web.pages.reports import PAGES as REPORTS
 from service.web.pages.reviewing import PAGES as REVIEWING
+from service.web.pages.security import PAGES as SECURITY
+from service.web.pages.settings import PAGES as SETTINGS
 from service.web.pages.sign_in import PAGES as SIGN_IN
 from service.web.pages.sites import PAGES as SITES
 from service.web.pages.slots import PAGES as SLOTS
@@ -40,6 +42,8 @@ PAGES: tuple[Page, ...] = (
     *PASSKEYS,
     *DEVICE,
     *DASHBOARD,
+    *SECURITY,
+    *SETTINGS,
     *ACCOUNT_DATA,
     *SPONSOR,
     *CALENDAR,
