@@ -45,8 +45,7 @@ def _silent(done: int, total: int) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """At most `limit` entries of a kind that match `q`; of one `category` if it is given, spelled as in its entries.
 
     `words` is the vocabulary of the kind. Without it, all words of `q` must occur as they are.
