@@ -3,7 +3,10 @@
 import pytest
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from actors.values import Refused
 from service.api.operations import OPERATIONS
+from service.api.validation import parse_body
+from service.schemas.keys import ClaimStart
 from service.schemas.problems import MESSAGES, OURS, UNKNOWN, problems_of, text_of
 
 WRONG: tuple[object, ...] = (None, True, -1, 1.5, 10**30, "", "\n", "x" * 3_000, "\ud800", [], [1] * 600, {}, {"x": 1})
@@ -34,3 +37,17 @@ def test_a_broken_json_text_is_reported_with_its_place() -> None:
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(dict[str, int]).validate_json('{"a": }')
     assert text_of(problems_of(caught.value)).startswith("is not valid JSON: ")
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (b"", "The body is empty. Send a JSON object."),
+        (b"email=ann", "The body is not valid JSON: "),
+        (b"[]", "The body is not valid"),
+    ],
+)
+def test_a_body_that_is_no_object_is_refused_in_a_whole_sentence(body: bytes, words: str) -> None:
+    refused = parse_body(ClaimStart, body, optional=False)
+    assert isinstance(refused, Refused)
+    assert refused.message.startswith(words)

@@ -38,7 +38,7 @@ def request_refund(unit: UnitOfWork, message: RequestRefund) -> Answer:
 
 def _why_not(booking: Booking, now_ms: int, *, refund_unshown: bool) -> str | None:
     if booking.status is not BookingStatus.PAID:
-        return f"A booking that is {booking.status_at(now_ms)} has nothing to refund. Only a paid one has."
+        return f"The status of this booking is {booking.status_at(now_ms)}. Only a paid booking can be refunded."
     if booking.disputed:
         return "The payment is disputed, so the payer's bank decides on the money."
     if booking.refund_requested_ms is not None:

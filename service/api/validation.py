@@ -67,11 +67,16 @@ def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | 
     """The body as a model. None if it is `optional` and empty."""
     if optional and not body.strip():
         return None
+    if not body.strip():
+        return Refused(Code.INVALID_REQUEST, "The body is empty. Send a JSON object.")
     try:
         parsed = model.model_validate_json(body)
         repeated = repeated_key(body, parsed)
     except ValidationError as error:
-        return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=problems_of(error))
+        problems = problems_of(error)
+        if problems[0].code == "json_invalid":
+            return Refused(Code.INVALID_REQUEST, f"The body {problems[0].message}")
+        return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=problems)
     except RecursionError:
         return Refused(Code.INVALID_REQUEST, "The body is nested too deeply.")
     if repeated is not None:

@@ -1,7 +1,9 @@
 """The command line of `catalogctl`: the commands, their arguments and their functions."""
 
 import argparse
+import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache, partial
 from typing import Any, NoReturn, TypeVar
 
@@ -36,6 +38,9 @@ class Parser(argparse.ArgumentParser):
         self.color = False
 
     def error(self, message: str) -> NoReturn:
+        if unknown := re.match(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            meant = get_close_matches(unknown[1], re.findall(r"[\w-]+", unknown[2]), 1)
+            message = f"there is no command {unknown[1]!r}" + (f": did you mean {meant[0]!r}?" if meant else "")
         raise Misused(f"{message} (try {self.prog} --help)")
 
 

@@ -27,7 +27,7 @@ async def set_billing_mode(config: Config, data_dir: Path, *, mode: str, keep_bo
             return
         live = await opened.nodes.live(config.nodes.live_seconds)
         if live:
-            raise CommandError(f"nodes that are live keep their billing mode ({len(live)}): stop all nodes first")
+            raise CommandError(f"running nodes keep their billing mode ({len(live)} running): stop all nodes first")
         holding = await opened.identity.set_billing_mode(mode, SystemClock().now_ms(), keep_bookings=keep_bookings)
     if holding and not keep_bookings:
         raise CommandError(

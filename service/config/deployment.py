@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from service.config.model import Config
 from service.http.addresses import is_loopback
+from service.smtp import smtp_server
 from service.user_errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -47,6 +48,7 @@ def host_of(address: str) -> str:
 
 def refuse_unsafe(config: Config) -> None:
     """Raise `ConfigError` if nobody should be served with this configuration."""
+    refuse_unreadable_mail(config)
     if config.billing.mode == "live" and not config.mail.smtp_url:
         raise ConfigError(
             'billing.mode is "live", and mail.smtp_url is empty: who pays could not sign in. Set mail.smtp_url'
@@ -69,6 +71,15 @@ def refuse_unsafe(config: Config) -> None:
 def lacks_seller(config: Config) -> bool:
     """Whether invoices of real money name no seller. It stops no start: a live service of an earlier release had none."""
     return config.billing.mode == "live" and not config.billing.seller_name
+
+
+def refuse_unreadable_mail(config: Config) -> None:
+    """Raise `ConfigError` if `mail.smtp_url` names no server."""
+    try:
+        if config.mail.smtp_url:
+            smtp_server(config.mail.smtp_url)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
 
 
 def refuse_untraced(config: Config, needed: str = EXPORTER) -> None:
@@ -102,10 +113,11 @@ def problems(config: Config) -> list[str]:
     """What `doctor` reports about the configuration alone."""
     server = config.server
     found = []
-    try:
-        refuse_untraced(config)
-    except ConfigError as error:
-        found.append(str(error))
+    for refuse in (refuse_unreadable_mail, refuse_untraced):
+        try:
+            refuse(config)
+        except ConfigError as error:
+            found.append(str(error))
     if lacks_seller(config):
         found.append(NO_SELLER)
     if not is_public(server.base_url):

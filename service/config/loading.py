@@ -4,6 +4,7 @@ import json
 import tomllib
 from collections.abc import Mapping
 from copy import deepcopy
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, pla
     for name, value in over.items():
         where = f"{place}.{name}" if place else name
         if name not in settings:
-            raise ConfigError(f"unknown setting {where} in {source}")
+            raise ConfigError(f"unknown setting {where} in {source}{_similar(name, settings, place)}")
         if isinstance(settings[name], dict):
             if not isinstance(value, dict):
                 raise ConfigError(f"{where} in {source} is a section, not a value")
@@ -71,6 +72,12 @@ def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, pla
             raise ConfigError(f"unknown setting {where}.{next(iter(value), '')} in {source}")
         else:
             settings[name] = _like(settings[name], value)
+
+
+def _similar(name: str, known: Mapping[str, Any], place: str) -> str:
+    """A question that names the setting beside `name` that was probably meant; empty if none is like it."""
+    found = get_close_matches(name, known, n=1)
+    return f": did you mean {place}.{found[0]}?" if found and place else f": did you mean {found[0]}?" if found else ""
 
 
 def _like(default: Any, value: Any) -> Any:

@@ -129,4 +129,5 @@ def _message(kind: str, raised: str, context: Mapping[str, Any]) -> str:
         return raised.removeprefix("Value error, ")
     most = context.get("max_length", context.get("min_length", 0))
     plurals = {"characters": "character" if most == 1 else "characters", "items": "item" if most == 1 else "items"}
-    return MESSAGES.get(kind, UNKNOWN).format_map({**context, **plurals})
+    bounds = {name: int(value) for name, value in context.items() if isinstance(value, float) and value.is_integer()}
+    return MESSAGES.get(kind, UNKNOWN).format_map({**context, **bounds, **plurals})

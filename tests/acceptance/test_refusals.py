@@ -421,7 +421,7 @@ def test_a_database_of_one_billing_mode_is_refused_to_nodes_of_the_other(databas
     with serving(place / "mode", database) as service:
         assert "ok: the billing mode is test" in service.command("doctor")
         done = run("set-billing-mode", "live", *beside, settings=database)
-        assert "nodes that are live keep their billing mode (1): stop all nodes first" in complaint(done)
+        assert "running nodes keep their billing mode (1 running): stop all nodes first" in complaint(done)
     live: Settings = {**database, **LIVE}
     words = 'billing.mode is "live", but this database is used in test mode'
     assert words in complaint(run(*SERVE, *beside, settings=live))

@@ -59,7 +59,7 @@ async def test_what_is_no_json_is_refused(world: World, what: str) -> None:
     for path in (MINT, CLAIM, COMPLETE):
         response = await world.client.post(path, body=NO_JSON[what])
         assert response.words == "400 invalid_request", path
-        assert response.json["message"].startswith("The body is not valid: ")
+        assert response.json["message"].startswith("The body is not valid JSON: ")
 
 
 @pytest.mark.parametrize("what", NO_OBJECT)

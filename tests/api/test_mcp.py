@@ -173,7 +173,7 @@ async def test_a_call_is_one_line_of_the_log_as_its_operation(world: World, capl
         ({"slug": {}}, "slug: must be a string or a whole number"),
         ({"slug": 1.5}, "slug: must be a string or a whole number"),
         ({"slug": 10**30}, "slug: must be a string or a whole number"),
-        ({"slug": "bot-00", "slg": 1}, "slg: is not an argument of this tool"),
+        ({"slug": "bot-00", "slg": 1}, "slg: is not an argument of this tool, which has slug"),
         ({"slug": "bot-00", "x" * 1_000: 1}, "x" * 100 + ": is not an argument of this tool"),
         ({"slug": "bot-00", **{f"a{number}": 1 for number in range(500)}}, "and 495 more"),
     ],

@@ -277,7 +277,7 @@ async def test_a_refund_of_a_paid_booking_is_requested_once(desk: Desk) -> None:
     await desk.out("sponsor", "book", "--campaign", campaign, "--slot", "left-top", "--week", WEEK)
     [booking] = column(await desk.out("sponsor", "bookings"))
     ask = ("sponsor", "request-refund", booking, "--reason", "The wrong week")
-    assert "reserved has nothing to refund" in await desk.refused(*ask)
+    assert "The status of this booking is reserved. Only a paid booking can be refunded." in await desk.refused(*ask)
     await desk.out("sponsor", "checkout", booking)
     row = desk.world.memory.bookings[booking]
     await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", row.amount_cents, row.currency)

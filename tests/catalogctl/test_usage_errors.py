@@ -10,7 +10,9 @@ from tests.catalogctl.stage import Stage, no_network
     ("words", "line"),
     [
         ("", "the following arguments are required: COMMAND"),
-        ("unknown", "invalid choice"),
+        ("unknown", "there is no command 'unknown' (try catalogctl --help)"),
+        ("usecase", "there is no command 'usecase': did you mean 'usecases'? (try catalogctl --help)"),
+        ("sponsor boking", "there is no command 'boking': did you mean 'booking'? (try catalogctl sponsor --help)"),
         ("bots --limit 0", "is not a number from 1"),
         ("bots --limit ten", "is not a number from 1"),
         ("bots query --slug bot-01", "--slug shows one entry"),

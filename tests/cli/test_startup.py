@@ -9,9 +9,11 @@ from service.cli import startup
 from service.cli.data_directory import OF_ROOT, default_data_dir
 from service.cli.running import log_level
 from service.cli.startup import database_of, mail_of, tell_ready
+from service.config.deployment import problems, refuse_unsafe
 from service.config.loading import load
 from service.config.model import Config
 from service.terminal.output import OutputLost
+from service.user_errors import ConfigError
 from service.version import VERSION
 from tests.acceptance.processes import Settings, environment
 
@@ -108,3 +110,11 @@ def test_an_installation_keeps_its_data_with_the_user_and_root_where_postgres_ca
     assert default_data_dir() == tmp_path / "catalog-service"
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert default_data_dir() == OF_ROOT
+
+
+def test_a_start_and_doctor_refuse_a_mail_server_that_cannot_be_read() -> None:
+    config = config_of({"mail.smtp_url": "mail.example.com"})
+    words = "mail.smtp_url is not valid: it must begin with smtp:// or smtps://"
+    assert problems(config) == [words]
+    with pytest.raises(ConfigError, match=words):
+        refuse_unsafe(config)

@@ -55,3 +55,22 @@ def test_a_file_of_an_unknown_setting_is_refused_like_its_value(tmp_path: Path) 
     (tmp_path / "city").write_text("Oslo")
     with pytest.raises(ConfigError, match="unknown setting weather in the environment"):
         load(None, {"CATALOG__WEATHER__CITY__FILE": str(tmp_path / "city")})
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("CATALOG__SERVER__BINDD", "unknown setting server.bindd in the environment: did you mean server.bind?"),
+        ("CATALOG__SERVR__BIND", "unknown setting servr in the environment: did you mean server?"),
+        ("CATALOG__WEATHER__CITY", "unknown setting weather in the environment"),
+    ],
+)
+def test_a_misspelt_setting_is_refused_with_the_one_that_was_probably_meant(variable: str, words: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        load(None, {variable: "1"})
+    assert str(refused.value) == words
+
+
+def test_a_whole_bound_is_shown_without_decimals() -> None:
+    with pytest.raises(ConfigError, match=r"server\.drain_seconds: must be at least 0$"):
+        load(None, {"CATALOG__SERVER__DRAIN_SECONDS": "-1"})

@@ -128,12 +128,14 @@ def _resolved(described: Mapping[str, Any], node: Mapping[str, Any]) -> Mapping[
 def request_for(operation: Operation, arguments: Mapping[str, Any], request: Request) -> Request | Refused:
     """The request of `operation` that a call of its tool in `request` stands for. Its values are checked by the operation.
 
-    Unknown arguments are refused, because a misspelt one would silently return something else.
+    Unknown arguments are refused with the names of those that exist, because a misspelt one would silently return
+    something else.
     """
     query = {} if operation.query is None else operation.query.model_fields
     names = (*operation.path_names, *(field.alias or name for name, field in query.items()))
     unknown = [name[:LONGEST_NAME] for name in arguments if name not in names]
-    problems = [Problem(name, "unexpected_argument", "is not an argument of this tool") for name in unknown]
+    advice = f"is not an argument of this tool, which has {', '.join(names) or 'none'}"
+    problems = [Problem(name, "unexpected_argument", advice) for name in unknown]
     values: dict[str, str] = {}
     for name in names:
         value = _text(arguments.get(name))

@@ -67,7 +67,9 @@ Search, then read one entry:
     curl {base_url}{paths["getUseCase"].replace("{slug}", "SLUG")}
 
 - Times are epoch milliseconds in UTC.
-- An error is JSON with `error`, a stable code, and `message`, for people. A 429 or 503 has `Retry-After` in seconds.
+- An error is JSON with `error`, a stable code, and `message`, for people. `fields` names each wrong field, and `hint` is the
+  address that helps. A 429 or 503 has `Retry-After` in seconds.
+- A search without an entry that has all words returns those with the most of them, and the header `X-Search-Relaxed`.
 - A list has the cursor of its next page, and the address of that page as a `Link` header with `rel="next"`."""
 
 
