@@ -104,9 +104,11 @@ async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> 
 
 async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, _):
+    async with open_keys(config, data_dir) as (keys, opened):
         outcome = await keys.grant_admin(address, AGENT)
         print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
+        if await opened.accounts.account(address) is None:
+            print("note: no account has this email yet; the first sign-in makes it", file=sys.stderr)
 
 
 async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:

@@ -51,7 +51,7 @@ def refuse_unsafe(config: Config) -> None:
     refuse_unreadable_mail(config)
     if config.billing.mode == "live" and not config.mail.smtp_url:
         raise ConfigError(
-            'billing.mode is "live", and mail.smtp_url is empty: who pays could not sign in. Set mail.smtp_url'
+            'billing.mode is "live", and mail.smtp_url is empty: sponsors could not sign in. Set mail.smtp_url'
         )
     if lacks_seller(config):
         log.warning("%s", NO_SELLER)
@@ -59,7 +59,7 @@ def refuse_unsafe(config: Config) -> None:
         return
     if not config.server.allow_unsafe_public:
         raise ConfigError(
-            f"server.base_url is public ({config.server.base_url}), and mail.smtp_url is empty: nobody would get a code. "
+            f"server.base_url is public ({config.server.base_url}), and mail.smtp_url is empty: codes reach nobody. "
             "Set mail.smtp_url, or server.allow_unsafe_public = true for a trial"
         )
     log.warning(
