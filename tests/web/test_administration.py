@@ -310,6 +310,15 @@ async def test_a_slot_is_created_with_all_that_was_typed(world: World) -> None:
     assert (slot.package_kind, slot.description, slot.side) == (PackageKind.YOUTUBE, "A video", "right")
 
 
+async def test_slots_are_in_the_order_of_their_names(world: World) -> None:
+    for slot_id, name in (("one", "Zebra"), ("two", "apple"), ("three", "Mango")):
+        add_slot(world, slot_id, name=name)
+    listed = (await boss(world).look("/admin/slots")).text
+    assert listed.index("apple") < listed.index("Mango") < listed.index("Zebra")
+    choices = (await boss(world).look("/admin/bookings")).text
+    assert choices.index("apple") < choices.index("Mango") < choices.index("Zebra")
+
+
 async def test_a_slot_form_of_a_node_of_1_0_creates_its_slot_or_comes_back_with_its_errors(world: World) -> None:
     visitor = boss(world)
     refused = Seen.of(await visitor.send("/admin/slots", do="create", **(SLOT | {"weekPrice": "cheap"})))

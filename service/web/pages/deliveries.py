@@ -9,6 +9,7 @@ from service.web.pages.filters import STATE, filtered
 from service.web.pages.page import Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.paging import PLACE, page_at, this_page
 from service.web.pages.sentences import CHOOSE
+from service.web.pages.slots import by_name
 from service.web.pages.states import FAILED_REFUNDS, LISTED
 from service.web.pages.typed import address_of, day_ms_of, text_of
 from service.web.pages.words import counted
@@ -46,7 +47,7 @@ async def bookings(request: PageRequest) -> Template:
     if typed["trouble"] is None and cursor is None and not listed.refused:
         first = query | {"trouble": "true", "limit": MOST_TROUBLE}
         trouble = (await request.ask("listAllBookings", query=first)).or_refused()["items"]
-    slots = (await request.ask("listSlots")).or_refused()["items"]
+    slots = await by_name(request)
     counts = (await request.ask("countLists")).or_refused()
     values = {
         "trouble": trouble,

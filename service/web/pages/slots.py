@@ -27,8 +27,14 @@ FRESH = {"side": "left", "durationWeeks": "1", "active": "yes"}
 async def slots(request: PageRequest) -> Template:
     if request.problem is not None:
         return await new_slot(request)
-    items = (await request.ask("listSlots")).or_refused()["items"]
-    return Template("admin_slots.html", {"slots": [each | {"page": page_of(each["id"])} for each in items]})
+    shown = [{**each, "page": page_of(each["id"])} for each in await by_name(request)]
+    return Template("admin_slots.html", {"slots": shown})
+
+
+async def by_name(request: PageRequest) -> Sequence[Mapping[str, Any]]:
+    """All slots in the order of their names."""
+    items: Sequence[Mapping[str, Any]] = (await request.ask("listSlots")).or_refused()["items"]
+    return sorted(items, key=lambda each: each["name"].casefold())
 
 
 async def new_slot(request: PageRequest) -> Template:
@@ -85,8 +91,7 @@ def _id(request: PageRequest) -> str:
 
 
 async def _found(request: PageRequest) -> dict[str, Any]:
-    items = (await request.ask("listSlots")).or_refused()["items"]
-    for each in items:
+    for each in await by_name(request):
         if each["id"] == _id(request):
             return dict(each)
     raise nothing_here()
