@@ -56,6 +56,7 @@ TOLD: Mapping[int, Told] = {
     ),
 }
 
+
 @dataclass(frozen=True, slots=True)
 class Shelf:
     """A list that may have what was looked for: its address, and the words of its search and of the button to all of it."""
