@@ -8,7 +8,8 @@ The files are read when this module is imported. A file begins with fields: `sub
     = expression                               a code
     > expression                               what somebody else wrote, with its lines
     * expression                               a list, one entry a line
-    [Words] /path                              a button; `link` in place of a path is the link of a notice
+    [Words] /path                              a button; `link` in place of a path is the link of a notice, which ends
+                                               something and therefore looks risky
 
 Blocks are taken apart before any value is known, so no value can add to them. A block whose values are empty is left out.
 """
@@ -66,9 +67,12 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class Button:
+    """`risky` buttons end something that may be the recipient's own, so they are not the filled button of a mail."""
+
     kind: ClassVar[str] = "button"
     words: str
     url: str
+    risky: bool = False
 
 
 Part = Paragraph | Code | Facts | Quotation | Entries | Button
@@ -163,7 +167,7 @@ def _facts(source: str) -> Block:
 def _button(source: str) -> Block:
     words, target = source.removeprefix("[").split("] ")
     if target == "link":
-        return lambda values: Button(words, values["link"])
+        return lambda values: Button(words, values["link"], risky=True)
 
     def block(values: Values) -> Part:
         quoted = {name: quote(value, safe="") for name, value in values.items()}

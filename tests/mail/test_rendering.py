@@ -16,6 +16,7 @@ from actors.mail.messages import MailFailed, QueuedMessage
 from actors.mail.parts import WIDTH
 from actors.mail.rendering import MailRenderer
 from actors.mail.words import SUBJECT_LENGTH
+from service.web.pages.passkeys import PLACE
 from tests.mail.office import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
 from tests.mail.samples import BOOKED, FACTS, harmed, message, samples
 
@@ -80,7 +81,7 @@ def test_a_mail_about_a_passkey_names_it_and_says_what_to_do(template: str) -> N
     mail = WRITER.write(replace(queued(template=template), facts=json.dumps({"name": name})))
     assert f"Its name: {name}" in mail.text
     assert "https://catalog.example" in mail.text
-    assert "dashboard" in mail.text
+    assert f"https://catalog.example{PLACE}" in mail.text
     assert CODE not in mail.text
     assert "passkey" in mail.subject
     assert name not in mail.subject
@@ -306,7 +307,7 @@ def test_a_report_says_what_there_is_to_say(facts: Mapping[str, str], words: str
 
 
 def test_a_digest_says_where_there_are_more_than_it_lists() -> None:
-    assert "These are the first of them." in of_booking("review_digest")
+    assert "These are the first 10:" in of_booking("review_digest")
     one = of_booking("review_digest", count="1", ads="Example Tools: Ship it")
     assert one.startswith("1 ad waits for review\n")
     assert "These are the first" not in one

@@ -127,7 +127,7 @@ async def test_leaving_a_checkout_shows_what_is_held_until_when_and_how_to_pay(w
     await world.settled()
     person = Browser(world, world.session(EMAIL))
     await person.open("/checkout-cancelled")
-    assert "Nothing is held for you now." in person.text
+    assert "Nothing is held for you now" in person.text
     await person.open(f"/sponsor/book?slotId=left-top&weekStart={week(1)}")
     await person.press("start", **BRAND)
     await person.open("/checkout-cancelled")

@@ -258,6 +258,31 @@ async def test_a_lost_page_fills_the_search_and_names_the_sign_in_or_the_dashboa
     assert "They are on your dashboard." in page.text
 
 
+async def test_a_lost_page_of_the_reference_searches_the_reference(world: World) -> None:
+    page = _page_of(await Visitor(world).get("/docs/createBokings"))
+    assert page.one("form").attributes["action"] == "/docs"
+    assert page.one("input").attributes["aria-label"] == "Search the reference"
+
+
+@pytest.mark.parametrize(
+    ("path", "words", "instead"),
+    [
+        ("/end/lnk_unknown", "older than 30 days. Open it from the newest mail", "/dashboard"),
+        ("/unsubscribe/unknown", "This link is not valid. Open it from the newest mail", "/dashboard"),
+        ("/checkout/unknown", "Open it again from the page of the booking.", "/sponsor/bookings"),
+        ("/receipt/unknown", "Open it again from the page of the booking.", "/sponsor/bookings"),
+    ],
+)
+async def test_a_link_that_does_not_work_says_where_to_get_another_and_is_no_search(
+    world: World, path: str, words: str, instead: str
+) -> None:
+    page = _page_of(await Visitor(world).get(path))
+    assert page.one("h1").text == "This link does not work"
+    assert words in page.text
+    assert instead in [each.attributes["href"] for each in page.all("a")]
+    assert page.all("form") == []
+
+
 async def test_a_page_that_may_be_asked_for_again_is_linked_from_its_refusal(world: World) -> None:
     links = {each.text: each.attributes["href"] for each in _page_of(await _too_many(world)).all("a")}
     assert links["Try again"] == "/claim"

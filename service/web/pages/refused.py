@@ -56,6 +56,38 @@ TOLD: Mapping[int, Told] = {
     ),
 }
 
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """A list that may have what was looked for: its address, and the words of its search and of the button to all of it."""
+
+    address: str
+    search: str
+    whole: str
+
+
+USE_CASES = Shelf("/usecases", "Search use cases", "All use cases")
+SHELVES: Mapping[str, Shelf] = {
+    "bots": Shelf("/bots", "Search bot templates", "All bot templates"),
+    "docs": Shelf("/docs", "Search the reference", "API reference"),
+}
+"""By the first part of an address. Everything else may be a use case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a link came from that opens a page by itself, and a page of the account that does the same after a sign-in."""
+
+    way: str
+    address: str
+    words: str
+
+
+_MAIL = Origin("Open it from the newest mail that has it.", "/dashboard", "Open your dashboard")
+_BOOKING = Origin("Open it again from the page of the booking.", "/sponsor/bookings", "Open your bookings")
+LINKS: Mapping[str, Origin] = {"end": _MAIL, "unsubscribe": _MAIL, "checkout": _BOOKING, "receipt": _BOOKING}
+"""By the first part of an address."""
+
 REFUSED_FORM = Told("We did not take that form", "Nothing was changed.")
 """The words for a form that is refused with 403. The refusal itself says what to do."""
 
@@ -74,6 +106,7 @@ def values_of(status: int, asked: Asked) -> Mapping[str, object]:
     """The values of the page beside the refusal itself. `again` is the address to ask for once more; None after a form, of
     which `page` is the page."""
     looked = asked.method in ("GET", "HEAD")
+    area = asked.path.split("/")[1]
     return {
         "unknown": asked.has_session,
         "status": status,
@@ -82,7 +115,8 @@ def values_of(status: int, asked: Asked) -> Mapping[str, object]:
         "again": address_of(asked.path, asked.query) if looked else None,
         "page": address_of(asked.path, ""),
         "words": words_of(asked.path),
-        "shelf": "/bots" if asked.path.startswith("/bots/") else "/usecases",
+        "shelf": SHELVES.get(area, USE_CASES),
+        "link": LINKS.get(area) if status == HTTPStatus.NOT_FOUND else None,
     }
 
 
