@@ -65,10 +65,8 @@ def _fields(body: bytes) -> list[tuple[str, str]]:
 
 def parse_body(model: type[M], body: bytes, *, optional: bool) -> M | Refused | None:
     """The body as a model. None if it is `optional` and empty."""
-    if optional and not body.strip():
-        return None
     if not body.strip():
-        return Refused(Code.INVALID_REQUEST, "The body is empty. Send a JSON object.")
+        return None if optional else Refused(Code.INVALID_REQUEST, "The body is empty. Send a JSON object.")
     try:
         parsed = model.model_validate_json(body)
         repeated = repeated_key(body, parsed)

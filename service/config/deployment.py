@@ -59,7 +59,7 @@ def refuse_unsafe(config: Config) -> None:
         return
     if not config.server.allow_unsafe_public:
         raise ConfigError(
-            f"server.base_url is public ({config.server.base_url}), and mail.smtp_url is empty: codes reach nobody. "
+            f"server.base_url is public ({config.server.base_url}), and mail.smtp_url is empty: nobody can sign in. "
             "Set mail.smtp_url, or server.allow_unsafe_public = true for a trial"
         )
     log.warning(

@@ -75,9 +75,9 @@ def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, pla
 
 
 def _similar(name: str, known: Mapping[str, Any], place: str) -> str:
-    """A question that names the setting beside `name` that was probably meant; empty if none is like it."""
+    """A question that names the setting in `place` that was probably meant; empty if none is like `name`."""
     found = get_close_matches(name, known, n=1)
-    return f": did you mean {place}.{found[0]}?" if found and place else f": did you mean {found[0]}?" if found else ""
+    return f": did you mean {'.'.join(filter(None, (place, *found)))}?" if found else ""
 
 
 def _like(default: Any, value: Any) -> Any:

@@ -84,7 +84,7 @@ def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, ste
 
 
 def _over(booking: Json, steps: Sequence[Json]) -> int:
-    """When the booking came to its end. What became of its ad later is another matter."""
+    """The moment at which the booking ended. Later steps of its ad are no part of its history."""
     ended: list[int] = [each["at"] for each in steps if each["action"] in (*ENDS, *UNPAID)]
     return min([int(booking["weekEnd"]), *([] if booking["status"] == "paid" else ended)])
 

@@ -14,7 +14,7 @@ DECIDED = {"device_approved": "Go back to your device", "device_denied": "The de
 
 
 async def device(request: PageRequest) -> Template:
-    """The form for the code. After a decision, where to go from there."""
+    """The form for the code. After a decision, a page with the ways on."""
     heading = DECIDED.get(request.query.get("notice", "")) if not request.form else None
     if heading is not None:
         return Template(

@@ -20,7 +20,7 @@ NOTHING: Mapping[str, Any] = {"items": [], "cursor": None, "hasMore": False}
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What the operation of a list answered. `page` is an empty page if a filter was refused.
+    """The answer of the operation of a list. `page` is an empty page if a filter was refused.
 
     `unusable` names the unseen filters that were refused; links and hidden fields must not repeat them.
     """

@@ -6,7 +6,7 @@ The dashboard lists the first keys. `?keys=all` lists all of them, on as many pa
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from service.web.pages.paging import Addressed, Paging, number_of, page_at
+from service.web.pages.paging import Addressed, numbered, page_at
 from service.web.pages.states import KEY_ENDS_SOON_MS
 
 Key = Mapping[str, Any]
@@ -42,17 +42,13 @@ def shown(request: Addressed, now_ms: int, own: Sequence[Key]) -> Mapping[str, o
     if request.query.get("keys") != "all":
         more = page_at(request.path, days=days, keys="all") + "#keys"
         return {"listed": everything[:LISTED], "all_keys": more if len(own) > LISTED else ""}
-    last = max(1, -(-len(own) // ON_A_PAGE))
-    at = min(max(1, number_of(request.query.get("page", "")) or 1), last)
-    rows = everything[(at - 1) * ON_A_PAGE : at * ON_A_PAGE]
 
     def kept(page: int) -> dict[str, str]:
         return {"keys": "all"} | ({"page": str(page)} if page > 1 else {})
 
-    def address(page: int) -> str | None:
-        there = 1 <= page <= last and page != at
-        return page_at(request.path, days=days, **kept(page)) + "#keys" if there else None
+    def address(page: int) -> str:
+        return page_at(request.path, days=days, **kept(page)) + "#keys"
 
-    before = (at - 1) * ON_A_PAGE
-    paging = Paging(before + 1, before + len(rows), len(own), address(at - 1), address(at + 1), address(1))
-    return {"listed": rows, "paging": paging, "filtered": len(rows) > LISTED, "kept": kept(at)}
+    page = numbered(everything, ON_A_PAGE, request.query.get("page", ""), address)
+    filtered = len(page.rows) > LISTED
+    return {"listed": page.rows, "paging": page.paging, "filtered": filtered, "kept": kept(page.number)}

@@ -6,9 +6,9 @@ The catalog's lists know their total and the page before each page. Other lists 
 the cursors of the last pages that were seen; past those, `paging.start` leads back to the first page.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlencode
 
 CURSOR, SEEN, TRAIL = "cursor", "seen", "trail"
@@ -19,6 +19,8 @@ before it. A form leads back to its page with them."""
 LONGEST_TRAIL = 8
 LONGEST_CURSOR = 160
 """Characters. A longer cursor is not kept, so that an address stays short enough for proxies."""
+
+T = TypeVar("T")
 
 MOST_DIGITS = 9
 BETWEEN, WITHIN = ".", "~"
@@ -106,7 +108,7 @@ def paged(request: Addressed, page: Mapping[str, Any], *names: str, total: int |
     `total` may be some seconds old; the last page tells it, too."""
     kept, shown = _kept(request, names), len(page["items"])
     cursor = request.query.get(CURSOR, "")
-    seen = number_of(request.query.get(SEEN, "")) if cursor else 0
+    seen = _number(request.query.get(SEEN, "")) if cursor else 0
     trail = _trail(request.query.get(TRAIL, "")) if cursor else []
 
     def at(step: Step, trail: Sequence[Step]) -> str:
@@ -143,7 +145,7 @@ def _trail(written: str) -> list[Step]:
     steps = []
     for each in written.split(BETWEEN)[-LONGEST_TRAIL:]:
         number, _, cursor = each.partition(WITHIN)
-        seen = number_of(number)
+        seen = _number(number)
         if seen is None:
             return []
         steps.append(Step(seen, cursor))
@@ -154,7 +156,32 @@ def _short(trail: Sequence[Step]) -> bool:
     return all(len(each.cursor) <= LONGEST_CURSOR for each in trail)
 
 
-def number_of(typed: str) -> int | None:
+@dataclass(frozen=True, slots=True)
+class Numbered(Generic[T]):
+    """The page `number` of a list that is known as a whole, counted from 1."""
+
+    number: int
+    rows: Sequence[T]
+    paging: Paging
+
+
+def numbered(rows: Sequence[T], on_a_page: int, asked: str, address: Callable[[int], str]) -> Numbered[T]:
+    """The page of `rows` whose number is `asked`: the first if that is no number from 1, and the last if there is no such
+    page. `address` returns that of a page."""
+    last = max(1, -(-len(rows) // on_a_page))
+    at = min(max(1, _number(asked) or 1), last)
+    before = (at - 1) * on_a_page
+    shown = rows[before : before + on_a_page]
+
+    def other(page: int) -> str | None:
+        return address(page) if 1 <= page <= last and page != at else None
+
+    return Numbered(
+        at, shown, Paging(before + 1, before + len(shown), len(rows), other(at - 1), other(at + 1), other(1))
+    )
+
+
+def _number(typed: str) -> int | None:
     """A number in an address, such as the rows before a page; None if it is none, or too long."""
     return int(typed) if typed.isascii() and typed.isdigit() and len(typed) <= MOST_DIGITS else None
 

@@ -76,7 +76,8 @@ SHELVES: Mapping[str, Shelf] = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a link came from that opens a page by itself, and a page of the account that does the same after a sign-in."""
+    """The source of a link that opens a page by itself: `way` says how to get a new one. The page of the account at
+    `address`, with the button `words`, does the same after a sign-in."""
 
     way: str
     address: str

@@ -12,7 +12,7 @@ from service.web.pages.booking_words import run_of
 from service.web.pages.charts import Chart
 from service.web.pages.filters import filtered
 from service.web.pages.page import Audience, Page, PageRequest, Template
-from service.web.pages.paging import Paging, page_at
+from service.web.pages.paging import numbered, page_at
 from service.web.pages.sites import DAYS
 
 PATH = "/sponsor/reports"
@@ -23,7 +23,6 @@ LISTED = 10
 """The rows of each table of a report. The others are on pages of their own."""
 
 PAGE_ROWS = 100
-MOST_DIGITS = 4
 
 GROUPS = {"booking": ("By booking", "Slot and ad"), "campaign": ("By ad", "Ad"), "slot": ("By slot", "Slot")}
 """By what a report adds up, as `by` of an address names it: the title of the table, and the heading of its first column."""
@@ -92,20 +91,14 @@ def _table(name: str, rows: Sequence[Sums | Json], days: Mapping[str, str | None
 
 
 def _part(rows: Sequence[Sums | Json], by: str, days: Mapping[str, str | None], asked: str) -> dict[str, Any]:
-    """The values of a page of all rows. A page that the table does not have is its first."""
-    last_page = -(-len(rows) // PAGE_ROWS)
-    number = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= MOST_DIGITS else 1
-    number = number if 1 <= number <= last_page else 1
+    """The values of a page of all rows."""
 
-    def at(page: int) -> str | None:
-        return page_at(PATH, **days, by=by, page=str(page) if page > 1 else None) if 1 <= page <= last_page else None
+    def address(page: int) -> str:
+        return page_at(PATH, **days, by=by, page=str(page) if page > 1 else None)
 
-    first = (number - 1) * PAGE_ROWS
-    shown = rows[first : first + PAGE_ROWS]
-    start = at(1) if number > 1 else None
-    paging = Paging(first + 1, first + len(shown), len(rows), at(number - 1), at(number + 1), start)
-    table = Table(by, shown, len(rows), None)
-    return {"table": table, "paging": paging, "all_figures": page_at(PATH, **days)}
+    page = numbered(rows, PAGE_ROWS, asked, address)
+    table = Table(by, page.rows, len(rows), None)
+    return {"table": table, "paging": page.paging, "all_figures": page_at(PATH, **days)}
 
 
 def by_booking(rows: Sequence[Json]) -> list[Sums]:
