@@ -17,8 +17,8 @@ from typing import Any
 import asyncpg
 
 from actors.events.messages import Kind, Row
-from storage.postgres.events import SQL, home_of
-from storage.postgres.packing import packed
+from storage.events.packing import packed
+from storage.events.store import SQL, home_of
 
 DAY_SECONDS = 86_400
 KEY_BYTES = 16

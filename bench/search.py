@@ -21,12 +21,12 @@ from actors.catalog.store import Import, Kind, Search
 from bench.generate_catalog import Writer
 from bench.stage import tell, temporary_place, write_catalog
 from service.seed.catalog_file import parse
-from service.snapshots.shelves import Building, CatalogSnapshot
-from storage.embedded import running_postgres
-from storage.pool import Database, open_database
+from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from storage.connection.pool import Database, open_database
+from storage.connection.target import Target
+from storage.embedded.server import running_postgres
 from storage.postgres.catalog import PostgresCatalog
 from storage.schema import migrate
-from storage.target import Target
 
 SEED = 7
 BOUND_SECONDS = 10.0

@@ -16,15 +16,15 @@ from typing import NamedTuple
 import trio
 
 from actors.events.messages import Kind, Row
-from actors.ids import ID_BYTES, new_id
+from actors.shared.ids import ID_BYTES, new_id
 from bench.scaling import PAGE_BYTES, whole_pages
 from bench.stage import tell
-from storage.embedded import running_postgres
-from storage.pool import Connection, Database, open_database
-from storage.postgres.events import SQL, home_of
-from storage.postgres.packing import packed
+from storage.connection.pool import Connection, Database, open_database
+from storage.connection.target import Target
+from storage.embedded.server import running_postgres
+from storage.events.packing import packed
+from storage.events.store import SQL, home_of
 from storage.schema import migrate
-from storage.target import Target
 
 DAY = 20_000
 BOOKINGS = 200

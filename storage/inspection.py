@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from storage.pool import Database
-from storage.statements import statements
+from storage.connection.pool import Database
+from storage.connection.statements import statements
 
 SQL = statements("inspection")
 

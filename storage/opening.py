@@ -11,20 +11,23 @@ import trio
 
 from actors.stores import Stores
 from actors.values import StorageUnavailable, TransientStorageError
-from storage import distribution
-from storage.children import account_of
-from storage.distribution import DistributionError, PlaceMap
-from storage.embedded import EmbeddedError, endpoint_of_running, running_postgres
-from storage.error_translation import is_wrong_user
+from storage.connection.error_translation import is_wrong_user
+from storage.connection.listener import Listener
+from storage.connection.pool import Database, PoolLimits, connections_of, open_database
+from storage.connection.target import Target
+from storage.embedded.children import account_of
+from storage.embedded.postmaster import DEFAULTS
+from storage.embedded.server import EmbeddedError, endpoint_of_running, running_postgres
+from storage.events import distribution
+from storage.events.distributed_store import DistributedEvents
+from storage.events.distribution import DistributionError, PlaceMap
+from storage.events.store import PostgresEvents
+from storage.events.workers import ask_workers
 from storage.identity import Identity
-from storage.listener import Listener
-from storage.pool import Database, PoolLimits, connections_of, open_database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.devices import PostgresDevices
-from storage.postgres.distributed_events import DistributedEvents
-from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
@@ -35,10 +38,7 @@ from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sites import PostgresSites
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.webhooks import PostgresWebhooks
-from storage.postmaster import DEFAULTS
 from storage.schema import MigrationFailed, SchemaDrift, check_migrated, migrate, server_version, unsafe_settings
-from storage.target import Target
-from storage.workers import ask_workers
 
 OLDEST_SERVER = 150_000
 """`server_version_num` of the oldest supported Postgres."""

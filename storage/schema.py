@@ -15,8 +15,8 @@ from pathlib import Path
 import trio
 
 from actors.values import Contended
-from storage.error_translation import is_lock_timeout, is_refusal
-from storage.pool import Connection, Database, Row
+from storage.connection.error_translation import is_lock_timeout, is_refusal
+from storage.connection.pool import Connection, Database, Row
 
 FOLDER = Path(__file__).parent / "migrations"
 APPLIED = """select version, name, checksum, (to_jsonb(each) ->> 'works_with')::integer as works_with

@@ -23,10 +23,10 @@ import asyncpg
 import pytest
 import trio
 
-from storage.embedded import running_postgres
-from storage.pool import Database, open_database
+from storage.connection.pool import Database, open_database
+from storage.connection.target import Target
+from storage.embedded.server import running_postgres
 from storage.schema import migrate
-from storage.target import Target
 from tests.memory import in_memory
 
 TEMPLATE = "catalog_template"

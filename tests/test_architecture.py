@@ -30,10 +30,10 @@ LONGEST_FUNCTION = 70
 MOST_LOOSE_MODULES = 18
 
 SEES_STORAGE = (
-    "service.main",
-    "service.node",
-    "service.backups",
-    "service.unprivileged",
+    "service.running.foundation",
+    "service.running.node",
+    "service.running.scheduled_backups",
+    "service.running.unprivileged",
     "service.cli",
     "service.process",
 )
@@ -41,7 +41,7 @@ SEES_STORAGE = (
 PURE = (
     "actors/values.py",
     "actors/times.py",
-    "actors/weeks.py",
+    "actors/shared/weeks.py",
     "actors/*/state.py",
     "actors/*/messages.py",
     "actors/*/records.py",
@@ -53,13 +53,13 @@ PURE = (
     "service/http/frames.py",
     "service/http/request_body.py",
     "service/http/request_head.py",
-    "service/limits.py",
+    "service/running/limits.py",
     "service/schemas/*.py",
     "service/snapshots/etags.py",
-    "service/snapshots/shelves.py",
+    "service/snapshots/catalog_entries.py",
     "service/tokens/*.py",
     "service/web/negotiation.py",
-    "service/web/pages/words.py",
+    "service/web/pages/parts/words.py",
 )
 """Modules without I/O, clocks and randomness, beside those whose docstring says that they are pure."""
 
@@ -114,27 +114,27 @@ def test_the_engine_loads_nothing_of_the_project_but_the_clock() -> None:
 
 def test_a_worker_process_does_not_load_the_operators_commands() -> None:
     reached = reachable("service.process.worker_process")
-    assert "service.node" in reached
+    assert "service.running.node" in reached
     assert [name for name in reached if within(name, "service.cli")] == []
 
 
 def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_load_no_library() -> None:
     commands = [name for name in graph() if within(name, "service.cli") and name != "service.cli.documents"]
-    app = ("service.node", "service.web", "service.api", "service.http.server", *FRAMEWORKS)
+    app = ("service.running.node", "service.web", "service.api", "service.http.server", *FRAMEWORKS)
     assert [name for name in _loaded_by(*commands) if within(name, *app)] == []
     assert [name for name in _loaded_by("service.cli.main") if within(name, "storage", "trio", "pydantic")] == []
 
 
 def test_no_start_loads_the_libraries_of_passkeys_and_of_misspelled_words() -> None:
     """Those of passkeys take a tenth of a second and 14 MiB, and few processes ever need them."""
-    loaded = _loaded_by("service.node", "service.process.worker_process", "service.cli.accounts")
+    loaded = _loaded_by("service.running.node", "service.process.worker_process", "service.cli.accounts")
     assert [name for name in loaded if within(name, "webauthn", "cryptography", "cbor2", "OpenSSL", "rapidfuzz")] == []
 
 
 def test_no_start_loads_the_libraries_of_tracing() -> None:
     """They are an extra. A node loads them if its spans are to be sent."""
     loaded = _loaded_by(
-        "service.node", "service.process.parent", "service.process.worker_process", "service.cli.doctor"
+        "service.running.node", "service.process.parent", "service.process.worker_process", "service.cli.doctor"
     )
     assert [name for name in loaded if within(name, "opentelemetry", "google.protobuf")] == []
 
@@ -155,7 +155,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("rapidfuzz",): "actors.catalog.words",
         ("stripe",): "service.payments",
         ("h11",): "service.webhooks",
-        ("webauthn", "cbor2"): "service.webauthn",
+        ("webauthn", "cbor2"): "service.outside.webauthn",
         ("cryptography",): "service.http.certificates",
         DRIVERS: "storage",
     }

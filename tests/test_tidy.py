@@ -15,9 +15,9 @@ from tests.architecture import PACKAGES, ROOT, graph, modules, name_of, tree, wi
 @pytest.mark.parametrize(
     ("library", "rooms"),
     [
-        ("asyncio", {"storage.asyncio_border", "storage.asyncio_bridge"}),
-        ("trio_asyncio", {"storage.asyncio_bridge"}),
-        ("asyncpg", {"storage.asyncio_border", "storage.error_translation"}),
+        ("asyncio", {"storage.connection.asyncio_border", "storage.connection.asyncio_bridge"}),
+        ("trio_asyncio", {"storage.connection.asyncio_bridge"}),
+        ("asyncpg", {"storage.connection.asyncio_border", "storage.connection.error_translation"}),
     ],
 )
 def test_asyncio_and_asyncpg_stand_at_the_border(library: str, rooms: set[str]) -> None:
@@ -43,7 +43,7 @@ def test_the_package_holds_all_that_it_reads() -> None:
 
 def test_chance_and_wall_clocks_come_through_their_ports() -> None:
     """`actors.clock` has both ports. Only the composition roots and the secret's file use the system's own."""
-    allowed = {"actors.clock", "service.main", "service.server_secret", "service.catalogctl.main"}
+    allowed = {"actors.clock", "service.running.foundation", "service.running.server_secret", "service.catalogctl.main"}
     for path in modules(*PACKAGES):
         if name_of(path) not in allowed:
             assert not [name for name in graph()[name_of(path)] if within(name, "random", "secrets", "uuid")], path

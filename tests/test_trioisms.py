@@ -4,8 +4,8 @@ import pytest
 import trio
 import trio.testing
 
-from storage.asyncio_bridge import trio_asyncio
-from storage.pool import Connection, Database
+from storage.connection.asyncio_bridge import trio_asyncio
+from storage.connection.pool import Connection, Database
 
 
 async def test_leaving_a_memory_channel_by_a_plain_with_keeps_the_error(autojump_clock: trio.testing.MockClock) -> None:

@@ -22,12 +22,12 @@ from actors.accounts.messages import (
 )
 from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
 from actors.accounts.store import EXPORTED, AccountStore
-from actors.actor import Actor, ActorLimits
-from actors.announcements import Topic
-from actors.audits import audit_record
 from actors.clock import Clock, Entropy
-from actors.credentials import code_from, code_proof, digest
-from actors.ids import ID_BYTES, new_id
+from actors.kernel.actor import Actor, ActorLimits
+from actors.shared.announcements import Topic
+from actors.shared.audits import audit_record
+from actors.shared.credentials import code_from, code_proof, digest
+from actors.shared.ids import ID_BYTES, new_id
 from actors.times import DAY_MS
 from actors.values import Account, Agent, AuditRecord, BatchId, OutboxMessage, Refused
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from actors.announcements import Topic
-from actors.codes import EmailedCode, Sendings
+from actors.shared.announcements import Topic
+from actors.shared.codes import EmailedCode, Sendings
 from actors.values import AuditRecord, OutboxMessage, Refused
 
 

@@ -23,7 +23,7 @@ from actors.accounts.messages import (
     UndoDeletion,
     Undone,
 )
-from actors.codes import CodeRules, guess, renew, send, wrong_code
+from actors.shared.codes import CodeRules, guess, renew, send, wrong_code
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused
 

@@ -9,7 +9,7 @@ import trio
 
 from actors.accounts.actor import AccountKeeper
 from actors.accounts.messages import Deletion
-from actors.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask
 from actors.values import CallFailed
 
 

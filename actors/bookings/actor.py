@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
-from actors.actor import Actor, ActorLimits
-from actors.bookings.answers import Answer, DigestSent, ProfileKept, as_booking, as_campaign, as_slot
 from actors.bookings.campaigns import initials
 from actors.bookings.messages import (
+    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,
     DeclineRefundRequest,
     DescribeVideo,
+    DigestSent,
     EditCampaign,
     EditSlot,
     ExpireHold,
@@ -24,6 +24,7 @@ from actors.bookings.messages import (
     OrderRefund,
     Origin,
     PostponeRefund,
+    ProfileKept,
     RequestRefund,
     Reserve,
     RetireSlot,
@@ -32,6 +33,9 @@ from actors.bookings.messages import (
     SettleDispute,
     SettleRefund,
     TakePayment,
+    as_booking,
+    as_campaign,
+    as_slot,
 )
 from actors.bookings.records import (
     BookingView,
@@ -49,8 +53,9 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
-from actors.ids import ID_BYTES, fingerprint, new_id
-from actors.mailbox import request_id
+from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.mailbox import request_id
+from actors.shared.ids import ID_BYTES, fingerprint, new_id
 from actors.values import Agent, BatchId, Refused
 
 RESERVE, START = "bookings", "bookings/start"

@@ -2,9 +2,16 @@
 
 from dataclasses import asdict, replace
 
-from actors.bookings import telling
-from actors.bookings.answers import Answer, ProfileKept
-from actors.bookings.messages import CreateCampaign, EditCampaign, MoveCampaign, Origin, SaveProfile
+from actors.bookings import notifications
+from actors.bookings.messages import (
+    Answer,
+    CreateCampaign,
+    EditCampaign,
+    MoveCampaign,
+    Origin,
+    ProfileKept,
+    SaveProfile,
+)
 from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.bookings.unit_of_work import UnitOfWork
@@ -131,7 +138,7 @@ def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
         moved = replace(moved, pending=None)
     answer = _keep_changed(unit, campaign, moved, message.origin, PAST[move])
     if not isinstance(answer, Refused) and message.move in REVIEWING:
-        telling.tell_of_review(unit, moved, f"campaign_{PAST[message.move]}", edit=move in OF_EDITS.values())
+        notifications.tell_of_review(unit, moved, f"campaign_{PAST[message.move]}", edit=move in OF_EDITS.values())
     return answer
 
 

@@ -5,14 +5,13 @@ Source of the rules: ADR 0017.
 
 from dataclasses import replace
 
-from actors.announcements import Topic
-from actors.bookings import telling
-from actors.bookings.answers import Answer
+from actors.bookings import notifications
 from actors.bookings.decision import Week
-from actors.bookings.messages import Origin
+from actors.bookings.messages import Answer, Origin
 from actors.bookings.records import OPEN, Booking
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
 from actors.bookings.unit_of_work import UnitOfWork, as_system, weeks_of
+from actors.shared.announcements import Topic
 from actors.values import Code, Refused
 
 PAST = {
@@ -88,19 +87,19 @@ def apply(
 
 def _tell(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Publish a move, and mail the owner about money."""
-    if move in telling.HAPPENINGS:
-        telling.publish_booking(unit, booking, telling.HAPPENINGS[move])
+    if move in notifications.HAPPENINGS:
+        notifications.publish_booking(unit, booking, notifications.HAPPENINGS[move])
     match move:
         case BookingMove.PAY:
-            telling.tell_owner(unit, booking, "booking_receipt", None)
+            notifications.tell_owner(unit, booking, "booking_receipt", None)
         case BookingMove.REFUND:
-            telling.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+            notifications.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
 
 
 def reserved(unit: UnitOfWork, booking: Booking) -> None:
     """Publish a new booking, and mail its owner until when its weeks are held."""
-    telling.publish_booking(unit, booking, "booking.reserved")
-    telling.tell_owner(unit, booking, "booking_reserved", Topic.BOOKINGS, hold_ms=booking.hold_ms)
+    notifications.publish_booking(unit, booking, "booking.reserved")
+    notifications.tell_owner(unit, booking, "booking_reserved", Topic.BOOKINGS, hold_ms=booking.hold_ms)
 
 
 def current(unit: UnitOfWork, booking_id: str, owner: str | None, origin: Origin) -> Booking | None:

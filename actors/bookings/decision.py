@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from actors.announcements import AccountMail, Happening
-from actors.bookings.answers import Answer
 from actors.bookings.invoices import UNNAMED, Invoice, Seller
+from actors.bookings.messages import Answer
 from actors.bookings.records import (
     Booking,
     Campaign,
@@ -17,6 +16,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.shared.announcements import AccountMail, Happening
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 from actors.values import AuditRecord
 

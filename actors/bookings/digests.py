@@ -1,7 +1,7 @@
 """The digest of campaigns that wait for review, mailed to administrators. Pure; source: ADR 0079."""
 
-from actors.bookings import telling
-from actors.bookings.answers import Answer, DigestSent
+from actors.bookings import notifications
+from actors.bookings.messages import Answer, DigestSent
 from actors.bookings.unit_of_work import UnitOfWork
 
 SHOWN = 10
@@ -15,6 +15,6 @@ def send_digest(unit: UnitOfWork) -> Answer:
         return DigestSent(False)
     if unit.decision.digest_ms is None:
         lines = [f"{view.sponsor_name or 'No name'}: {view.campaign.newest.headline}" for view in reviews.first]
-        telling.tell_of_digest(unit, reviews.count, "\n".join(lines))
+        notifications.tell_of_digest(unit, reviews.count, "\n".join(lines))
         unit.decision.digest_ms = unit.now_ms
     return DigestSent(True)

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from actors.bookings import changes, telling
-from actors.bookings.answers import Answer
-from actors.bookings.messages import Origin, SettleDispute
+from actors.bookings import changes, notifications
+from actors.bookings.messages import Answer, Origin, SettleDispute
 from actors.bookings.records import Booking, BookingStatus, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
@@ -65,5 +64,5 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
 
 
 def _told(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
-    telling.tell_administrators(unit, booking, outcome)
+    notifications.tell_administrators(unit, booking, outcome)
     return booking

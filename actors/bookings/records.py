@@ -6,7 +6,7 @@ A sponsor and its rows belong to an account, identified by its tenant.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from actors.weeks import WEEK_MS
+from actors.shared.weeks import WEEK_MS
 
 
 class Side(StrEnum):

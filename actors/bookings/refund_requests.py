@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from actors.bookings import changes, telling
-from actors.bookings.answers import Answer
-from actors.bookings.messages import DeclineRefundRequest, RequestRefund
+from actors.bookings import changes, notifications
+from actors.bookings.messages import Answer, DeclineRefundRequest, RequestRefund
 from actors.bookings.records import Booking, BookingStatus
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Refused
@@ -31,8 +30,8 @@ def request_refund(unit: UnitOfWork, message: RequestRefund) -> Answer:
     unit.keep_booking(requested)
     # The reason is the sponsor's own words, which the audit would keep beyond the account.
     unit.audit(message.origin, "booking.refund_requested", "booking", booking.id)
-    telling.tell_owner(unit, requested, "refund_requested", None, reason=message.reason)
-    telling.tell_administrators(unit, requested, "refund_to_decide", reason=message.reason)
+    notifications.tell_owner(unit, requested, "refund_requested", None, reason=message.reason)
+    notifications.tell_administrators(unit, requested, "refund_to_decide", reason=message.reason)
     return unit.view(requested)
 
 
@@ -63,5 +62,5 @@ def decline_refund_request(unit: UnitOfWork, message: DeclineRefundRequest) -> A
     declined = replace(booking, refund_requested_ms=None, refund_note=message.note)
     unit.keep_booking(declined)
     unit.audit(message.origin, "booking.refund_request_declined", "booking", booking.id, {"note": message.note})
-    telling.tell_owner(unit, declined, "refund_declined", None, note=message.note)
+    notifications.tell_owner(unit, declined, "refund_declined", None, note=message.note)
     return unit.view(declined)

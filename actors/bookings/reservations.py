@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from actors.bookings import changes
-from actors.bookings.answers import Answer
 from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, too_many_campaigns, unknown_campaign
-from actors.bookings.messages import Cancel, DescribeVideo, ExpireHold, KeepSession, OpenCheckout, Reserve
+from actors.bookings.messages import Answer, Cancel, DescribeVideo, ExpireHold, KeepSession, OpenCheckout, Reserve
 from actors.bookings.prices import price
 from actors.bookings.records import (
     Booking,
@@ -19,9 +18,9 @@ from actors.bookings.records import (
 from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
+from actors.shared.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.values import Code, Problem, Refused, invalid_field
-from actors.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 
 WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 

@@ -7,16 +7,15 @@ that are due by then, in order. A step at the end of a day waits until late even
 from dataclasses import replace
 from datetime import date, timedelta
 
-from actors.announcements import Topic
-from actors.bookings import changes, telling
-from actors.bookings.answers import Answer
-from actors.bookings.messages import FollowSchedule, Origin
+from actors.bookings import changes, notifications
+from actors.bookings.messages import Answer, FollowSchedule, Origin
 from actors.bookings.prices import unshown_share
 from actors.bookings.records import Booking, BookingStatus, CampaignStatus, PackageKind, YoutubeStatus
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, as_system
+from actors.shared.announcements import Topic
+from actors.shared.weeks import WEEK_MS, weeks_from
 from actors.times import DAY_MS, day_of
-from actors.weeks import WEEK_MS, weeks_from
 
 REQUEST_DAYS = 7
 """How long after its weeks a booking waits for the decision on a requested refund, before its unshown weeks are refunded."""
@@ -45,7 +44,7 @@ def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     if unit.now_ms < start_ms:
         return _keep(unit, booking, start_ms)
     if at_ms <= start_ms:
-        telling.tell_owner(
+        notifications.tell_owner(
             unit, booking, "week_begins", Topic.BOOKINGS, key=_key(booking, "begins"), shown=_shown(unit, booking)
         )
         first = day_of(max(start_ms, booking.paid_ms or 0)) + 1
@@ -77,7 +76,7 @@ def _shown(unit: UnitOfWork, booking: Booking) -> str:
 
 def _report_day(unit: UnitOfWork, booking: Booking, day: int) -> None:
     impressions, clicks = unit.delivered_on(booking.id, day)
-    telling.publish_booking(
+    notifications.publish_booking(
         unit,
         booking,
         "delivery.day",
@@ -118,7 +117,7 @@ def _end(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
         assert refunding is not None, "a paid booking can be refunded"
         booking = refunding
     impressions, clicks = unit.delivered(booking.id)
-    telling.tell_owner(
+    notifications.tell_owner(
         unit,
         booking,
         "week_ended",

@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from actors.bookings import changes, disputes, telling
-from actors.bookings.answers import Answer
-from actors.bookings.messages import OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
+from actors.bookings import changes, disputes, notifications
+from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
 from actors.bookings.records import Booking, BookingStatus, BookingView, Mode, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
@@ -153,7 +152,7 @@ def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origi
     before, booking = booking.refunded_cents, replace(booking, refunded_cents=total_cents)
     unit.keep_booking(booking)
     unit.audit(origin, "booking.refunded_in_part", "booking", booking.id, {"refunded_cents": [before, total_cents]})
-    telling.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+    notifications.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
     return unit.view(booking)
 
 
@@ -225,7 +224,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
         case _:
             return unit.view(booking)
     assert moved is not None, "the table has these moves"
-    telling.tell_administrators(unit, moved, "refund_failed", why=why)
+    notifications.tell_administrators(unit, moved, "refund_failed", why=why)
     return unit.view(moved)
 
 

@@ -3,8 +3,7 @@
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from actors.bookings.answers import Answer, SlotKept
-from actors.bookings.messages import CreateSlot, EditSlot, RetireSlot
+from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotKept
 from actors.bookings.records import Slot
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Problem, Refused

@@ -18,9 +18,9 @@ from actors.bookings import (
     settlement,
     slots,
 )
-from actors.bookings.answers import Answer
 from actors.bookings.decision import BookingRules, Decision, Snapshot, Week
 from actors.bookings.messages import (
+    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,

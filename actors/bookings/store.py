@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from actors.bookings.admin_views import Before as Before
+from actors.bookings.admin_views import OversightStore
 from actors.bookings.demo import DemoCounts, DemoData
 from actors.bookings.invoices import Invoice
 from actors.bookings.messages import Origin
-from actors.bookings.oversight import Before as Before
-from actors.bookings.oversight import OversightStore
 from actors.bookings.records import (
     Booking,
     BookingView,

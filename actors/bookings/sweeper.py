@@ -16,7 +16,7 @@ from actors.bookings.payments import Payments, PaymentsRefused, PaymentsUnavaila
 from actors.bookings.records import Booking, Mode
 from actors.bookings.store import SponsorshipStore
 from actors.clock import Clock
-from actors.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask
 from actors.times import SECOND_MS
 from actors.values import CallFailed
 

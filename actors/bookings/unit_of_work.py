@@ -20,8 +20,8 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
+from actors.shared.weeks import weeks_from
 from actors.values import Agent, AuditRecord
-from actors.weeks import weeks_from
 
 
 class UnitOfWork:

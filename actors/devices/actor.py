@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
-from actors.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
 from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
 from actors.devices.messages import (
     Answer,
@@ -23,9 +21,11 @@ from actors.devices.messages import (
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
-from actors.ids import ID_BYTES, new_id
-from actors.mailbox import request_id
-from actors.notices import notice
+from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.mailbox import request_id
+from actors.shared.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
+from actors.shared.ids import ID_BYTES, new_id
+from actors.shared.notices import notice
 from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4

@@ -25,7 +25,7 @@ from actors.devices.messages import (
     Status,
 )
 from actors.devices.unit_of_work import Decision, DeviceRules, Snapshot, UnitOfWork
-from actors.notices import Ending, telling
+from actors.shared.notices import Ending, telling
 from actors.times import SECOND_MS
 from actors.values import Code, Refused
 

@@ -5,11 +5,11 @@ from itertools import chain, repeat
 
 import trio
 
-from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
 from actors.events.messages import Bucket, Event, Record
 from actors.events.state import NO_SITES, EventRules, VisitorHasher, bucket_of, rows_of
 from actors.events.store import EventStore
+from actors.kernel.actor import Actor, ActorLimits
 from actors.values import BatchId
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from actors.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask
 
 PREPARED_SECONDS = 300.0
 """The age at which a prepared transaction is a problem. Citus settles those of failed servers once a minute."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from actors.clock import Clock, day_of
 from actors.events.messages import OTHER, SiteDelivered
-from actors.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask
 
 MOST_SITES = 200
 """Websites that can earn a place, over all time."""

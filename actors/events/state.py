@@ -10,8 +10,8 @@ from hashlib import blake2b
 from itertools import repeat
 
 from actors.events.messages import Bucket, Event, Kind, Row
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.times import DAY_MS, HOUR_MS, day_of
-from actors.weeks import WEEK_MS, week_of
 
 KEY_BYTES = 16
 MAX_KEY_SIZE = blake2b.MAX_KEY_SIZE

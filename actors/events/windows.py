@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.actor import Actor, ActorLimits
 from actors.events.messages import Window
 from actors.events.store import EventStore
+from actors.kernel.actor import Actor, ActorLimits
 from actors.values import BatchId
 
 

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from actors.actor import Actor, ActorLimits
 from actors.clock import Clock, Entropy
-from actors.credentials import ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_claim_token, new_key
-from actors.ids import fingerprint, new_id
-from actors.keys.making import RecordMaker
+from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.mailbox import request_id
 from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, Restore, RevokeAdmin, Suspend, SuspensionSet
 from actors.keys.messages import (
     Answer,
@@ -34,12 +32,14 @@ from actors.keys.messages import (
     TellEnds,
     TierSet,
 )
-from actors.keys.standing import ADMIN_SCOPES
+from actors.keys.new_records import RecordMaker
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
-from actors.letters import Draft, Origin, count_id
-from actors.mailbox import request_id
-from actors.notices import ENDS, NoticeLimiter
+from actors.keys.validity import ADMIN_SCOPES
+from actors.shared.code_mails import Draft, Origin, count_id
+from actors.shared.credentials import ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_claim_token, new_key
+from actors.shared.ids import fingerprint, new_id
+from actors.shared.notices import ENDS, NoticeLimiter
 from actors.times import SECOND_MS
 from actors.values import Account, Agent, BatchId, OutboxMessage, Refused, Scope, Tier
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.unit_of_work import Decision, Snapshot
-from actors.notices import Ending, telling
+from actors.shared.notices import Ending, telling
 from actors.values import Account, AuditRecord, OutboxMessage
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
-from actors.credentials import digest, is_key
-from actors.found import FoundHashes
+from actors.kernel.actor import Actor, ActorLimits
 from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
+from actors.shared.credentials import digest, is_key
+from actors.shared.known_credentials import FoundHashes
 from actors.times import SECOND_MS
 from actors.values import BatchId
 

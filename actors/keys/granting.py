@@ -6,7 +6,7 @@ Source of the rules: ADR 0006.
 from collections.abc import Collection, Iterable, Sequence
 
 from actors.keys.messages import ByAccount, ByKey, Granter, Issue, Key, Revoke
-from actors.keys.standing import ADMIN_SCOPES, account_scopes, held_scopes, is_live
+from actors.keys.validity import ADMIN_SCOPES, account_scopes, held_scopes, is_live
 from actors.values import Account, Code, Refused, Scope
 
 

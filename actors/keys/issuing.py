@@ -4,12 +4,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from actors.ids import fingerprint, new_id
 from actors.keys.administrators import Administrators
 from actors.keys.granting import may_revoke, refused_grant
 from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Kept, Key, KeysEnded, Revoke
 from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
-from actors.notices import Ending, telling
+from actors.shared.ids import fingerprint, new_id
+from actors.shared.notices import Ending, telling
 from actors.times import DAY_MS
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 

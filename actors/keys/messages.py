@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actors.codes import EmailedCode, Sendings
-from actors.credentials import Kind
 from actors.keys.membership import (
     BootstrapAdmins,
     GrantAdmin,
@@ -14,7 +12,9 @@ from actors.keys.membership import (
     Suspend,
     SuspensionSet,
 )
-from actors.letters import Draft
+from actors.shared.code_mails import Draft
+from actors.shared.codes import EmailedCode, Sendings
+from actors.shared.credentials import Kind
 from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
 
 

@@ -3,13 +3,13 @@
 import json
 from dataclasses import dataclass, replace
 
-from actors.credentials import Kind
-from actors.ids import fingerprint, new_id
 from actors.keys.granting import refused_administration, refused_granter
 from actors.keys.issuing import KeyIssuing, earlier, end_notice_ms, granted_by
 from actors.keys.messages import Answer, ByKey, EditKey, EndsTold, Kept, Key, Rotated, RotateKey, TellEnds
-from actors.keys.standing import is_live
-from actors.notices import Ending, telling
+from actors.keys.validity import is_live
+from actors.shared.credentials import Kind
+from actors.shared.ids import fingerprint, new_id
+from actors.shared.notices import Ending, telling
 from actors.values import AuditRecord, Code, Refused
 
 

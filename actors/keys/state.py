@@ -8,7 +8,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from actors.codes import guess, renew, send, wrong_code
 from actors.keys.locking import LockSet, rows_to_lock
 from actors.keys.membership import BootstrapAdmins, GrantAdmin, Restore, RevokeAdmin, Suspend
 from actors.keys.messages import (
@@ -34,7 +33,8 @@ from actors.keys.messages import (
 from actors.keys.renewing import KeyRenewing
 from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
-from actors.notices import Ending, telling
+from actors.shared.codes import guess, renew, send, wrong_code
+from actors.shared.notices import Ending, telling
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, field, replace
 
-from actors.codes import CodeRules
 from actors.keys.messages import Answer, Claim, Key
-from actors.keys.standing import is_live
-from actors.letters import LetterBook, LetterCount, LetterRules
+from actors.keys.validity import is_live
+from actors.shared.code_mails import LetterBook, LetterCount, LetterRules
+from actors.shared.codes import CodeRules
 from actors.times import MINUTE_MS, day_of, month_of
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 

@@ -12,6 +12,8 @@ from math import inf
 import trio
 
 from actors.clock import Clock
+from actors.kernel.periodic import PeriodicTask
+from actors.kernel.statistics import ActorStatistics, State
 from actors.mail.messages import (
     Backlog,
     GivenUp,
@@ -26,8 +28,6 @@ from actors.mail.messages import (
 )
 from actors.mail.state import Retries, after_failure, after_refusal, give_up_unsent, masked
 from actors.mail.store import Outbox, Transport
-from actors.periodic import PeriodicTask
-from actors.statistics import ActorStatistics, State
 from actors.times import DAY_MS, SECOND_MS
 from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageError
 

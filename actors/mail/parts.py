@@ -10,7 +10,7 @@ from textwrap import TextWrapper
 
 from jinja2 import Environment, StrictUndefined, Template
 
-from actors.mail.letters import FOLDER, Button, Code, Entries, Facts, Paragraph, Part, Quotation
+from actors.mail.template_files import FOLDER, Button, Code, Entries, Facts, Paragraph, Part, Quotation
 
 WIDTH = 72
 """Columns of the plain text. Addresses may be longer, because a broken one is of no use."""

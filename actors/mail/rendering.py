@@ -11,14 +11,14 @@ from urllib.parse import urlsplit
 
 from jinja2 import UndefinedError
 
-from actors.announcements import Topic
-from actors.credentials import long_code
-from actors.letters import LONG
 from actors.mail.internet import PLAIN_ADDRESS, sender_address
-from actors.mail.letters import LETTERS, Letter
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.parts import Footer, as_html, as_text
+from actors.mail.template_files import LETTERS, Letter
 from actors.mail.words import WRITTEN, minutes, time_of_day
+from actors.shared.announcements import Topic
+from actors.shared.code_mails import LONG
+from actors.shared.credentials import long_code
 
 CHOICES = "/dashboard/settings"
 """The page where people choose their mails."""

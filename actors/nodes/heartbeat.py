@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import trio
 
+from actors.kernel.periodic import PeriodicTask
 from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import NodeRules, live_nodes
 from actors.nodes.store import NodeStore
-from actors.periodic import PeriodicTask
 
 
 class Heartbeat(PeriodicTask):

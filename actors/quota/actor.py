@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from actors.actor import Actor, ActorLimits
 from actors.clock import Clock
-from actors.limits import Allowance, WindowLimiter, single_node
+from actors.kernel.actor import Actor, ActorLimits
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.quota.state import Caps, Decision, decide
 from actors.quota.store import QuotaStore
+from actors.shared.limits import Allowance, WindowLimiter, single_node
 from actors.times import day_of
 from actors.values import BatchId, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 

@@ -3,22 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from actors.actor import Actor, ActorLimits
-from actors.audits import audit_record
 from actors.clock import Clock, Entropy
-from actors.credentials import (
-    ENTROPY_BYTES,
-    code_proof,
-    digest,
-    is_browser_token,
-    is_sign_in_link_token,
-    new_browser_token,
-    new_session_token,
-    new_sign_in_link_token,
-)
-from actors.ids import ID_BYTES, new_id
-from actors.letters import Draft, Origin, count_id
-from actors.notices import NoticeLimiter, notice
+from actors.kernel.actor import Actor, ActorLimits
 from actors.sessions.messages import (
     Answer,
     CodeSent,
@@ -39,6 +25,20 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import PasskeyNeeded, PendingSignIn
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock, unusable_link
 from actors.sessions.store import SessionStore
+from actors.shared.audits import audit_record
+from actors.shared.code_mails import Draft, Origin, count_id
+from actors.shared.credentials import (
+    ENTROPY_BYTES,
+    code_proof,
+    digest,
+    is_browser_token,
+    is_sign_in_link_token,
+    new_browser_token,
+    new_session_token,
+    new_sign_in_link_token,
+)
+from actors.shared.ids import ID_BYTES, new_id
+from actors.shared.notices import NoticeLimiter, notice
 from actors.times import MINUTE_MS
 from actors.values import Agent, AuditRecord, BatchId, Code, OutboxMessage, Refused
 

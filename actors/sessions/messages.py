@@ -5,9 +5,9 @@ None of them contains a token or code in clear: intents hash them first.
 
 from dataclasses import dataclass
 
-from actors.codes import EmailedCode
-from actors.letters import Draft
 from actors.sessions.second_factor import SecondFactorAnswer, SecondFactorMessage
+from actors.shared.code_mails import Draft
+from actors.shared.codes import EmailedCode
 from actors.values import AuditRecord, OutboxMessage, Refused, Tier
 
 

@@ -4,8 +4,15 @@ import json
 from dataclasses import replace
 from typing import Protocol
 
-from actors.credentials import constant_time_equal
 from actors.sessions.messages import Kept, Session
+from actors.sessions.passkey_rules import (
+    PasskeyRules,
+    confirmed_until,
+    may_add,
+    not_verified,
+    sign_in_ended,
+    unknown_passkey,
+)
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,
@@ -29,14 +36,7 @@ from actors.sessions.second_factor import (
     SignInCancelled,
     StartCeremony,
 )
-from actors.sessions.standing import (
-    PasskeyRules,
-    confirmed_until,
-    may_add,
-    not_verified,
-    sign_in_ended,
-    unknown_passkey,
-)
+from actors.shared.credentials import constant_time_equal
 from actors.values import AuditRecord, Code, OutboxMessage, Refused
 
 

@@ -5,11 +5,11 @@ A session revoked on any node, or a membership that ended, is therefore refused 
 
 from collections.abc import Sequence
 
-from actors.actor import Actor, ActorLimits
-from actors.credentials import digest, is_session_token
-from actors.found import FoundHashes
+from actors.kernel.actor import Actor, ActorLimits
 from actors.sessions.messages import SignedIn
 from actors.sessions.store import SessionStore
+from actors.shared.credentials import digest, is_session_token
+from actors.shared.known_credentials import FoundHashes
 from actors.values import BatchId
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from actors.codes import CodeRules
-from actors.letters import LetterCount, LetterRules
 from actors.sessions.messages import (
     Answer,
     CompleteSignIn,
@@ -19,8 +17,10 @@ from actors.sessions.messages import (
     Touch,
     UseLink,
 )
+from actors.sessions.passkey_rules import PasskeyRules
 from actors.sessions.second_factor import SecondFactorRows, rows_of
-from actors.sessions.standing import PasskeyRules
+from actors.shared.code_mails import LetterCount, LetterRules
+from actors.shared.codes import CodeRules
 from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 

@@ -8,10 +8,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from actors.browsers import browser
-from actors.codes import guess, renew, wrong_code
-from actors.letters import LetterBook
-from actors.notices import Ending, telling
 from actors.sessions.messages import (
     Answer,
     CodeSent,
@@ -31,6 +27,10 @@ from actors.sessions.messages import (
 )
 from actors.sessions.passkeys import Passkeys
 from actors.sessions.rows import Decision, LockSet, SessionRules, Snapshot, rows_to_lock
+from actors.shared.browsers import browser
+from actors.shared.code_mails import LetterBook
+from actors.shared.codes import guess, renew, wrong_code
+from actors.shared.notices import Ending, telling
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 
 __all__ = ["Decision", "LockSet", "SessionRules", "Snapshot", "decide", "rows_to_lock", "unusable_link"]

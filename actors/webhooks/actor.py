@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from actors.actor import Actor, ActorLimits
-from actors.audits import audit_record
 from actors.clock import Clock, Entropy
-from actors.ids import ID_BYTES, fingerprint, new_id
+from actors.kernel.actor import Actor, ActorLimits
+from actors.shared.audits import audit_record
+from actors.shared.ids import ID_BYTES, fingerprint, new_id
 from actors.values import Agent, AuditRecord, BatchId, Refused
 from actors.webhooks.messages import (
     Answer,

@@ -13,8 +13,8 @@ from math import inf
 import trio
 
 from actors.clock import Clock
-from actors.periodic import PeriodicTask
-from actors.statistics import ActorStatistics, State
+from actors.kernel.periodic import PeriodicTask
+from actors.kernel.statistics import ActorStatistics, State
 from actors.times import SECOND_MS
 from actors.values import OutcomeUnknown, StorageUnavailable, TransientStorageError
 from actors.webhooks.messages import Attempt, Backlog, Room, Task

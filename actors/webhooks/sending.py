@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from actors.announcements import DELIVERY_MS, AccountMail, Happening
-from actors.ids import fingerprint, new_id
+from actors.shared.announcements import DELIVERY_MS, AccountMail, Happening
+from actors.shared.ids import fingerprint, new_id
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
 from actors.webhooks.messages import (
     Attempt,

@@ -15,7 +15,7 @@ from service.config.loading import load
 from service.http.asgi import Receive, Scope, Send
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
-from service.limits import serving_limits
+from service.running.limits import serving_limits
 from service.web.error_responses import handlers
 
 BODY = b'{"recorded":true}'

@@ -18,8 +18,8 @@ from hypercorn.trio import serve
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.config.loading import load
-from service.main import storage_options
-from service.node import open_node
+from service.running.foundation import storage_options
+from service.running.node import open_node
 from service.web.app import build_app
 from storage.opening import open_storage
 

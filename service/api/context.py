@@ -5,7 +5,6 @@ from typing import Any
 
 from actors.accounts.actor import AccountKeeper
 from actors.accounts.sweeper import AccountEraser
-from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments
 from actors.bookings.store import SponsorshipStore
@@ -16,31 +15,32 @@ from actors.events.router import EventRouter
 from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
+from actors.kernel.actor import Actor
+from actors.kernel.statistics import ActorStatistics
 from actors.keys.actor import KeyKeeper
 from actors.keys.cache import KeyCache
-from actors.keys.uses import KeyUses
+from actors.keys.last_uses import KeyUses
 from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
 from actors.sessions.actor import SessionKeeper
-from actors.sessions.passkey_keeper import PasskeyKeeper
+from actors.sessions.passkey_actor import PasskeyKeeper
 from actors.sessions.reader import SessionReader
-from actors.statistics import ActorStatistics
 from actors.webhooks.actor import WebhookKeeper
 from actors.webhooks.sender import WebhookSender
 from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
-from service.observability.answers import AnswerCounts
+from service.observability.client_address import Proxies
 from service.observability.health import Health
-from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
+from service.observability.request_counts import AnswerCounts
+from service.outside.webhook_signatures import WebhookSigner
 from service.payments.gateway import Webhook
 from service.snapshots.catalog import Catalog
 from service.snapshots.placements import Placements
 from service.tokens.cursors import Cursors
 from service.tokens.links import Links
-from service.webhooks.signing import WebhookSigner
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 import trio
 
-from actors.mailbox import answer_due
+from actors.kernel.mailbox import answer_due
 from service.api.operation import Operation
 from service.config.model import Config
 

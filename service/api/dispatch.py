@@ -6,10 +6,9 @@ The fast path, Quart and pages all call operations through `dispatch`.
 import logging
 from http import HTTPStatus
 
-from actors.limits import Allowance
 from actors.quota.messages import Metered, Moved
+from actors.shared.limits import Allowance
 from actors.values import CallFailed, Code, Refused, Tenant
-from service.api.answers import CORS, failure, refusal, rendered
 from service.api.authentication import Caller, authenticate, no_session, signed_in
 from service.api.authorization import authorize
 from service.api.context import Services
@@ -20,6 +19,7 @@ from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.api.rate_limits import rate_limit_headers
+from service.api.refusals import CORS, failure, refusal, rendered
 from service.api.validation import FORM, form_as_json, parse_body, parse_query, read_idempotency_key
 
 log = logging.getLogger(__name__)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from http import HTTPStatus
 
-from actors.limits import Allowance
+from actors.shared.limits import Allowance
 from actors.values import Code, Refused
 from service.schemas.problems import fields_of, text_of
 

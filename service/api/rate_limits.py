@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from actors.clock import HOUR_MS, SECOND_MS, Clock
-from actors.letters import Origin
-from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
 from actors.quota.state import Caps
+from actors.shared.code_mails import Origin
+from actors.shared.limits import Allowance, SharedTotal, WindowLimiter, single_node
 from actors.values import Tenant, Tier
 from service.api.messages import Headers
 from service.api.policy import Budget

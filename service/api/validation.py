@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from pydantic import BaseModel, ValidationError
 
 from actors.values import Code, Problem, Refused, invalid_field
-from service.api.repeated_keys import repeated_key
+from service.api.duplicate_keys import repeated_key
 from service.schemas.problems import LONGEST_NAME, problems_of
 
 M = TypeVar("M", bound=BaseModel)

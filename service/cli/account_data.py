@@ -9,13 +9,13 @@ from actors.accounts.actor import AccountKeeper, Place
 from actors.accounts.state import day_words
 from actors.accounts.sweeper import AccountEraser
 from actors.clock import SystemEntropy
-from actors.supervision import running
+from actors.kernel.supervision import running
 from actors.values import Account
 from service.cli.accounts import email_of
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
-from service.main import lone_account_keeper
+from service.running.foundation import lone_account_keeper
 
 ROWS = 500
 """Rows that are read at a time."""

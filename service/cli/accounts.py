@@ -8,13 +8,13 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from actors.clock import SystemEntropy
+from actors.kernel.supervision import running
 from actors.keys.actor import KeyKeeper
-from actors.supervision import running
 from actors.values import Scope, Tier
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
-from service.main import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
+from service.running.foundation import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
 from service.schemas.keys import Email
 from service.schemas.texts import visible
 from storage.opening import Opened

@@ -7,10 +7,10 @@ from actors.clock import SECOND_MS, SystemClock
 from service.cli.command import CommandError, Commands, file_of
 from service.cli.progress import progress_bar
 from service.config.model import Config
-from service.main import storage_options
 from service.process.exit_status import first_of
-from storage.backup import BackupError, back_up, restore
-from storage.embedded import EmbeddedError
+from service.running.foundation import storage_options
+from storage.backups.archive import BackupError, back_up, restore
+from storage.embedded.server import EmbeddedError
 from storage.opening import StorageError, open_storage
 
 

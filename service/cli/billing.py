@@ -6,7 +6,7 @@ from actors.clock import SystemClock
 from service.cli.command import CommandError, Commands
 from service.cli.database import open_beside
 from service.config.model import Config
-from service.server_secret import Secrets
+from service.running.server_secret import Secrets
 
 
 def add_billing_commands(commands: Commands) -> None:

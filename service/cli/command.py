@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from service.cli.table import COMMANDS
+from service.config.user_errors import UserError
 from service.process.exit_codes import USAGE
-from service.user_errors import UserError
 
 Work = Callable[..., Awaitable[int | None]]
 """A command: takes the configuration, the data directory if it uses one, and its arguments by name. None means success."""

@@ -9,8 +9,8 @@ from typing import TypeVar
 from actors.values import Agent, Refused, TransientStorageError
 from service.cli.command import CommandError
 from service.config.model import Config
-from service.main import storage_options
 from service.process.exit_status import first_of
+from service.running.foundation import storage_options
 from storage.opening import Opened, open_storage
 
 AGENT = Agent("cli", f"uid {os.getuid()}" if hasattr(os, "getuid") else "cli")

@@ -12,7 +12,7 @@ from service.cli.command import CommandError, Commands
 from service.cli.database import open_beside
 from service.cli.progress import Progress, progress_bar
 from service.config.model import Config
-from storage.postgres.event_moves import DayToMove, EventMoves, MoveError, Piece
+from storage.events.moves import DayToMove, EventMoves, MoveError, Piece
 
 TELL_SECONDS = 5.0
 """How often progress is printed."""

@@ -7,17 +7,17 @@ from service.cli.database import open_beside
 from service.cli.recovery_checks import check_recovery
 from service.config import deployment
 from service.config.model import Config
+from service.config.user_errors import ConfigError
 from service.http.listen_address import ListenError
-from service.main import certificate_problem, storage_options
+from service.outside.webauthn import rp_id_of
 from service.process.exit_codes import SUCCESS, USAGE
-from service.server_secret import Secrets
-from service.user_errors import ConfigError
-from service.webauthn import rp_id_of
+from service.running.foundation import certificate_problem, storage_options
+from service.running.server_secret import Secrets
+from storage.connection.pool import connections_of
+from storage.events.distributed_store import DistributedEvents
+from storage.events.workers import ask_workers
 from storage.opening import Opened
-from storage.pool import connections_of
-from storage.postgres.distributed_events import DistributedEvents
 from storage.schema import room_for_connections, server_version, unsafe_settings
-from storage.workers import ask_workers
 
 
 def add_doctor_command(commands: Commands) -> None:

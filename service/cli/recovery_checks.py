@@ -5,12 +5,12 @@ from pathlib import Path
 from actors.backups.state import newest_ms, overdue_ms
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, SECOND_MS, SystemClock
-from service.backups import backup_directory
 from service.config.clocks import clock_problems
 from service.config.model import Config
-from service.limits import backup_rules
-from service.main import read_clocks
-from storage.backup_files import names_in
+from service.running.foundation import read_clocks
+from service.running.limits import backup_rules
+from service.running.scheduled_backups import backup_directory
+from storage.backups.directory import names_in
 from storage.inspection import Archive, archive_of, created_ms
 from storage.opening import Opened
 

@@ -16,7 +16,7 @@ from service.config.model import Config
 from service.observability.logs import set_up
 from service.process.exit_codes import SUCCESS
 from service.process.exit_status import outcome_of
-from storage.postmaster import SERVER_LOG
+from storage.embedded.postmaster import SERVER_LOG
 
 
 def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:

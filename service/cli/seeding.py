@@ -11,8 +11,7 @@ from service.cli.database import AGENT, open_beside
 from service.cli.progress import progress_bar
 from service.config.model import Config
 from service.seed.catalog_file import Parsed, parse, unknown_bots
-from service.seed.demo_seeding import replace_demo
-from service.seed.retries import retried
+from service.seed.samples import replace_demo, retried
 
 
 def add_seeding_commands(commands: Commands) -> None:

@@ -10,7 +10,7 @@ from service.cli.running import configured
 from service.cli.startup import tell_ready
 from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
-from service.main import warn_of_certificate
+from service.running.foundation import warn_of_certificate
 from service.version import PROGRAM, VERSION
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ async def serve_until_stopped(
 
         await parent.run(config, data_dir, ready, partial(configured, config_file, bind))
         return
-    from service.node import run
+    from service.running.node import run
 
     await run(config, data_dir, ready)
 

@@ -14,12 +14,12 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.records import Slot
 from actors.bookings.state import BookingRules
 from actors.clock import Clock, SystemClock, SystemEntropy
-from actors.supervision import running
+from actors.kernel.supervision import running
 from service.cli.command import CommandError, Commands, Parser
 from service.cli.database import AGENT, accepted, open_beside
 from service.cli.slot_table import EPOCH, table
 from service.config.model import Config
-from service.limits import actor_limits
+from service.running.limits import actor_limits
 from service.schemas.problems import problems_of
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 

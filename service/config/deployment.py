@@ -7,9 +7,9 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from service.config.model import Config
+from service.config.user_errors import ConfigError
 from service.http.addresses import is_loopback
-from service.smtp import smtp_server
-from service.user_errors import ConfigError
+from service.outside.smtp import smtp_server
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from service.config.model import Config
+from service.config.user_errors import ConfigError
 from service.schemas.problems import problems_of
-from service.user_errors import ConfigError
 
 PREFIX = "CATALOG__"
 FILE = "__FILE"

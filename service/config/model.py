@@ -27,7 +27,7 @@ from service.config.sections import (
     Tiers,
     Webhooks,
 )
-from service.webauthn import rp_id_of
+from service.outside.webauthn import rp_id_of
 
 
 class Config(Section):

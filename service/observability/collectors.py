@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from actors.backups.keeper import BackupKeeper
+from actors.backups.scheduler import BackupKeeper
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerWatch
+from actors.kernel.statistics import ActorStatistics
 from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
-from actors.statistics import ActorStatistics
 from actors.webhooks.sender import WebhookSender
-from service.observability.proxies import Proxies
+from service.observability.client_address import Proxies
 from service.observability.tracing import SpanCounts
 from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import trio
 
-from actors.statistics import ActorStatistics
+from actors.kernel.statistics import ActorStatistics
 from actors.values import StorageUnavailable
 
 log = logging.getLogger(__name__)

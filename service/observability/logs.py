@@ -11,7 +11,9 @@ from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 from actors.clock import SECOND_MS, SystemClock
-from actors.credentials import (
+from actors.kernel.mailbox import request_id
+from actors.kernel.tracing import trace_context
+from actors.shared.credentials import (
     BROWSER_PREFIX,
     CLAIM_PREFIX,
     DEVICE_PREFIX,
@@ -19,8 +21,6 @@ from actors.credentials import (
     SIGN_IN_LINK_PREFIX,
     Kind,
 )
-from actors.mailbox import request_id
-from actors.tracing import trace_context
 from service.tokens.links import LINK_PREFIX
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}

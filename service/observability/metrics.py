@@ -5,16 +5,16 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
-from actors.backups.keeper import BackupKeeper
-from actors.batches import ServedBatch
+from actors.backups.scheduler import BackupKeeper
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerWatch
+from actors.kernel.batches import ServedBatch
+from actors.kernel.statistics import ActorStatistics
 from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
-from actors.statistics import ActorStatistics
 from actors.webhooks.sender import WebhookSender
-from service.observability.answers import LATENCY_BUCKETS, AnswerCounts
+from service.observability.client_address import Proxies
 from service.observability.collectors import (
     ActorCollector,
     BackupCollector,
@@ -27,8 +27,8 @@ from service.observability.collectors import (
     WebhookCollector,
     WorkCollector,
 )
-from service.observability.machine import Certificate, Disk, register_process
-from service.observability.proxies import Proxies
+from service.observability.host_metrics import Certificate, Disk, register_process
+from service.observability.request_counts import LATENCY_BUCKETS, AnswerCounts
 from service.observability.tracing import SpanCounts
 from service.snapshots.catalog import CatalogStatistics
 from service.snapshots.placements import PlacementsStatistics

@@ -29,14 +29,14 @@ from opentelemetry.trace import (
     set_span_in_context,
 )
 
-from actors.batches import ServedBatch
 from actors.clock import Clock, Entropy
+from actors.kernel.batches import ServedBatch
+from actors.kernel.tracing import TraceContext
 from actors.nodes.messages import NodeInfo
 from actors.times import MINUTE_MS, SECOND_MS
-from actors.tracing import TraceContext
 from service.config.process import Tracing
+from service.config.user_errors import ConfigError
 from service.observability.tracing import Attributes, SpanCounts
-from service.user_errors import ConfigError
 
 log = logging.getLogger(__name__)
 

@@ -3,11 +3,11 @@
 import logging
 from collections.abc import Callable
 
+from service.config.user_errors import UserError
 from service.http.listen_address import ListenError
 from service.process.exit_codes import BUG, INTERRUPTED, USAGE
 from service.process.supervisor import DiesTooOften, WorkerFailed
 from service.terminal.output import OutputLost
-from service.user_errors import UserError
 from storage.opening import StorageError
 
 EXPECTED = (UserError, ListenError, StorageError, WorkerFailed)

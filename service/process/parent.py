@@ -8,24 +8,24 @@ from pathlib import Path
 
 import trio
 
-from service.backups import new_backup_directory, running_backups
 from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
+from service.config.user_errors import ConfigError
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
-from service.main import foundation, listen_addresses, warn_of_certificate
 from service.observability.collectors import BackupCollector
 from service.observability.logs import set_up
-from service.observability.operators import serve_operators
-from service.operators_listener import open_operators_listener
+from service.observability.operators_app import serve_operators
 from service.process.restarts import SupervisionLimits
 from service.process.shared_sockets import Reservation, reserve
 from service.process.supervisor import Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
-from service.service_manager import ServiceManager
-from service.signals import abandon_start, handle_signals
-from service.unprivileged import give_up_root
-from service.user_errors import ConfigError
+from service.running.foundation import foundation, listen_addresses, warn_of_certificate
+from service.running.operators_listener import open_operators_listener
+from service.running.scheduled_backups import new_backup_directory, running_backups
+from service.running.service_manager import ServiceManager
+from service.running.signals import abandon_start, handle_signals
+from service.running.unprivileged import give_up_root
 
 FIXED = (
     "server.bind",

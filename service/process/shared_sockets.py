@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from service.config.user_errors import ConfigError
 from service.http.listen_address import ListenAddress, cannot_listen, url_of
-from service.user_errors import ConfigError
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
 """An address family and the argument of `bind`."""

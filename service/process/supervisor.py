@@ -12,7 +12,7 @@ from typing import Protocol
 
 import trio
 
-from service.observability.reports import REPORT_SECONDS, Report
+from service.observability.node_report import REPORT_SECONDS, Report
 from service.process.restarts import Deaths, SupervisionLimits, pause_after_refusals
 
 log = logging.getLogger(__name__)

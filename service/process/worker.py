@@ -19,11 +19,11 @@ import trio
 from pydantic import ValidationError
 
 from service.config.model import Config
-from service.observability.reports import Report
+from service.config.user_errors import ConfigError
+from service.observability.node_report import Report
 from service.process.shared_sockets import Sockets
 from service.process.supervisor import WorkerFailed, WorkerRefused
-from service.signals import HURRY, SUCCESSION
-from service.user_errors import ConfigError
+from service.running.signals import HURRY, SUCCESSION
 
 READY = b"ready"
 REFUSED = b"refused "

@@ -1,16 +1,22 @@
 """Wire models of an account's own view: its usage by day and all of its keys."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.values import Scope
-from service.schemas.fields import Count, Milliseconds, Query, Strict, absent, optional
+from service.schemas.fields import Count, Edit, Milliseconds, Query, Strict, absent, optional
 from service.schemas.keys import ExpiresAt
-from service.schemas.lists import whole_number
+from service.schemas.lists import Cursor, whole_number
 from service.schemas.texts import NAME
 
 DEFAULT_DAYS, MOST_DAYS = 30, 90
+
+EXPORT_ROWS = 1_000
+
+REVIEWS = "Reviews of your ads; for administrators also ads that wait for review"
+BOOKINGS = "Held and beginning weeks"
+REPORTS = "The figures of weeks that ended"
 
 
 class UsageDaysQuery(Query):
@@ -107,3 +113,68 @@ class AllEnded(BaseModel):
 
     sessions: Count = Field(description="Browser sessions that this request ended")
     keys: Count = Field(description="Keys that this request revoked")
+
+
+class ExportQuery(Query):
+    """Query of an export."""
+
+    cursor: Cursor = None
+    limit: Annotated[
+        Annotated[int, Field(ge=1, le=EXPORT_ROWS)],
+        BeforeValidator(whole_number),
+        Field(description="Most rows of a page"),
+    ] = EXPORT_ROWS
+
+
+class AccountExport(BaseModel):
+    """A page of all rows that are stored about an account."""
+
+    email: str = Field(description="Email address of the account, in lower case")
+    exportedAt: Milliseconds
+    tables: dict[str, list[dict[str, Any]]] = Field(
+        description="The account's rows by table, with the columns of the database. Times are epoch milliseconds, days "
+        "are counted from 1970-01-01 UTC. Keys, codes and their hashes are left out."
+    )
+    cursor: str | None = Field(description="For the next page; null on the last one")
+    hasMore: bool = Field(description="Whether there is another page")
+
+
+class DeletionCodeSent(BaseModel):
+    """The code that confirms the deletion is on its way."""
+
+    sent: Literal[True] = Field(description="Always true")
+
+
+class DeletionConfirm(Strict):
+    """The code from the mail that confirms the deletion."""
+
+    code: Annotated[str, Field(min_length=4, max_length=64)] = Field(description="The code of the mail")
+
+
+class AccountDeletion(BaseModel):
+    """Whether the account is going to be deleted."""
+
+    scheduled: bool = Field(description="Whether the deletion is confirmed and has not happened yet")
+    deletesAt: Milliseconds | None = optional("Epoch milliseconds; until then the deletion can be undone")
+
+
+class DeletionUndone(BaseModel):
+    """The account stays."""
+
+    undone: Literal[True] = Field(description="Always true")
+
+
+class Notifications(BaseModel):
+    """The topics about which the account gets mails. Mails about security and money are always sent."""
+
+    reviews: bool = Field(description=REVIEWS)
+    bookings: bool = Field(description=BOOKINGS)
+    reports: bool = Field(description=REPORTS)
+
+
+class NotificationsEdit(Edit):
+    """Topics to turn on or off; absent topics stay."""
+
+    reviews: bool = absent("Mails about reviews")
+    bookings: bool = absent("Mails about held and beginning weeks")
+    reports: bool = absent("Mails with the figures of weeks that ended")

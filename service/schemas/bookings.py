@@ -23,7 +23,7 @@ from service.schemas.fields import (
     optional,
 )
 from service.schemas.lists import Page
-from service.schemas.sites import SiteCounts
+from service.schemas.reports import SiteCounts
 from service.schemas.sponsors import BrandName
 from service.schemas.texts import Note
 from service.schemas.urls import SponsorUrl

@@ -7,8 +7,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from actors.bookings.records import CampaignView, Content
 from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
 from service.schemas.lists import Page
-from service.schemas.mixed_scripts import mixed_words
-from service.schemas.texts import NAME, SLOGAN, Note
+from service.schemas.texts import NAME, SLOGAN, Note, mixed_words
 from service.schemas.urls import SponsorUrl
 
 CampaignName = Annotated[str, Field(min_length=1, max_length=80), NAME]

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
+from actors.events.messages import SiteDelivered
 from actors.times import day_of
-from service.schemas.fields import Count, Query, Ratio
+from service.schemas.fields import Count, Milliseconds, Query, Ratio
 from service.schemas.lists import FileFormat
 
 EPOCH = date(1970, 1, 1)
@@ -20,6 +21,8 @@ LAST_DAY = (date(9998, 12, 31) - EPOCH).days
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _WORDS = "must be a date such as 2026-11-18, or epoch milliseconds"
+
+MOST_SITE_DAYS, USUAL_SITE_DAYS = 366, 28
 
 
 def day_in(value: Any) -> Any:
@@ -129,3 +132,37 @@ DeliveryReport: type[BaseModel] = create_model(
 def rate(impressions: int, clicks: int) -> float | None:
     """The click rate, to six places."""
     return round(clicks / impressions, 6) if impressions else None
+
+
+class SiteCounts(BaseModel):
+    """Delivery by one website."""
+
+    site: str = Field(description="Host of the website, or `other` for all that have no place of their own")
+    impressions: Count = Field(description="Impressions counted")
+    clicks: Count = Field(description="Clicks counted")
+
+    @classmethod
+    def of(cls, delivered: SiteDelivered) -> "SiteCounts":
+        return cls(site=delivered.site, impressions=delivered.impressions, clicks=delivered.clicks)
+
+
+# `from` is a word of Python, so the class statement cannot define it.
+_PERIOD: dict[str, Any] = {
+    "from": (
+        DayIn,
+        day_field(f"First day (UTC): a date or epoch milliseconds; {USUAL_SITE_DAYS - 1} days before `to` by default"),
+    ),
+    "to": (DayIn, day_field("Last day (UTC), included; today by default")),
+}
+PeriodQuery: type[BaseModel] = create_model("PeriodQuery", __base__=Query, __doc__="A period of UTC days.", **_PERIOD)
+
+
+_COUNTED: dict[str, Any] = {
+    "items": (list[SiteCounts], Field(description="Delivery by website")),
+    "counting": (bool, Field(description="Whether events are counted by website now")),
+    "from": (Milliseconds, Field(description="00:00 UTC of the first day, epoch milliseconds")),
+    "to": (Milliseconds, Field(description="00:00 UTC of the last day, epoch milliseconds")),
+}
+SiteList: type[BaseModel] = create_model(
+    "SiteList", __doc__="Delivery by website in a period, most impressions first.", **_COUNTED
+)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -31,6 +31,12 @@ _SPACES = r"\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _GAP = re.compile(rf"[{_SPACES}]|  ")
 _SHAPELESS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Characters that Unicode classifies as letters or symbols, but that look blank."""
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ALPHABETS = frozenset(
+    {"ARMENIAN", "CHEROKEE", "COPTIC", "CYRILLIC", "FULLWIDTH", "GREEK", "LATIN", "LISU", "MATHEMATICAL"}
+)
+"""Alphabets with letters that look like those of another one, by the first word of their letters' names in Unicode."""
 
 
 def readable(value: str) -> str:
@@ -111,3 +117,16 @@ Line = Annotated[str, Field(min_length=1, max_length=200), ONE_LINE]
 Sentence = Annotated[str, Field(min_length=1, max_length=1_000), READABLE]
 Note = Annotated[str, Field(min_length=1, max_length=500), READABLE]
 Text = Annotated[str, Field(min_length=1, max_length=2_000), READABLE]
+
+
+def mixed_words(texts: Iterable[str]) -> list[str]:
+    """The words whose letters come from more than one of these alphabets, each once, in order.
+
+    They can be honest, such as a unit in a Greek text, so they are a reason to look, not to refuse.
+    """
+    words = dict.fromkeys(word for text in texts for word in _WORD.findall(text) if not word.isascii())
+    return [word for word in words if len(_alphabets(word)) > 1]
+
+
+def _alphabets(word: str) -> set[str]:
+    return {unicodedata.name(letter, "").partition(" ")[0] for letter in word} & _ALPHABETS

@@ -16,7 +16,7 @@ from actors.bookings.demo import DeliveryDay, DemoAccount, DemoData
 from actors.bookings.records import OPEN, Booking, BookingStatus, Campaign, Mode, Slot, Sponsor, YoutubeStatus
 from actors.bookings.reservations import WITH_VIDEO
 from actors.clock import DAY_MS, MINUTE_MS, day_of
-from actors.weeks import WEEK_MS, week_of
+from actors.shared.weeks import WEEK_MS, week_of
 
 FILE = Path(__file__).parent / "demo.toml"
 

@@ -1,20 +1,31 @@
 """Loads the sample catalog and the demo on the first start. They name no real person."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
+import trio
+
+from actors.bookings.demo import DemoCounts
+from actors.bookings.messages import Origin
 from actors.bookings.store import DemoStore
 from actors.catalog.store import CatalogStore, Import
 from actors.clock import Clock, Entropy
-from actors.values import Agent
+from actors.shared.ids import ID_BYTES, new_id
+from actors.values import Agent, Contended, OutcomeUnknown, StorageUnavailable
 from service.seed.catalog_file import parse
-from service.seed.demo_seeding import replace_demo
-from service.seed.retries import retried
+from service.seed.demo import demo_data
 
 FILE = Path(__file__).parent / "catalog.jsonl"
 
 log = logging.getLogger(__name__)
+
+ATTEMPTS = 5
+PAUSE_SECONDS = 0.2
+
+T = TypeVar("T")
 
 
 async def load_samples(store: CatalogStore) -> None:
@@ -35,3 +46,29 @@ async def load_demo(store: DemoStore, clock: Clock, entropy: Entropy) -> None:
     counts = await replace_demo(store, clock, entropy, Agent("system", "start"), first=True)
     if counts is not None:
         log.info("seeded the demo: %d slots, %d bookings", counts.slots, counts.bookings)
+
+
+async def replace_demo(
+    store: DemoStore, clock: Clock, entropy: Entropy, agent: Agent, *, remove: bool = False, first: bool = False
+) -> DemoCounts | None:
+    """Replace the demo of the store, or `remove` it. Returns what was done. Raises `StorageUnavailable`.
+
+    With `first`, a store that has been used before stays as it is, and None is returned.
+    """
+
+    async def replace() -> DemoCounts | None:
+        now_ms = clock.now_ms()
+        origin = Origin(agent, "", new_id("aud", entropy.token(ID_BYTES)))
+        return await store.replace_demo(None if remove else demo_data(now_ms), origin, now_ms, first=first)
+
+    return await retried(replace)
+
+
+async def retried(change: Callable[[], Awaitable[T]]) -> T:
+    """The result of `change`, which may run up to 5 times. Raises `StorageUnavailable` if none of them is kept."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return await change()
+        except (Contended, OutcomeUnknown):
+            await trio.sleep(PAUSE_SECONDS * (attempt + 1))
+    raise StorageUnavailable(f"interrupted {ATTEMPTS} times by other changes")

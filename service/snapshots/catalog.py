@@ -10,10 +10,10 @@ from math import inf
 import trio
 
 from actors.catalog.store import CatalogStore, Found, Kind, Search
-from actors.mailbox import answer_due
+from actors.kernel.mailbox import answer_due
+from service.snapshots.catalog_entries import Building, CatalogSnapshot, Item, Page, Position
 from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
-from service.snapshots.shelves import Building, CatalogSnapshot, Item, Page, Position
 from service.snapshots.turns import Searcher
 
 SEARCH_CHARACTERS = 200

@@ -4,7 +4,7 @@ from abc import abstractmethod
 
 import trio
 
-from actors.periodic import PeriodicTask
+from actors.kernel.periodic import PeriodicTask
 
 
 class SnapshotFollower(PeriodicTask):

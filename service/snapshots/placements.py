@@ -16,11 +16,10 @@ from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, Clock, day_of
 from actors.events.messages import Window
+from actors.shared.weeks import WEEK_MS, week_of, weeks_from
 from actors.values import StorageUnavailable
-from actors.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
-from service.schemas.inventory import Inventory, PlacementList, placement_of, slot_of
-from service.schemas.rate_card import RateCard
+from service.schemas.inventory import Inventory, PlacementList, RateCard, placement_of, slot_of
 from service.snapshots.etags import digest_of, etag_of
 from service.snapshots.follower import SnapshotFollower
 from service.snapshots.rate_card import rate_card, rate_card_change_ms

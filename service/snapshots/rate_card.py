@@ -7,9 +7,9 @@ from actors.bookings.prices import price
 from actors.bookings.records import Slot
 from actors.bookings.reports import SlotReach
 from actors.bookings.slots import sells
-from actors.weeks import WEEK_MS, week_of, weeks_from
+from actors.shared.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
-from service.schemas.rate_card import FreeWeek, RateCard, RateCardSlot, Reach
+from service.schemas.inventory import FreeWeek, RateCard, RateCardSlot, Reach
 
 FREE_WEEKS = 3
 """The next free weeks that the card names of each slot."""

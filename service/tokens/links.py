@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from actors.announcements import Topic
 from actors.bookings.records import Booking
-from actors.notices import Ending
+from actors.shared.announcements import Topic
+from actors.shared.notices import Ending
 from actors.times import DAY_MS
 from service.tokens.signing import BadToken, TokenSigner
 
@@ -70,7 +70,7 @@ class Links:
         return str(booking_id) if token.startswith(LINK_PREFIX) else None
 
     def ending_url(self, facts: Mapping[str, str], email: str, sent_ms: int) -> str:
-        """The page that ends what a mail tells of. `facts` are those of `actors.notices.telling`."""
+        """The page that ends what a mail tells of. `facts` are those of `actors.shared.notices.telling`."""
         values = (facts["ends"], facts["target"], facts["label"], email, sent_ms + ENDING_MS)
         return f"{self.base_url}/end/{LINK_PREFIX}{self._signer.sign(ENDING, values)}"
 

@@ -12,7 +12,6 @@ from quart_trio.wrappers import TrioRequest
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from actors.values import Code, Refused
-from service.api.answers import failure, refusal, refusal_of
 from service.api.context import Services
 from service.api.dispatch import dispatch
 from service.api.errors import Family, internal_error, not_valid, too_large
@@ -20,6 +19,7 @@ from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.messages import Answer, note
 from service.api.openapi import Described
 from service.api.operation import Operation
+from service.api.refusals import failure, refusal, refusal_of
 from service.http.asgi import App, Scope
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
@@ -27,15 +27,14 @@ from service.web.compression import Compressor
 from service.web.documents import document_views
 from service.web.fast_path import FastPath
 from service.web.mcp import mcp_refusal, mcp_views
-from service.web.middleware import Hsts, RequestMiddleware
+from service.web.middleware import Hsts, RequestMiddleware, TracedMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
-from service.web.pages.page import Page
+from service.web.pages.parts.page import Page
 from service.web.pages.table import PAGES
 from service.web.requests import headers_of, request_of
 from service.web.routing import STATIC, Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
 from service.web.static_files import StaticFiles, static_files
 from service.web.streams import StreamedResponse, send_stream
-from service.web.traced_middleware import TracedMiddleware
 
 View = Callable[..., Awaitable[Response]]
 

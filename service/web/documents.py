@@ -19,18 +19,21 @@ from service.observability.metrics import CONTENT_TYPE, Metrics
 from service.web.compression import Compressor
 from service.web.discovery.documents import PATHS as DISCOVERY
 from service.web.discovery.documents import discovery_views
-from service.web.embed import embed_script
 from service.web.page_views import refusal_response, response_of
 from service.web.reference.views import Reference
 from service.web.representations import Representation
 from service.web.requests import headers_of, request_of
-from service.web.static_files import PREFIX
+from service.web.static_files import FOLDER, PREFIX
 
 REFERENCE = ("/docs", "/docs/<name>")
 DOCUMENTS = ("/openapi.json", "/metrics", *REFERENCE, "/favicon.ico", "/embed.js", *DISCOVERY)
 """The paths of the documents. All are public."""
 
 View = Callable[..., Awaitable[Response]]
+
+SCRIPT = FOLDER / "embed.js"
+MAX_AGE_SECONDS = 3600
+"""A site may run an old script for an hour after an upgrade, so the API that the script calls only gains features."""
 
 
 def document_views(
@@ -77,3 +80,14 @@ def _counted(services: Services, view: View) -> View:
         return await view(**path_values) if refused is None else await refusal_response(services, refused, headers)
 
     return counted
+
+
+@cache
+def embed_script() -> Representation:
+    """The script, read once. All nodes of a release have the same bytes and the same ETag."""
+    headers = [
+        ("cache-control", f"public, max-age={MAX_AGE_SECONDS}"),
+        ("access-control-allow-origin", "*"),
+        ("cross-origin-resource-policy", "cross-origin"),
+    ]
+    return Representation(SCRIPT.read_bytes(), "text/javascript; charset=utf-8", headers)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import trio
 
 from actors.values import Refused
-from service.api.answers import failure, refusal_of
 from service.api.context import Services
 from service.api.dispatch import dispatch
 from service.api.errors import not_valid, too_large
 from service.api.messages import Answer, note
 from service.api.operation import Operation
+from service.api.refusals import failure, refusal_of
 from service.http.asgi import BOUNDED, App, Receive, Scope, Send
 from service.http.exchange import BODILESS
 from service.web.compression import Compressor

@@ -2,27 +2,28 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from operator import itemgetter
+from typing import Any
 from urllib.parse import quote
 
 import trio
 
 from actors.clock import Entropy
-from actors.mailbox import request_id
-from actors.tracing import trace_context
+from actors.kernel.mailbox import request_id
+from actors.kernel.tracing import trace_context
 from service.api.messages import RequestTrace, trace
 from service.config.deployment import is_public
 from service.config.process import Server
 from service.http.addresses import Networks
 from service.http.asgi import App, Message, Receive, Scope, Send
+from service.observability.client_address import Proxies
 from service.observability.logs import Line, masked
 from service.observability.metrics import Metrics
-from service.observability.proxies import Proxies
 from service.observability.refusal_log import LEFT, RefusalLog
-from service.observability.trace_context import HEADER, caller_of
+from service.observability.tracing import HEADER, Tracer, caller_of
 from service.web.requests import headers_of
 
 log = logging.getLogger("service.access")
@@ -51,6 +52,8 @@ API_POLICY = (b"content-security-policy", b"default-src 'none'; frame-ancestors 
 COMMON = (*SECURITY_HEADERS, API_POLICY)
 _OURS = frozenset(name for name, _ in COMMON)
 _NAME = itemgetter(0)
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,3 +207,43 @@ def _add_headers(message: Message, name: str) -> None:
         present = set(map(_NAME, headers))
         headers += [pair for pair in COMMON if pair[0] not in present]
     message["headers"] = headers
+
+
+class TracedMiddleware(RequestMiddleware):
+    """`RequestMiddleware` with spans, named by operation. `routes` are the path templates of operations by name.
+
+    Attributes follow the semantic conventions of OpenTelemetry for HTTP servers. There is no address, query or header, and
+    no path: it may hold an id, or a key in the wrong place.
+    """
+
+    def __init__(self, tracer: Tracer, routes: Mapping[str, str], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._tracer = tracer
+        self._routes = routes
+
+    def _begin(self, scope: Scope) -> RequestTrace:
+        notes = super()._begin(scope)
+        notes.span = self._tracer.begin(trace_context.get())
+        if notes.span is not None:
+            trace_context.set(notes.span.context)
+        return notes
+
+    def _end(self, scope: Scope, notes: RequestTrace, status: int, seconds: float) -> None:
+        super()._end(scope, notes, status, seconds)
+        if notes.span is None:
+            return
+        method = scope["method"]
+        attributes: dict[str, str | int] = {
+            "http.request.method": method if method in METHODS else "_OTHER",
+            "http.response.status_code": status,
+            "url.scheme": scope["scheme"],
+            "network.protocol.version": scope["http_version"],
+        }
+        if notes.operation in self._routes:
+            attributes["http.route"] = self._routes[notes.operation]
+        if notes.refusal:
+            attributes["catalog.error_code"] = notes.refusal
+        failed = status >= INTERNAL_ERROR
+        if failed or status == LEFT:
+            attributes["error.type"] = notes.refusal or str(status)
+        notes.span.end(notes.operation or "other", attributes, failed=failed)

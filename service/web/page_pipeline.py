@@ -10,20 +10,29 @@ from urllib.parse import urlencode
 
 from actors.clock import DAY_MS, SECOND_MS
 from actors.values import Code, Overloaded, Refused, StorageUnavailable
-from service.api.answers import failure
 from service.api.authentication import Caller, signed_in
 from service.api.context import Services
 from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
 from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
 from service.api.errors import headers_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
+from service.api.refusals import failure
 from service.api.validation import read_form
 from service.config.model import Config
-from service.web.pages.field_errors import errors_of, plain_message
-from service.web.pages.notices import NOTICES
-from service.web.pages.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template, with_next
-from service.web.pages.refusals import on_a_page
-from service.web.pages.refused import Asked, values_of, worth_saying
+from service.web.pages.parts.error_page import Asked, values_of, worth_saying
+from service.web.pages.parts.forms import errors_of, plain_message
+from service.web.pages.parts.messages import on_a_page
+from service.web.pages.parts.notices import NOTICES
+from service.web.pages.parts.page import (
+    Audience,
+    FormError,
+    Page,
+    PageRefused,
+    PageRequest,
+    SeeOther,
+    Template,
+    with_next,
+)
 
 FORM_ID_BYTES = 16
 PAGE_POLICY = (

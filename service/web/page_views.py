@@ -10,27 +10,27 @@ from jinja2.runtime import Context
 from quart import Response, render_template, request
 from quart_trio import QuartTrio
 
-from actors import dates
-from actors.browsers import browser
+from actors.shared import dates
+from actors.shared.browsers import browser
 from actors.values import Refused
-from service.api.answers import refusal
 from service.api.context import Services
 from service.api.cookies import SAFE, session_token
 from service.api.encodings import IDENTITY, VARY
 from service.api.errors import Family
 from service.api.messages import Answer
+from service.api.refusals import refusal
 from service.http.asgi import Scope
 from service.terminal.durations import duration
 from service.web.compression import Compressor
 from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
-from service.web.pages import words
-from service.web.pages.field_errors import errors_above
-from service.web.pages.meters import gauge_of, spark_of
-from service.web.pages.page import Audience, Page, SeeOther, Template
-from service.web.pages.refused import Asked
-from service.web.pages.states import state_of
-from service.web.pages.structured import json_ld
+from service.web.pages.parts import words
+from service.web.pages.parts.badges import state_of
+from service.web.pages.parts.charts import gauge_of, spark_of
+from service.web.pages.parts.error_page import Asked
+from service.web.pages.parts.forms import errors_above
+from service.web.pages.parts.page import Audience, Page, SeeOther, Template
+from service.web.pages.parts.structured_data import json_ld
 from service.web.requests import headers_of, request_of
 from service.web.static_files import static_url
 from service.web.streams import StreamedResponse

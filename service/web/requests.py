@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from service.api.messages import Request, note
 from service.http.asgi import Scope
-from service.observability.proxies import Proxies
+from service.observability.client_address import Proxies
 
 
 def headers_of(scope: Scope) -> dict[str, str]:

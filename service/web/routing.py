@@ -13,7 +13,7 @@ from werkzeug.routing import BaseConverter, Map
 from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.operation import Operation
 from service.web.documents import DOCUMENTS
-from service.web.pages.page import Page
+from service.web.pages.parts.page import Page
 from service.web.static_files import PREFIX
 
 STATIC = "static"

@@ -2,8 +2,8 @@
 
 from quart import Response
 
-from service.api.answers import failure
 from service.api.messages import Answer, note, trace
+from service.api.refusals import failure
 from service.http.asgi import Send
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from actors.accounts.messages import MailChoices
-from actors.announcements import AccountMail
+from actors.shared.announcements import AccountMail
 from actors.values import OutboxMessage
 from storage.memory.tables import Memory
 

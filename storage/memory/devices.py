@@ -1,10 +1,10 @@
 """The device store in memory."""
 
-from actors.credentials import Kind
 from actors.devices.messages import FreshKey, Guesses, Status
 from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
 from actors.keys.messages import Key
+from actors.shared.credentials import Kind
 from actors.values import BatchId, Contended
 from storage.memory.keys import live_keys
 from storage.memory.tables import MemoryStore, oldest, picked

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Kind, Row, Window
+from actors.shared.weeks import WEEK_MS
 from actors.values import BatchId
-from actors.weeks import WEEK_MS
 from storage.memory.tables import MemoryStore
 
 

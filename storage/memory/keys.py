@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
-from actors.keys.standing import CLOCKS_DIFFER_MS, count_in_grace, count_live, is_spent
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
+from actors.keys.validity import CLOCKS_DIFFER_MS, count_in_grace, count_live, is_spent
 from actors.values import BatchId, Contended
 from storage.memory.tables import Memory, MemoryStore, picked
 

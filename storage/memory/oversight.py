@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from actors.bookings.oversight import (
+from actors.bookings.admin_views import (
     APPROVALS,
     REJECTIONS,
     Before,

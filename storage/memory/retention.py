@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TypeVar
 
 from actors.bookings.records import BookingStatus
-from actors.credentials import Kind
 from actors.retention.store import Rows
+from actors.shared.credentials import Kind
 from actors.times import day_of
 from actors.values import Tier
 from actors.webhooks.messages import WebhookStatus

@@ -17,11 +17,11 @@ from actors.bookings.records import Booking, Campaign, IdempotencyRecord, Paymen
 from actors.devices.messages import Device, Guesses
 from actors.events.messages import Row
 from actors.keys.messages import Claim, Key
-from actors.letters import LetterCount
 from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
+from actors.shared.code_mails import LetterCount
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 from actors.webhooks.messages import Delivery, Webhook
 
@@ -118,7 +118,7 @@ class Memory:
     async def decide_once(
         self, batch_id: BatchId, read: Callable[[], S], decide: Callable[[S], D], write: Callable[[D], None]
     ) -> D:
-        """Read, decide and write, once per batch id, as `storage.journal` does over Postgres."""
+        """Read, decide and write, once per batch id, as `storage.connection.journal` does over Postgres."""
 
         def work() -> D:
             decision = decide(read())

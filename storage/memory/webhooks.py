@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from actors.announcements import Happening
+from actors.shared.announcements import Happening
 from actors.values import BatchId, Contended
 from actors.webhooks.messages import (
     Attempt,

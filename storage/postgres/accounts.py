@@ -6,15 +6,15 @@ from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.values import Account, BatchId, OutboxMessage
-from storage.journal import decide_once
-from storage.pool import Connection
+from storage.connection.journal import decide_once
+from storage.connection.pool import Connection
+from storage.connection.statements import statements
 from storage.postgres.account_lists import PostgresAccountLists
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, record_of, write
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
-from storage.statements import statements
 
 SQL = statements("accounts")
 MAIL = statements("mail")

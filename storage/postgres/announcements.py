@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from actors.announcements import AccountMail
-from storage.pool import Connection
+from actors.shared.announcements import AccountMail
+from storage.connection.pool import Connection
+from storage.connection.statements import statements
 from storage.postgres.columns import columns, columns_of, write
-from storage.statements import statements
 
 MAIL = statements("mail")
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from actors.values import AuditRecord
-from storage.pool import Connection
+from storage.connection.pool import Connection
+from storage.connection.statements import statements
 from storage.postgres.columns import columns, write
-from storage.statements import statements
 
 SQL = statements("audit")
 

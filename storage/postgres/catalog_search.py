@@ -10,9 +10,9 @@ import trio
 from actors.catalog.queries import is_plain, searchable
 from actors.catalog.store import Found, Search
 from actors.catalog.words import IN_TITLE, Term, near_the_best, steps_of, terms_of
-from storage.error_translation import OutOfTime
-from storage.pool import Connection
-from storage.statements import statements
+from storage.connection.error_translation import OutOfTime
+from storage.connection.pool import Connection
+from storage.connection.statements import statements
 
 SQL = statements("catalog")
 

@@ -7,7 +7,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_type_hints
 
-from storage.pool import Connection, Row
+from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
 K = TypeVar("K")

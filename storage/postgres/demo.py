@@ -6,14 +6,14 @@ from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoPlan, Ex
 from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, Slot, Sponsor
 from actors.values import Account, Tenant, Tier
-from storage.pool import Connection, Store
+from storage.connection.pool import Connection, Store
+from storage.connection.statements import statements
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, write
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import week_columns
 from storage.postgres.sponsorship_rows import campaign_columns
-from storage.statements import statements
 
 SQL = statements("demo")
 LOCK = 7_206_341_119

@@ -4,14 +4,14 @@ from actors.devices.messages import Device, FreshKey, Guesses, Status
 from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
 from actors.values import Account, BatchId, OutboxMessage
-from storage.journal import decide_once
-from storage.pool import Connection, Store
+from storage.connection.journal import decide_once
+from storage.connection.pool import Connection, Store
+from storage.connection.statements import statements
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, record_of, write
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.pruning import prune
 from storage.postgres.quota import SQL as QUOTA
-from storage.statements import statements
 
 SQL = statements("devices")
 MAIL = statements("mail")

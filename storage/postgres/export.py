@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from actors.accounts.messages import Exported
 from actors.accounts.store import EXPORTED, SECRET
 from actors.values import Account
-from storage.pool import Database
+from storage.connection.pool import Database
 
 KEYS = "select id from api_keys where tenant_id = (select tenant_id from person)"
 SESSIONS = "select id from sessions where email = (select email from person)"

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.store import Before
-from storage.pool import Connection, Database
+from storage.connection.pool import Connection, Database
+from storage.connection.statements import statements
 from storage.postgres.columns import columns, record_of, write
-from storage.statements import statements
 
 SQL = statements("invoices")
 

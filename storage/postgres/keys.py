@@ -4,19 +4,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from actors.keys.messages import Claim, Key, Resolved
-from actors.keys.standing import CLOCKS_DIFFER_MS
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
+from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.values import Account, BatchId, OutboxMessage, Scope, Tenant, Tier
-from storage.journal import decide_once
-from storage.pool import Connection, Row, Store
+from storage.connection.journal import decide_once
+from storage.connection.pool import Connection, Row, Store
+from storage.connection.statements import statements
 from storage.postgres.audit import append_audits
+from storage.postgres.code_mails import lock_letters, write_letters
 from storage.postgres.columns import columns, columns_of, record_of, write
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.letters import lock_letters, write_letters
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
-from storage.statements import statements
 
 SQL = statements("keys")
 MAIL = statements("mail")

@@ -16,8 +16,9 @@ from actors.bookings.records import Booking, DayDelivered, IdempotencyRecord, Pa
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
-from storage.journal import decide_once
-from storage.pool import Connection, Database, Row
+from storage.connection.journal import decide_once
+from storage.connection.pool import Connection, Database, Row
+from storage.connection.statements import statements
 from storage.postgres.announcements import tell
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, new_and_known, record_of, write
@@ -30,7 +31,6 @@ from storage.postgres.sponsorship_rows import (
     slot_of,
 )
 from storage.postgres.webhooks import publish
-from storage.statements import statements
 
 SQL = statements("ledger")
 

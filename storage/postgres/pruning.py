@@ -1,6 +1,6 @@
 """Deleting old rows, a limited number per transaction."""
 
-from storage.pool import Connection, Database
+from storage.connection.pool import Connection, Database
 
 
 async def prune(database: Database, statement: str, before_ms: int, limit: int) -> int:

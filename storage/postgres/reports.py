@@ -7,10 +7,10 @@ from actors.bookings.records import DayDelivered
 from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import Before
 from actors.times import DAY_MS
-from storage.pool import Database
+from storage.connection.pool import Database
+from storage.connection.statements import statements
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.sponsorship_rows import booking_of
-from storage.statements import statements
 
 SQL = statements("reports")
 

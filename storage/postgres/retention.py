@@ -1,9 +1,9 @@
 """The retention store over Postgres."""
 
 from actors.retention.store import Rows
-from storage.pool import Store
+from storage.connection.pool import Store
+from storage.connection.statements import statements
 from storage.postgres.pruning import prune
-from storage.statements import statements
 
 SQL = statements("retention")
 

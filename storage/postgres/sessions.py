@@ -7,15 +7,15 @@ from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, Sec
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
-from storage.journal import decide_once
-from storage.pool import Connection, Database, Row
+from storage.connection.journal import decide_once
+from storage.connection.pool import Connection, Database, Row
+from storage.connection.statements import statements
 from storage.postgres.audit import append_audits
+from storage.postgres.code_mails import SQL as LETTERS
+from storage.postgres.code_mails import lock_letters, write_letters
 from storage.postgres.columns import columns, new_and_known, record_of, write
 from storage.postgres.keys import SQL as KEYS
-from storage.postgres.letters import SQL as LETTERS
-from storage.postgres.letters import lock_letters, write_letters
 from storage.postgres.pruning import prune
-from storage.statements import statements
 
 SQL = statements("sessions")
 MAIL = statements("mail")

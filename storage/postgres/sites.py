@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from actors.events.messages import SiteDelivered
-from storage.pool import Connection, Database
-from storage.statements import statements
+from storage.connection.pool import Connection, Database
+from storage.connection.statements import statements
 
 SQL = statements("sites")
 

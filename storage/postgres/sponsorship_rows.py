@@ -6,7 +6,7 @@ from dataclasses import asdict, fields
 from typing import Any
 
 from actors.bookings.records import Booking, BookingView, Campaign, CampaignStatus, CampaignView, Content, Slot
-from storage.pool import Row
+from storage.connection.pool import Row
 from storage.postgres.columns import columns_of, record_of
 
 _CAMPAIGN = (

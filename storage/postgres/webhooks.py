@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.announcements import AccountMail, Happening
+from actors.shared.announcements import AccountMail, Happening
 from actors.values import BatchId
 from actors.webhooks.messages import (
     Attempt,
@@ -19,12 +19,12 @@ from actors.webhooks.messages import (
 from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
-from storage.journal import decide_once
-from storage.pool import Connection, Row, Store
+from storage.connection.journal import decide_once
+from storage.connection.pool import Connection, Row, Store
+from storage.connection.statements import statements
 from storage.postgres.announcements import tell
 from storage.postgres.audit import append_audits
 from storage.postgres.columns import columns, columns_of, record_of, write
-from storage.statements import statements
 
 SQL = statements("webhooks")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from storage.cluster import Cluster, prepare
+from storage.embedded.cluster import Cluster, prepare
 from tests.acceptance.postgres import PostgresServer, admit_nobody, started
 from tests.acceptance.processes import command
 from tests.memory import in_memory

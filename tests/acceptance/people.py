@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any
 
-from actors.credentials import ENTROPY_BYTES, digest, new_session_token
+from actors.shared.credentials import ENTROPY_BYTES, digest, new_session_token
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import Service
 

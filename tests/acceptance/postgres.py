@@ -14,7 +14,7 @@ from typing import Any
 
 import asyncpg
 
-from storage.children import Account, spawn
+from storage.embedded.children import Account, spawn
 from tests.acceptance.processes import children_of, is_alive, until
 
 _numbers = itertools.count(1)

@@ -167,7 +167,7 @@ if __name__ == "__main__":
     from service.cli.table import COMMANDS
 
     adders = (f"service.cli.{each.adder}" for each in COMMANDS.values())
-    for name in ("service.node", "service.cli.running", *adders):
+    for name in ("service.running.node", "service.cli.running", *adders):
         resolve_name(name)
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         _serve(requests, main)

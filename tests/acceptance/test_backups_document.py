@@ -18,9 +18,9 @@ import trio
 from actors.backups.state import AHEAD_MS, LONGEST_RETRY_MS, MARGIN_BYTES, BackupRules, name_at, retry_ms
 from actors.clock import HOUR_MS, MINUTE_MS
 from service.config.loading import load
-from storage.binaries import find_binaries
-from storage.children import Account, run, server_account
-from storage.directories import make_directory
+from storage.embedded.binaries import find_binaries
+from storage.embedded.children import Account, run, server_account
+from storage.embedded.directories import make_directory
 from tests.acceptance.postgres import ask
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import SECRET, Service, Settings, as_user, serving, until

@@ -7,7 +7,7 @@ from pathlib import Path
 import trio
 
 from actors.clock import SystemClock
-from actors.weeks import WEEK_MS, week_of
+from actors.shared.weeks import WEEK_MS, week_of
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, serving
 from tests.acceptance.races import Race, accounts, bookings_of, judge

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from actors.clock import DAY_MS
-from actors.credentials import ENTROPY_BYTES, digest, new_session_token
+from actors.shared.credentials import ENTROPY_BYTES, digest, new_session_token
 from release.wheel import build_wheel
 from tests.acceptance.postgres import ask
 from tests.acceptance.prepared import REPOSITORY

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from actors.clock import SystemClock, day_of
-from storage.target import Target
+from storage.connection.target import Target
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Settings, command, complaint, run, serving
 from tests.stores.distributed import stand_in

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.cluster import Cluster
+from storage.embedded.cluster import Cluster
 from tests.acceptance.postgres import ask
 from tests.acceptance.processes import Settings, run_all, serving
 from tests.acceptance.smtp import PostOffice, SmtpServer

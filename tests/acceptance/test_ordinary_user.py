@@ -11,8 +11,8 @@ import pytest
 
 from release.wheel import build_wheel
 from service.version import VERSION
-from storage.children import account_of
-from storage.directories import make_directory, reaches
+from storage.embedded.children import account_of
+from storage.embedded.directories import make_directory, reaches
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import as_user, environment, serving, until
 from tests.acceptance.smtp import PostOffice, SmtpServer

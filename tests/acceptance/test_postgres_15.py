@@ -9,11 +9,11 @@ import pytest
 import trio
 from asyncpg import ConnectionDoesNotExistError
 
-from storage.asyncio_border import cross, open_loop
-from storage.children import run, server_account
-from storage.directories import make_directory
-from storage.pool import Connection, PoolLimits, connect
-from storage.target import Target
+from storage.connection.asyncio_border import cross, open_loop
+from storage.connection.pool import Connection, PoolLimits, connect
+from storage.connection.target import Target
+from storage.embedded.children import run, server_account
+from storage.embedded.directories import make_directory
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, complaint, serving
 from tests.acceptance.processes import run as run_command

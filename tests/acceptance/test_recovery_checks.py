@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from storage.children import server_account
+from storage.embedded.children import server_account
 from tests.acceptance.postgres import PostgresServer, ask, started
 from tests.acceptance.processes import SECRET, Settings, complaint, run, serving, until
 
@@ -62,7 +62,7 @@ def test_clocks_that_are_seconds_apart_are_a_warning_and_a_problem(external: Pos
     with serving(playground / "clocks", settings) as service:
         assert service.mint()
         [line] = [each for each in service.log().splitlines() if "the clock of this machine" in each]
-        assert " warning service.main the clock of this machine says 2" in line
+        assert " warning service.running.foundation the clock of this machine says 2" in line
         assert line.endswith(", 40 s ahead: let both follow NTP")
     code, lines = doctor(playground / "clocks", settings)
     assert code == 2
@@ -83,7 +83,10 @@ def test_a_heartbeat_of_the_future_shows_that_the_clock_of_the_embedded_postgres
     assert code == 2
     assert problem.startswith("PROBLEM: the newest migration or heartbeat in the database is of 2")
     with serving(data_dir) as service:
-        assert f" warning service.main {problem.partition(' says')[0].removeprefix('PROBLEM: ')}" in service.log()
+        assert (
+            f" warning service.running.foundation {problem.partition(' says')[0].removeprefix('PROBLEM: ')}"
+            in service.log()
+        )
         assert service.mint()
 
 

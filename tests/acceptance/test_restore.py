@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from storage.backup import back_up
-from storage.embedded import running_postgres
+from storage.backups.archive import back_up
+from storage.embedded.server import running_postgres
 from tests.acceptance.processes import command, complaint, run, serving
 from tests.embedded.helpers import fetch
 

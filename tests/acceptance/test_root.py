@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.children import server_account
-from storage.directories import reaches
+from storage.embedded.children import server_account
+from storage.embedded.directories import reaches
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import (

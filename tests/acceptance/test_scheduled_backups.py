@@ -94,7 +94,7 @@ def test_a_failure_is_one_line_of_the_log_and_the_service_goes_on(data_dir: Path
     with serving(data_dir, {**DAILY, "log.level": "warning"}) as service:
         until(lambda: "backup failed" in service.log())
         [line] = [each for each in service.log().splitlines() if "backup" in each]
-        assert " error actors.backups.keeper backup failed, retrying in 60 s: pg_dump failed: error: " in line
+        assert " error actors.backups.scheduler backup failed, retrying in 60 s: pg_dump failed: error: " in line
         assert names_in(data_dir / "backups") == []
         found = dict(figures(service.url))
         assert found == {'catalog_backups_total{outcome="made"}': 0, 'catalog_backups_total{outcome="failed"}': 1}

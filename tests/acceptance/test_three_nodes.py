@@ -22,8 +22,8 @@ import trio
 from actors.clock import SystemClock, day_of
 from actors.events.messages import Kind
 from actors.events.state import VisitorHasher
-from actors.weeks import WEEK_MS, week_of
-from service.server_secret import derived
+from actors.shared.weeks import WEEK_MS, week_of
+from service.running.server_secret import derived
 from tests.acceptance.clients import Ask, Crowd, Reply, Tally, at_once
 from tests.acceptance.fleet import Fleet, Kill, Kills, deadlocks
 from tests.acceptance.people import Person

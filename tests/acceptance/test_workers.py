@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from service.config.loading import load
-from service.main import storage_options
+from service.running.foundation import storage_options
 from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
 from tests.acceptance.processes import Service, serving, until

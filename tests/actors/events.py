@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from actors.actor import ActorLimits
 from actors.clock import Clock
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
 from actors.events.state import EventRules, VisitorHasher
+from actors.kernel.actor import ActorLimits
 from storage.memory.events import MemoryEvents
 from storage.memory.tables import Memory
 from tests.fakes import HandClock, Script, Step

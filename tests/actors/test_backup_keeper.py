@@ -7,11 +7,11 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.backups.keeper import BackupKeeper
+from actors.backups.scheduler import BackupKeeper
 from actors.backups.state import BackupRules, Room, name_at
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, TrioClock
-from actors.supervision import running
+from actors.kernel.supervision import running
 from tests.fakes import HandClock, Script, Step, utc_ms
 
 START = utc_ms(2026, 3, 1)

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
 from actors.clock import DAY_MS, TrioClock
-from actors.credentials import Kind, digest, is_device_code, is_key
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.codes import shown_code
 from actors.devices.messages import DeviceView, Status
 from actors.devices.state import DeviceRules
-from actors.mailbox import request_id
+from actors.kernel.actor import ActorLimits
+from actors.kernel.mailbox import request_id
+from actors.kernel.supervision import running
 from actors.sessions.messages import Session
-from actors.supervision import running
+from actors.shared.credentials import Kind, digest, is_device_code, is_key
 from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
 from storage.memory.devices import MemoryDevices
 from storage.memory.tables import Memory

@@ -7,10 +7,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
 from actors.events.messages import Event
 from actors.events.router import EventOutcome, EventRouter
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
 from actors.values import Overloaded, StorageUnavailable
 from storage.memory.tables import Memory
 from tests.actors.events import DAY, a_memory, clicked, deduper, kept, seen

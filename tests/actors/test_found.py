@@ -1,6 +1,6 @@
 """Hashes of credentials that were found: bounded, and those in use stay."""
 
-from actors.found import FoundHashes
+from actors.shared.known_credentials import FoundHashes
 
 
 def test_found_hashes_are_bounded_and_those_found_again_stay() -> None:

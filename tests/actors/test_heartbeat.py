@@ -7,10 +7,10 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
+from actors.kernel.supervision import Intensity, running
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.nodes.state import NodeRules
-from actors.supervision import Intensity, running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.nodes import MemoryNodes
 from storage.memory.tables import Memory

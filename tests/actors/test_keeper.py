@@ -8,16 +8,16 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, TrioClock
-from actors.credentials import Kind, code_from, digest, is_claim_token, is_key
+from actors.kernel.actor import ActorLimits
+from actors.kernel.mailbox import request_id
+from actors.kernel.supervision import running
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.membership import Membership
 from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, TierSet
 from actors.keys.state import KeyRules
-from actors.letters import Origin
-from actors.mailbox import request_id
-from actors.supervision import running
+from actors.shared.code_mails import Origin
+from actors.shared.credentials import Kind, code_from, digest, is_claim_token, is_key
 from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory

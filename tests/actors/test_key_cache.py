@@ -7,12 +7,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
 from actors.clock import TrioClock
-from actors.credentials import ENTROPY_BYTES, Kind, digest, new_key, prefix_of
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
 from actors.keys.cache import KeyCache
 from actors.keys.messages import Key, Resolved
-from actors.supervision import running
+from actors.shared.credentials import ENTROPY_BYTES, Kind, digest, new_key, prefix_of
 from actors.values import Account, StorageUnavailable, Tenant, Tier
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory

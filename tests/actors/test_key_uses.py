@@ -7,8 +7,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.clock import DAY_MS, SECOND_MS, TrioClock
-from actors.keys.uses import KeyUses
-from actors.supervision import running
+from actors.kernel.supervision import running
+from actors.keys.last_uses import KeyUses
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.keys import MemoryKeys
 from storage.memory.tables import Memory

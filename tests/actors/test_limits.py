@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from actors.limits import Allowance, SharedTotal, WindowLimiter, single_node
+from actors.shared.limits import Allowance, SharedTotal, WindowLimiter, single_node
 
 NOW = 1_000_000_000
 

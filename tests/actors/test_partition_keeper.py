@@ -7,9 +7,9 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, TrioClock
-from actors.events.keeper import RETRY_SECONDS, PartitionKeeper
+from actors.events.partitions import RETRY_SECONDS, PartitionKeeper
 from actors.events.state import EventRules, days_to_keep
-from actors.supervision import running
+from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.events import MemoryEvents
 from storage.memory.tables import Memory

@@ -7,8 +7,8 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from actors.clock import DAY_MS, TrioClock
-from actors.pruner import Pruner, PrunerLimits, Pruning
-from actors.supervision import running
+from actors.kernel.pruner import Pruner, PrunerLimits, Pruning
+from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -61,7 +61,7 @@ async def test_what_cannot_be_deleted_now_is_later_and_hinders_nothing_else(
 ) -> None:
     broken, other = Heap(5), Heap(5)
     broken.fails = [error]
-    with caplog.at_level(logging.INFO, "actors.pruner"):
+    with caplog.at_level(logging.INFO, "actors.kernel.pruner"):
         async with running([Pruner([broken.pruning("forms"), other.pruning()], TrioClock(NOON), LIMITS)]):
             await wait_all_tasks_blocked()
             assert (broken.rows, other.rows) == (5, 0)
@@ -74,7 +74,7 @@ async def test_what_cannot_be_deleted_now_is_later_and_hinders_nothing_else(
 
 
 async def test_the_log_has_the_sum_of_all_batches(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "actors.pruner"):
+    with caplog.at_level(logging.INFO, "actors.kernel.pruner"):
         async with running([Pruner([Heap(25).pruning()], TrioClock(NOON), LIMITS)]):
             await wait_all_tasks_blocked()
     assert [record.getMessage() for record in caplog.records] == ["pruned 25 rows"]
@@ -104,7 +104,7 @@ async def test_a_close_is_heard_between_two_batches(
         return await heap.delete(before_ms, limit)
 
     pruner = Pruner([Pruning("rows", 0, delete)], TrioClock(NOON), PrunerLimits(rows=1, batches=1_000))
-    with caplog.at_level(logging.INFO, "actors.pruner"):
+    with caplog.at_level(logging.INFO, "actors.kernel.pruner"):
         async with running([pruner]):
             await trio.sleep(10_000)
     assert len(heap.calls) == 1

@@ -9,15 +9,15 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
 from actors.clock import TrioClock
-from actors.limits import Allowance
-from actors.mailbox import answer_due
+from actors.kernel.actor import ActorLimits
+from actors.kernel.mailbox import answer_due
+from actors.kernel.supervision import running
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Metered, Moved
 from actors.quota.state import Caps, Decision
 from actors.quota.store import Decide
-from actors.supervision import running
+from actors.shared.limits import Allowance
 from actors.values import BatchId, Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory

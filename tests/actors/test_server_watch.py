@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.events.servers import ServerReport, ServerWatch
-from actors.supervision import running
+from actors.kernel.supervision import running
 from actors.values import StorageUnavailable
 
 WELL = ServerReport(1, "worker one:5432", 128)

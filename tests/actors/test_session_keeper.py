@@ -3,15 +3,15 @@
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS
-from actors.credentials import code_from, digest, is_session_token
-from actors.letters import Origin
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
 from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
 from actors.sessions.messages import Kept
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
-from actors.supervision import running
+from actors.shared.code_mails import Origin
+from actors.shared.credentials import code_from, digest, is_session_token
 from actors.values import Agent, OutcomeUnknown, StorageUnavailable
 from storage.memory.sessions import MemorySessions
 from storage.memory.tables import Memory

@@ -9,7 +9,6 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import (
@@ -26,9 +25,10 @@ from actors.bookings.records import (
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import HoldAndRefundSweeper, SweeperLimits
 from actors.clock import MINUTE_MS, TrioClock
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Account, StorageUnavailable
-from actors.weeks import WEEK_MS, week_of
 from storage.memory.ledger import MemoryLedger
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory

@@ -5,13 +5,13 @@ from functools import partial
 
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Window
 from actors.events.windows import WindowReader
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
+from actors.shared.weeks import WEEK_MS
 from actors.values import Overloaded, StorageUnavailable
-from actors.weeks import WEEK_MS
 from storage.memory.events import MemoryEvents
 from storage.memory.tables import Memory
 from tests.actors.events import a_memory

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actors.clock import HOUR_MS
-from actors.credentials import ENTROPY_BYTES, Kind, new_key
+from actors.shared.credentials import ENTROPY_BYTES, Kind, new_key
 from actors.values import Scope, Tier
 from tests.api.world import World
 

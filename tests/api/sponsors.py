@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.bookings.records import Side, Slot
-from actors.credentials import Kind
+from actors.shared.credentials import Kind
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Scope, Tier
-from actors.weeks import WEEK_MS, week_of
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, World
 

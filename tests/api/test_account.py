@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from actors.clock import DAY_MS, SECOND_MS
-from actors.credentials import Kind, is_key
+from actors.shared.credentials import Kind, is_key
 from actors.values import Scope, Tier
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, World

@@ -6,7 +6,7 @@ import pytest
 
 from actors.accounts.state import SETTLED_MS
 from actors.clock import DAY_MS, SECOND_MS
-from actors.credentials import Kind
+from actors.shared.credentials import Kind
 from actors.values import Scope, Tier
 from service.api.operations.account_data import ROWS
 from service.api.policy import Access

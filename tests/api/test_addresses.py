@@ -117,7 +117,7 @@ async def test_a_proxy_that_is_not_trusted_is_logged_once_a_minute_and_counted(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def warnings() -> list[str]:
-        return [each.getMessage() for each in caplog.records if each.name == "service.observability.proxies"]
+        return [each.getMessage() for each in caplog.records if each.name == "service.observability.client_address"]
 
     async with open_world(SERVER__TRUSTED_PROXIES="10.0.0.0/8") as world:
         await _passes(world, "192.0.2.9")

@@ -4,7 +4,7 @@ import pytest
 
 from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
-from actors.weeks import WEEK_MS
+from actors.shared.weeks import WEEK_MS
 from tests.api.sponsors import (
     ADMIN,
     API,

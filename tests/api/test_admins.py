@@ -7,8 +7,8 @@ import pytest
 from actors.values import Agent, Refused, Scope, Tier
 from service.api.operations import OPERATIONS
 from service.config.loading import load
-from service.main import appoint_first
-from service.user_errors import ConfigError
+from service.config.user_errors import ConfigError
+from service.running.foundation import appoint_first
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
 

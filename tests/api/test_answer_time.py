@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 import trio
 
-from actors.actor import Actor
+from actors.kernel.actor import Actor
 from actors.values import Tier
 from service.api.deadlines import answer_seconds
 from service.api.operations import OPERATIONS
 from service.config.loading import load
-from service.user_errors import ConfigError
+from service.config.user_errors import ConfigError
 from tests.api.asgi import Response
 from tests.api.sponsors import API, Person, add_slot, administrator, sponsor
 from tests.api.world import World, open_world

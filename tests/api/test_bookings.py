@@ -7,8 +7,8 @@ import trio
 
 from actors.bookings.records import PackageKind
 from actors.clock import MINUTE_MS
+from actors.shared.weeks import WEEK_MS
 from actors.values import Scope
-from actors.weeks import WEEK_MS
 from tests.api.sponsors import (
     ADMIN,
     API,

@@ -6,8 +6,8 @@ from typing import cast
 import trio
 from trio.testing import MockClock
 
+from actors.kernel.supervision import running
 from actors.keys.cache import KeyCache
-from actors.supervision import running
 from service.snapshots.catalog import Catalog
 from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements

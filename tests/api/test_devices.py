@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from actors.credentials import is_key
 from actors.devices.messages import Status
+from actors.shared.credentials import is_key
 from tests.api.conformity import BASE_URL
 from tests.api.devices import APPROVAL, DEVICE, FORM, GRANT, TOKEN, decided, in_browser, looked, polled, started
 from tests.api.world import World, away, open_world

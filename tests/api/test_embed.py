@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from service.web.embed import SCRIPT
+from service.web.documents import SCRIPT
 from tests.api.world import World
 
 LARGEST_BYTES = 5_120

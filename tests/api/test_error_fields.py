@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
+from actors.shared.weeks import WEEK_MS
 from actors.values import Code, Problem, Refused, invalid_field
-from actors.weeks import WEEK_MS
 from service.api.errors import Family, body_of
 from service.schemas.problems import LONGEST_NAME, MOST_FIELDS
 from tests.api.asgi import Response

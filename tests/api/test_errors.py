@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from actors.shared.weeks import WEEK_MS
 from actors.values import Code, Refused, Tier
-from actors.weeks import WEEK_MS
 from service.api.errors import TABLE, Family, body_of
 from service.web.app import family_of
 from tests.api.asgi import Response

@@ -7,7 +7,7 @@ import pytest
 import trio
 
 from actors.values import OutcomeUnknown
-from service.limits import EVENT_LANES
+from service.running.limits import EVENT_LANES
 from tests.api.asgi import READER
 from tests.api.callers import CALLERS
 from tests.api.events import BATCH, EVENTS, counted, event, fate, report, stock

@@ -7,7 +7,7 @@ import trio
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.clock import DAY_MS, HOUR_MS
-from actors.weeks import WEEK_MS
+from actors.shared.weeks import WEEK_MS
 from tests.api.events import EVENTS, counted, event, fate, report, stock
 from tests.api.sponsors import ADMIN, API, THIS_WEEK, add_slot, administrator, sponsor, uuid
 from tests.api.world import NOON_MS, World, open_world

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS
-from actors.credentials import Kind
 from actors.keys.messages import ByAccount
-from actors.notices import Ending
+from actors.shared.credentials import Kind
+from actors.shared.notices import Ending
 from actors.values import Code, Refused, Scope, Tier
 from tests.api.asgi import Response
 from tests.api.browsers import Browser as SigningIn

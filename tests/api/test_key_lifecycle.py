@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS
-from actors.credentials import Kind
-from actors.keys.ends import KeyEndNotifier
+from actors.keys.end_notices import KeyEndNotifier
+from actors.shared.credentials import Kind
 from actors.values import Tier
 from tests.api.asgi import Response
 from tests.api.test_account import DAYS, KEYS, SCOPED, TODAY_MS, Browser

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from actors.mailbox import request_id
+from actors.kernel.mailbox import request_id
 from service.observability.logs import JsonLines, Line, TextLines, set_up
 from tests.api.browsers import Browser
 from tests.api.callers import OUR_PAGE, cookie

@@ -5,7 +5,7 @@ import re
 import jsonschema_rs
 import pytest
 
-from actors.credentials import ENTROPY_BYTES, Kind, new_key
+from actors.shared.credentials import ENTROPY_BYTES, Kind, new_key
 from actors.values import Tier
 from service.api.mcp.endpoint import SERVER
 from service.api.mcp.tools import definitions, tools_of

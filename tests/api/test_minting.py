@@ -3,7 +3,7 @@
 import re
 
 from actors.clock import HOUR_MS
-from actors.credentials import digest, is_key
+from actors.shared.credentials import digest, is_key
 from tests.api.asgi import Response
 from tests.api.conformity import BASE_URL
 from tests.api.world import World, away, open_world

@@ -4,7 +4,7 @@ import resource
 
 from pydantic import TypeAdapter
 
-from service.main import OTHER_FILES, _allow_open_files
+from service.running.foundation import OTHER_FILES, _allow_open_files
 from service.schemas.keys import Email
 from tests.api.world import World
 

@@ -9,7 +9,7 @@ from webauthn import verify_registration_response
 
 from actors.clock import DAY_MS, MINUTE_MS
 from actors.values import Scope
-from service.webauthn import origin_of, rp_id_of
+from service.outside.webauthn import origin_of, rp_id_of
 from tests.api.authenticator import Authenticator, bytes_of, text_of
 from tests.api.conformity import BASE_URL
 from tests.api.passkeys import COMPLETE, PASSKEYS, SECOND_STEP, Owner, owner_with_passkey

@@ -5,7 +5,7 @@ import trio
 
 from actors.bookings.records import Booking, BookingStatus, Side, Slot
 from actors.clock import HOUR_MS, MINUTE_MS
-from actors.weeks import WEEK_MS
+from actors.shared.weeks import WEEK_MS
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
 from tests.snapshots.rows import NOON_MS, booking, hold, slot, week

@@ -8,7 +8,7 @@ import pytest
 import trio
 
 from actors.clock import SECOND_MS
-from actors.credentials import Kind, digest, is_key
+from actors.shared.credentials import Kind, digest, is_key
 from actors.values import Scope, Tier
 from tests.api.asgi import Response
 from tests.api.world import World, open_world

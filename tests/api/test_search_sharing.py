@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import trio
 
-from actors import credentials
+from actors.shared import credentials
 from actors.values import Tier
 from tests.api.world import World
 

@@ -5,8 +5,8 @@ import re
 import pytest
 import trio
 
-from actors.actor import ActorLimits
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
+from actors.kernel.actor import ActorLimits
 from actors.sessions.reader import SessionReader
 from actors.values import Tier
 from service.api.cookies import cookie_name, drop_cookie, keep_cookie, session_token

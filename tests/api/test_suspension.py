@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.credentials import Kind
+from actors.shared.credentials import Kind
 from actors.values import Scope, Tier
 from service.api.operations import OPERATIONS
 from service.api.policy import Access

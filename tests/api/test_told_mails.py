@@ -5,8 +5,8 @@ import re
 import pytest
 
 from actors.clock import DAY_MS
-from actors.mail.letters import LETTERS
 from actors.mail.messages import Mail
+from actors.mail.template_files import LETTERS
 from tests.api.sponsors import ADMIN, Person, add_slot, administrator, sponsor
 from tests.api.world import World
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import trio
 
-from actors.credentials import ENTROPY_BYTES, Kind, new_key, new_session_token
+from actors.shared.credentials import ENTROPY_BYTES, Kind, new_key, new_session_token
 from actors.values import Tier
 from tests.api.asgi import Response
 from tests.api.callers import cookie

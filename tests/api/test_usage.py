@@ -3,7 +3,7 @@
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS
-from actors.credentials import Kind
+from actors.shared.credentials import Kind
 from actors.values import Refused, Scope, Tier
 from tests.api.world import NOON_MS, World
 

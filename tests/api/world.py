@@ -12,31 +12,31 @@ from jinja2.bccache import Bucket, BytecodeCache
 from quart_trio import QuartTrio
 from trio.testing import wait_all_tasks_blocked
 
-from actors import credentials
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
-from actors.credentials import digest, new_key, new_session_token, prefix_of
+from actors.kernel.supervision import running
 from actors.keys.messages import Key
-from actors.keys.standing import ADMIN_SCOPES
+from actors.keys.validity import ADMIN_SCOPES
 from actors.mail.messages import Mail
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session
+from actors.shared import credentials
+from actors.shared.credentials import digest, new_key, new_session_token, prefix_of
 from actors.stores import Stores
-from actors.supervision import running
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
 from actors.webhooks.messages import Task
 from actors.webhooks.store import DeliveryFailed
 from service.api.context import Services
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
-from service.assembly import Ports, assemble
 from service.config.loading import load
 from service.config.model import Config
-from service.limits import Limits
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
+from service.running.assembly import Ports, assemble
+from service.running.limits import Limits
+from service.running.server_secret import Secrets
 from service.schemas.catalog import Bot, UseCase, document_of
-from service.server_secret import Secrets
 from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing

@@ -11,8 +11,8 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from actors.weeks import WEEK_MS
-from service.web.pages.page import Audience
+from actors.shared.weeks import WEEK_MS
+from service.web.pages.parts.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import ADMIN

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from playwright.sync_api import Browser
 
-from service.web.pages.page import Audience
+from service.web.pages.parts.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
 from tests.browser.conftest import ADMIN

@@ -11,7 +11,7 @@ import trio
 
 from actors.bookings.transitions import CampaignMove
 from actors.clock import day_of
-from actors.credentials import Kind
+from actors.shared.credentials import Kind
 from actors.values import Agent, Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable

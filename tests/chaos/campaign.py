@@ -12,9 +12,9 @@ import trio
 
 from actors.clock import MINUTE_MS, SystemClock, day_of
 from actors.events.state import VisitorHasher
-from actors.weeks import WEEK_MS, week_of
-from service.server_secret import derived
-from storage.target import Target
+from actors.shared.weeks import WEEK_MS, week_of
+from service.running.server_secret import derived
+from storage.connection.target import Target
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, serving
 from tests.chaos.agents import Agent, Person

@@ -28,7 +28,7 @@ import trio
 from actors.clock import SystemClock, day_of
 from actors.events.messages import Kind
 from actors.events.state import VisitorHasher
-from service.server_secret import derived
+from service.running.server_secret import derived
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, children_of, serving
 from tests.chaos.campaign import complaints

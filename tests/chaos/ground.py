@@ -11,7 +11,7 @@ from pathlib import Path
 
 import trio
 
-from storage.cluster import prepare
+from storage.embedded.cluster import prepare
 from tests.acceptance.conftest import copied
 from tests.acceptance.postgres import PostgresServer, admit_nobody, started
 from tests.acceptance.processes import command

@@ -6,8 +6,8 @@ from typing import Any
 
 import trio
 
-from actors.credentials import digest
 from actors.events.messages import Kind
+from actors.shared.credentials import digest
 from tests.acceptance.postgres import PostgresServer
 from tests.chaos.caller import Caller
 from tests.chaos.history import Booked, Kept, Said

@@ -2,9 +2,9 @@
 
 import sys
 
-from service import main as ground
-from service import node
 from service.cli.main import main
+from service.running import foundation as ground
+from service.running import node
 from tests.chaos.clock import SteppedClock
 
 if __name__ == "__main__":

@@ -346,7 +346,7 @@ def test_a_history_is_judged_without_being_changed() -> None:
 
 
 def test_only_bugs_in_a_log_are_complaints() -> None:
-    calm = "2026-11-18 warning storage.pool the database is away\n"
+    calm = "2026-11-18 warning storage.connection.pool the database is away\n"
     bug = "2026-11-18 error service.api.dispatch listBots failed\nTraceback (most recent call last):\n  File\nValueError: 1\n"
     expired = "2026-01-01T00:00:00.000Z error actors.mail.actor mail let_1 to a***@example.com given up: expired\n"
     assert complaints([calm + expired]) == []

@@ -13,7 +13,7 @@ import trio
 
 from actors.clock import SystemClock, day_of
 from actors.events.state import VisitorHasher
-from service.server_secret import derived
+from service.running.server_secret import derived
 from tests.acceptance.postgres import PostgresServer, free_port
 from tests.acceptance.processes import SECRET, Service, Settings, command, serving
 from tests.chaos.agents import Agent, Person

@@ -12,8 +12,8 @@ from service.cli.startup import database_of, mail_of, tell_ready
 from service.config.deployment import problems, refuse_unsafe
 from service.config.loading import load
 from service.config.model import Config
+from service.config.user_errors import ConfigError
 from service.terminal.output import OutputLost
-from service.user_errors import ConfigError
 from service.version import VERSION
 from tests.acceptance.processes import Settings, environment
 

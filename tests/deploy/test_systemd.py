@@ -10,9 +10,9 @@ import pytest
 from service.config.loading import load
 from service.config.model import Config
 from service.http.limits import LAST_MOMENT_SECONDS
-from service.main import OTHER_FILES
 from service.process.parent import SPARE_SECONDS
-from storage.embedded import DEFAULT_LIMITS
+from service.running.foundation import OTHER_FILES
+from storage.embedded.server import DEFAULT_LIMITS
 from tests.architecture import ROOT
 from tests.programs import program
 

@@ -6,10 +6,10 @@ from typing import Any
 import service.seed.samples
 from actors.catalog.store import Import
 from actors.clock import DAY_MS
+from actors.shared.weeks import WEEK_MS
 from actors.values import Agent
-from actors.weeks import WEEK_MS
 from service.seed.catalog_file import parse
-from service.seed.demo_seeding import replace_demo
+from service.seed.samples import replace_demo
 from storage.memory.demo import MemoryDemo
 from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, in_browser, looked, polled, started

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from storage.cluster import make_data_dir, prepare
+from storage.embedded.cluster import make_data_dir, prepare
 from tests.memory import in_memory
 
 

@@ -18,9 +18,9 @@ import asyncpg
 import pytest
 import trio
 
-from storage.children import Account
-from storage.directories import reaches
-from storage.embedded import Endpoint, Postgres, State
+from storage.embedded.children import Account
+from storage.embedded.directories import reaches
+from storage.embedded.server import Endpoint, Postgres, State
 
 REPOSITORY = Path(__file__).parents[2]
 AS_ROOT = os.geteuid() == 0

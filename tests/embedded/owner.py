@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trio
 
-from storage.embedded import EmbeddedError, running_postgres
+from storage.embedded.server import EmbeddedError, running_postgres
 
 
 async def main(data_dir: Path) -> None:

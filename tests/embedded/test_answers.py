@@ -2,8 +2,8 @@
 
 import pytest
 
-from storage.children import main_error
-from storage.postmaster import _read_answer
+from storage.embedded.children import main_error
+from storage.embedded.postmaster import _read_answer
 
 
 def message(kind: bytes, payload: bytes) -> bytes:

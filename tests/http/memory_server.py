@@ -12,8 +12,8 @@ from service.http.asgi import App, Receive, Scope, Send
 from service.http.engine import Engine
 from service.http.limits import ServingLimits
 from service.http.transports import StreamTransport
+from service.observability.client_address import Proxies
 from service.observability.metrics import Metrics
-from service.observability.proxies import Proxies
 from service.observability.refusal_log import RefusalLog
 from service.web.error_responses import handlers, reject
 from service.web.middleware import NO_HSTS, RequestMiddleware

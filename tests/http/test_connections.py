@@ -11,7 +11,7 @@ import trio
 from service.config.loading import load
 from service.http.connections import LOG_REJECTED_SECONDS, Connections
 from service.http.limits import ServingLimits
-from service.limits import serving_limits
+from service.running.limits import serving_limits
 from tests.http.memory_server import LIMITS
 from tests.http.test_bounds import fake
 

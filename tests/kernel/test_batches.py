@@ -4,12 +4,12 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import Actor, ActorLimits
-from actors.batches import ServedBatch
-from actors.mailbox import answer_due
-from actors.statistics import ActorStatistics, State
-from actors.supervision import running
-from actors.tracing import TraceContext, trace_context
+from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.batches import ServedBatch
+from actors.kernel.mailbox import answer_due
+from actors.kernel.statistics import ActorStatistics, State
+from actors.kernel.supervision import running
+from actors.kernel.tracing import TraceContext, trace_context
 from actors.values import BatchId, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook

@@ -4,9 +4,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
-from actors.statistics import State
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.statistics import State
+from actors.kernel.supervision import running
 from actors.values import ActorFailed, Overloaded, Stopped
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together
 from tests.kernel.notebook import Notebook

@@ -6,10 +6,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
-from actors.mailbox import request_id
-from actors.statistics import State
-from actors.supervision import ActorSupervisor, Intensity, IntensityExceeded, running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.mailbox import request_id
+from actors.kernel.statistics import State
+from actors.kernel.supervision import ActorSupervisor, Intensity, IntensityExceeded, running
 from actors.values import ActorFailed, BatchId, OutcomeUnknown, Stopped, StorageUnavailable
 from tests.fakes import HANGS_SECONDS, after, kinds, now, together
 from tests.kernel.notebook import Notebook

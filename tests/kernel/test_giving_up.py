@@ -9,9 +9,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import Actor, ActorLimits
-from actors.mailbox import answer_due
-from actors.supervision import Intensity, running
+from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.mailbox import answer_due
+from actors.kernel.supervision import Intensity, running
 from actors.values import ActorFailed, BatchId, Overloaded, StorageUnavailable
 
 ANSWER_SECONDS = 4.5

@@ -8,8 +8,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import Actor, ActorLimits
-from actors.supervision import running
+from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.supervision import running
 from actors.values import ActorFailed, BatchId, OutcomeUnknown, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 

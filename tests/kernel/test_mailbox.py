@@ -4,7 +4,7 @@ import pytest
 import trio
 from trio.testing import MockClock, assert_checkpoints
 
-from actors.mailbox import Envelope, Mailbox, Reply, copy_of
+from actors.kernel.mailbox import Envelope, Mailbox, Reply, copy_of
 from actors.values import Overloaded, Stopped, StorageUnavailable
 
 

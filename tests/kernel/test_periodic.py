@@ -7,9 +7,9 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from actors.periodic import PeriodicTask
-from actors.statistics import State
-from actors.supervision import running
+from actors.kernel.periodic import PeriodicTask
+from actors.kernel.statistics import State
+from actors.kernel.supervision import running
 from actors.values import CallFailed, Contended, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import Script, Step
 

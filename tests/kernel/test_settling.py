@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from tests.fakes import Step, after, kinds, now, together
 from tests.kernel.notebook import Notebook

@@ -4,9 +4,9 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.actor import ActorLimits
-from actors.mailbox import Envelope, Mailbox
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.mailbox import Envelope, Mailbox
+from actors.kernel.supervision import running
 from actors.values import Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook

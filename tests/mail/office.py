@@ -5,13 +5,13 @@ from contextlib import AbstractAsyncContextManager
 
 import trio
 
-from actors.announcements import Topic
 from actors.clock import MINUTE_MS, TrioClock
+from actors.kernel.supervision import ActorSupervisor, running
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.messages import Mail, QueuedMessage
 from actors.mail.rendering import MailRenderer
 from actors.mail.store import Outbox
-from actors.supervision import ActorSupervisor, running
+from actors.shared.announcements import Topic
 from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory

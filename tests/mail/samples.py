@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.letters import LONG
 from actors.mail.messages import QueuedMessage
-from actors.weeks import WEEK_MS, week_of
+from actors.shared.code_mails import LONG
+from actors.shared.weeks import WEEK_MS, week_of
 from tests.mail.office import BASE_MS
 
 BOOKED = {

@@ -8,15 +8,15 @@ from html.parser import HTMLParser
 
 import pytest
 
-from actors.announcements import Topic
 from actors.clock import DAY_MS, MINUTE_MS
-from actors.letters import LONG
-from actors.mail.letters import LETTERS, letter_of
 from actors.mail.messages import MailFailed, QueuedMessage
 from actors.mail.parts import WIDTH
 from actors.mail.rendering import MailRenderer
+from actors.mail.template_files import LETTERS, letter_of
 from actors.mail.words import SUBJECT_LENGTH
-from service.web.pages.passkeys import PLACE
+from actors.shared.announcements import Topic
+from actors.shared.code_mails import LONG
+from service.web.pages.account.security import PLACE
 from tests.mail.office import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
 from tests.mail.samples import BOOKED, FACTS, harmed, message, samples
 

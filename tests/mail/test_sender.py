@@ -7,10 +7,10 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, MINUTE_MS
+from actors.kernel.statistics import State
 from actors.mail.actor import MailLimits
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.state import Retries
-from actors.statistics import State
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.tables import Memory
 from tests.fakes import Script, Step

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from actors.kernel.supervision import running
 from actors.mail.actor import MailSender
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
-from actors.supervision import running
-from service.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
+from service.outside.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
 from tests.mail.office import BASE_MS, CODE, WRITER, Office
 from tests.mail.samples import FACTS, message, samples

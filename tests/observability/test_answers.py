@@ -1,6 +1,6 @@
 """The counts of requests: the summary that operators see, and the histogram of the metrics."""
 
-from service.observability.answers import LATENCY_BUCKETS, AnswerCounts, AnswerSummary
+from service.observability.request_counts import LATENCY_BUCKETS, AnswerCounts, AnswerSummary
 
 
 def counted(*answers: tuple[float, int], operation: str = "listBots") -> AnswerCounts:

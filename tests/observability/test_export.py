@@ -11,10 +11,10 @@ from service.config.deployment import EXPORTER, problems, refuse_untraced
 from service.config.loading import load
 from service.config.model import Config
 from service.config.process import Tracing
+from service.config.user_errors import ConfigError
 from service.observability import otel
 from service.observability.otel import exporting
 from service.observability.tracing import SpanCounts
-from service.user_errors import ConfigError
 from tests.api.world import NODE
 from tests.observability.collector import Collector
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.observability.machine import process_page
+from service.observability.host_metrics import process_page
 from service.observability.metrics import Metrics
 
 

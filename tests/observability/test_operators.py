@@ -8,16 +8,16 @@ import trio
 from prometheus_client.parser import text_string_to_metric_families
 from trio.testing import MockClock
 
-from actors.backups.keeper import BackupKeeper
+from actors.backups.scheduler import BackupKeeper
 from actors.backups.state import BackupRules, Room, name_at
 from actors.clock import HOUR_MS, SystemClock, TrioClock
-from actors.supervision import running
+from actors.kernel.supervision import running
 from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.observability.collectors import BackupCollector
-from service.observability.operators import merged, serve_operators
-from service.observability.reports import Report
+from service.observability.node_report import Report
+from service.observability.operators_app import merged, serve_operators
 
 ONE = """\
 # HELP catalog_requests_total Requests answered.

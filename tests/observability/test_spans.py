@@ -15,9 +15,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 from trio.testing import MockClock
 
-from actors.batches import ServedBatch
-from actors.mailbox import Envelope
-from actors.tracing import TraceContext
+from actors.kernel.batches import ServedBatch
+from actors.kernel.mailbox import Envelope
+from actors.kernel.tracing import TraceContext
 from actors.values import StorageUnavailable
 from service.observability.logs import set_up
 from service.observability.otel import CALLERS_A_SECOND, MOST_LINKS, OtelTracer, provider_of

@@ -25,10 +25,10 @@ from actors.bookings.records import (
 from actors.bookings.state import LockSet
 from actors.bookings.store import Decide
 from actors.clock import MINUTE_MS
-from actors.supervision import Intensity, running
+from actors.kernel.supervision import Intensity, running
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import BatchId
-from actors.weeks import WEEK_MS, week_of
-from service.limits import actor_limits
+from service.running.limits import actor_limits
 from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
 

@@ -11,8 +11,8 @@ import trio
 
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import SECOND_MS
+from actors.shared.weeks import WEEK_MS
 from actors.values import Code, Refused
-from actors.weeks import WEEK_MS
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, away, broken
 from tests.payments.bank import LIVE, NEXT_WEEK_MS, OWNER, Bank, booking, open_bank
@@ -265,7 +265,7 @@ async def test_no_foreign_event_changes_a_booking_of_any_state(
 
 
 async def test_a_foreign_session_is_logged_once(bank: Bank, caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "service.api.operations.webhooks"):
+    with caplog.at_level(logging.INFO, "service.api.operations.processor_webhook"):
         await heard(bank, paid(id="cs_of_others"))
     lines = [record.getMessage() for record in caplog.records if "evt_1" in record.getMessage()]
     assert lines == ["evt_1 ignored: The booking bok_1 has no checkout session cs_of_others."]

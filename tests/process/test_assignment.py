@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from service.config.loading import load
+from service.config.user_errors import ConfigError
 from service.process.supervisor import WorkerFailed
 from service.process.worker import Assignment, spawn
 from service.process.worker_process import main
-from service.user_errors import ConfigError
 
 SETTINGS = {
     "CATALOG__SERVER__SECRET": "a secret of this test, with \n and \u00fc",

@@ -4,10 +4,10 @@ import logging
 
 import pytest
 
+from service.config.user_errors import ConfigError
 from service.process.exit_codes import BUG, INTERRUPTED, SUCCESS, USAGE
 from service.process.exit_status import outcome_of
 from service.process.supervisor import DiesTooOften, WorkerFailed
-from service.user_errors import ConfigError
 
 
 def raising(error: BaseException) -> tuple[int, list[str]]:

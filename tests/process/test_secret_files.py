@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from service.config.loading import FILE_CHARACTERS, load
-from service.user_errors import ConfigError
+from service.config.user_errors import ConfigError
 
 SECRET = "CATALOG__SERVER__SECRET"
 VALUE = "a secret of this test, with an equals sign: ="

@@ -6,8 +6,8 @@ import pytest
 
 from service.config.loading import load
 from service.config.model import Config
-from service.server_secret import Secrets
-from service.user_errors import ConfigError
+from service.config.user_errors import ConfigError
+from service.running.server_secret import Secrets
 
 EMBEDDED = load(None, {})
 EXTERNAL = load(None, {"CATALOG__DATABASE__URL": "postgresql://catalog@db.example.com/catalog"})

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from service.service_manager import ServiceManager
+from service.running.service_manager import ServiceManager
 
 
 class Listener:

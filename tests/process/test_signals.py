@@ -11,7 +11,7 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from service.signals import abandon_start, handle_signals
+from service.running.signals import abandon_start, handle_signals
 
 
 @dataclass(slots=True)

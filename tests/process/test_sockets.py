@@ -11,10 +11,10 @@ from itertools import count, islice
 import pytest
 
 from actors.clock import SystemClock
+from service.config.user_errors import ConfigError
 from service.http.listen_address import ListenAddress, ListenError
 from service.http.listeners import open_listeners
 from service.process.shared_sockets import Reservation, reserve
-from service.user_errors import ConfigError
 from tests.http.memory_server import LIMITS
 
 LOOPBACK = ListenAddress("127.0.0.1", 0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from service.observability.reports import REPORT_SECONDS
+from service.observability.node_report import REPORT_SECONDS
 from service.process.restarts import Deaths, SupervisionLimits
 from service.process.supervisor import DiesTooOften, Supervisor, WorkerFailed, supervised
 from tests.process.fake_workers import FakeLauncher, Plan

@@ -12,13 +12,13 @@ from actors.accounts.messages import Deletion, MailChoices, MailsChosen, Schedul
 from actors.accounts.state import SETTLED_MS
 from actors.accounts.store import EXPORTED, SECRET
 from actors.accounts.sweeper import AccountEraser, EraserLimits
-from actors.announcements import Topic
 from actors.bookings.records import CampaignStatus
 from actors.clock import DAY_MS, HOUR_MS
+from actors.shared.announcements import Topic
 from actors.values import Account, Agent, Code, Refused, StorageUnavailable
+from storage.connection.pool import Database, open_database
+from storage.connection.target import Target
 from storage.memory.tables import Memory
-from storage.pool import Database, open_database
-from storage.target import Target
 from tests.retention.year import CAREFUL, OPERATOR, PEOPLE, TABLES, Year, open_year, sizes
 
 SPONSOR, READER = PEOPLE[0], PEOPLE[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 from actors.accounts.store import EXPORTED
 from service.config.model import Config
 from service.config.sections import Retention
-from storage.pool import Database
+from storage.connection.pool import Database
 from storage.postgres.export import SOURCES
 from tests.retention.year import TABLES
 

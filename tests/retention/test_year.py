@@ -7,9 +7,9 @@ from trio.testing import MockClock
 
 from actors.retention.state import RetentionRules
 from actors.stores import Stores
-from service.assembly import prunings
+from service.running.assembly import prunings
+from storage.connection.pool import Database
 from storage.memory.tables import Memory
-from storage.pool import Database
 from tests.retention.year import GROWING, GROWING_IN_POSTGRES, PERIOD, RULES, open_year, stores_in
 from tests.slow import SLOW
 

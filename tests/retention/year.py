@@ -14,30 +14,32 @@ import trio
 from actors.accounts.messages import Scheduled
 from actors.accounts.state import AccountRules
 from actors.accounts.sweeper import EraserLimits
-from actors.announcements import Topic
 from actors.bookings.records import BookingView, Content, PaymentState, Side, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.devices.actor import StartedLogin
 from actors.events.messages import OTHER, Event, Kind
 from actors.events.state import EventRules
+from actors.kernel.pruner import Pruner, PrunerLimits, Pruning
+from actors.kernel.supervision import running
 from actors.keys.messages import Claimed
-from actors.letters import Origin
 from actors.mail.messages import Sent
-from actors.pruner import Pruner, PrunerLimits, Pruning
 from actors.retention.state import RetentionRules
 from actors.sessions.actor import AwaitedSession, StartedSession, StartedSignIn
-from actors.sessions.passkey_keeper import Ceremony
+from actors.sessions.passkey_actor import Ceremony
 from actors.sessions.second_factor import PasskeyKept
+from actors.shared.announcements import Topic
+from actors.shared.code_mails import Origin
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.stores import Stores
-from actors.supervision import running
 from actors.values import Agent, Refused
 from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookKept
 from actors.webhooks.sending import Retries, judged_by
-from actors.weeks import WEEK_MS, week_of
-from service.assembly import Assembly, Ports, assemble, prunings
 from service.config.loading import load
-from service.limits import Limits
+from service.running.assembly import Assembly, Ports, assemble, prunings
+from service.running.limits import Limits
+from storage.connection.pool import Database
+from storage.events.store import PostgresEvents
 from storage.memory.accounts import MemoryAccounts
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.devices import MemoryDevices
@@ -53,11 +55,9 @@ from storage.memory.sites import MemorySites
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.memory.webhooks import MemoryWebhooks
-from storage.pool import Database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.devices import PostgresDevices
-from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 
 from actors.catalog.store import Kind, Search
 from service.seed.samples import load_samples
-from service.snapshots.shelves import Building, CatalogSnapshot
-from storage.pool import Database
+from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 
 FILE = Path(__file__).parent / "questions.toml"

@@ -11,11 +11,11 @@ from typing import Any
 
 import trio
 
-from actors.limits import WindowLimiter
+from actors.kernel.supervision import running
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.nodes.state import NodeRules
-from actors.supervision import running
+from actors.shared.limits import WindowLimiter
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.memory.nodes import MemoryNodes
 from storage.memory.tables import Memory

@@ -10,18 +10,17 @@ import trio
 from actors.bookings import actor as ledger_actor
 from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions, unit_of_work
 from actors.bookings.actor import BookingLedger
-from actors.bookings.answers import Answer
 from actors.bookings.campaigns import keep_new, keep_profile
 from actors.bookings.invoices import Invoice, InvoiceKind, documents
-from actors.bookings.messages import CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
+from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide, SoldPlacement
 from actors.bookings.transitions import BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
-from actors.ids import fingerprint
 from actors.keys import granting as key_granting
+from actors.shared.ids import fingerprint
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
 from storage.memory.invoices import issue

@@ -13,8 +13,8 @@ from actors.bookings.records import Booking, BookingView, CampaignView, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Refused, Scope
-from actors.weeks import WEEK_MS, week_of
 from tests.simulation.clients import Client, Holding
 from tests.simulation.office import Wish
 from tests.simulation.rules import BOOKINGS

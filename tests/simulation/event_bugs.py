@@ -10,20 +10,20 @@ import trio
 from actors.bookings.records import BookingView
 from actors.clock import DAY_MS, day_of
 from actors.events import actor as deduper
-from actors.events import keeper
+from actors.events import partitions
 from actors.events.actor import EventDeduper
 from actors.events.messages import Bucket, Event, Kind, Record, Row, Window
 from actors.events.router import EventOutcome
 from actors.events.state import EventRules, VisitorHasher, bucket_of, days_to_keep, rows_of
 from actors.events.windows import WindowReader
-from actors.mailbox import Mailbox
+from actors.kernel.mailbox import Mailbox
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call
 from service.api.operations import events
 from service.api.rate_limits import Budgets
-from storage.divided_batches import Elsewhere
+from storage.events.divided_batches import Elsewhere
 from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship, SimulatedBug
 from tests.simulation.intake import CountedPlacements, handled
 from tests.simulation.planting import Bug, Plant, replaced, swapped
@@ -424,10 +424,10 @@ BUGS: Mapping[str, Bug] = {
         swapped(handlers=handled("recordEvent", _hopeful)),
     ),
     "yesterday-dropped": _bug(
-        "A day's keys are dropped at its end.", replaced(keeper, "days_to_keep", _until_midnight)
+        "A day's keys are dropped at its end.", replaced(partitions, "days_to_keep", _until_midnight)
     ),
     "partitions-dropped-a-day-early": _bug(
-        "Keys are dropped a day before their time.", replaced(keeper, "days_to_keep", _a_day_early)
+        "Keys are dropped a day before their time.", replaced(partitions, "days_to_keep", _a_day_early)
     ),
     "views-not-renewed": _bug("Views never refresh their counts.", swapped(sponsorship=_ForgottenCounts)),
 }

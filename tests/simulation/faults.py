@@ -18,7 +18,7 @@ from actors.clock import DAY_MS, SECOND_MS
 from actors.events.messages import Row, Window
 from actors.keys.messages import Resolved
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
-from storage.divided_batches import Elsewhere
+from storage.events.divided_batches import Elsewhere
 from storage.memory.events import MemoryEvents
 from storage.memory.keys import MemoryKeys
 from storage.memory.sites import MemorySites

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import trio
 
-from actors.actor import Actor
-from actors.batches import ServedBatch
 from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
-from actors.events.keeper import PartitionKeeper
 from actors.events.messages import Event, Record, Window
+from actors.events.partitions import PartitionKeeper
 from actors.events.router import EventOutcome, EventRouter
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
-from actors.mailbox import request_id
-from actors.supervision import Member
+from actors.kernel.actor import Actor
+from actors.kernel.batches import ServedBatch
+from actors.kernel.mailbox import request_id
+from actors.kernel.supervision import Member
 from actors.values import Contended, Overloaded, StorageUnavailable
 from service.api.dispatch import dispatch
 from service.api.messages import Answer, Request

@@ -4,15 +4,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from actors.announcements import AccountMail, Happening
-from actors.bookings import campaigns, refund_requests, reservations, schedule, settlement, telling
+from actors.bookings import campaigns, notifications, refund_requests, reservations, schedule, settlement
 from actors.bookings.actor import BookingLedger
-from actors.bookings.answers import Answer
-from actors.bookings.messages import FollowSchedule, Message, OrderRefund, RequestRefund
+from actors.bookings.messages import Answer, FollowSchedule, Message, OrderRefund, RequestRefund
 from actors.bookings.records import Booking, BookingStatus, Campaign
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide
 from actors.bookings.unit_of_work import UnitOfWork
+from actors.shared.announcements import AccountMail, Happening
 from actors.times import DAY_MS
 from actors.values import BatchId, OutcomeUnknown, Refused
 from storage.memory import announcements, webhooks
@@ -171,14 +170,14 @@ def _alone(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -
         _told(unit, booking, template, **facts)
 
 
-_told = telling.tell_administrators
+_told = notifications.tell_administrators
 
 
 def _cancelled_again(unit: UnitOfWork, message: Any) -> Answer:
     booking = unit.booking(message.booking_id, message.tenant_id)
     answer = _cancelled(unit, message)
     if booking is not None and booking.status is BookingStatus.CANCELLED:
-        telling.publish_booking(unit, booking, "booking.cancelled", key=message.origin.audit_id)
+        notifications.publish_booking(unit, booking, "booking.cancelled", key=message.origin.audit_id)
     return answer
 
 
@@ -234,7 +233,7 @@ BUGS: Mapping[str, Bug] = {
     "mails-again-on-retry": _bug("A retried batch mails again.", swapped(ledger_store=_TellsAgain)),
     "days-not-queued": _bug("Webhooks hear of bookings only.", replaced(ledger_store, "publish", _of_bookings_only)),
     "declined-refund-untold": _bug(
-        "Administrators hear nothing of a declined refund.", replaced(telling, "tell_administrators", _alone)
+        "Administrators hear nothing of a declined refund.", replaced(notifications, "tell_administrators", _alone)
     ),
     "repetition-told-again": _bug(
         "Cancelling again is told again.", replaced(reservations, "cancel", _cancelled_again)

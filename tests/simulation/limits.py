@@ -8,8 +8,8 @@ from actors.events.sites import SiteRules
 from actors.events.state import EventRules
 from service.config.loading import load
 from service.config.model import Config
-from service.limits import Limits
-from service.server_secret import Secrets
+from service.running.limits import Limits
+from service.running.server_secret import Secrets
 from service.snapshots.placements import PlacementsLimits
 from tests.simulation.rules import (
     BOOKINGS,

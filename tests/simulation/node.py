@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import trio
 
-from actors.actor import Actor
 from actors.bookings.actor import BookingLedger
 from actors.clock import TrioClock
 from actors.events.actor import EventDeduper
 from actors.events.sites import SiteRules
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
+from actors.kernel.actor import Actor
+from actors.kernel.mailbox import request_id
+from actors.kernel.supervision import IntensityExceeded, Member, running
 from actors.keys.actor import Issued, KeyKeeper, Minted
 from actors.keys.cache import KeyCache
 from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Key, Resolved, Rotated, TierSet
-from actors.letters import Origin
-from actors.mailbox import request_id
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
 from actors.sessions.reader import SessionReader
+from actors.shared.code_mails import Origin
 from actors.stores import Stores
-from actors.supervision import IntensityExceeded, Member, running
 from actors.values import (
     ActorFailed,
     Agent,
@@ -42,8 +42,8 @@ from actors.values import (
     Tier,
 )
 from service.api.deadlines import best_effort
-from service.assembly import Classes, Ports, assemble
 from service.payments.factory import PaymentGateway
+from service.running.assembly import Classes, Ports, assemble
 from storage.memory.accounts import MemoryAccounts
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.ledger import MemoryLedger

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
-from actors.actor import Actor
 from actors.bookings.actor import RESERVE
 from actors.bookings.payments import PaymentsUnavailable
 from actors.bookings.records import BookingView, CampaignView, Content, PackageKind, Side, Slot, Sponsor, YoutubeStatus
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.bookings.transitions import CampaignMove
+from actors.kernel.actor import Actor
+from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
 from actors.keys.membership import Membership
 from actors.keys.messages import ByKey, Kept
-from actors.supervision import Member
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
-from service.api.operations import admin, bookings, refund_requests, scoped_keys, sponsors
+from service.api.operations import admin_sponsorship, bookings, refund_requests, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 OPERATIONS = {
-    row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *refund_requests.ROWS, *admin.ROWS, *scoped_keys.ROWS)
+    row.name: row
+    for row in (*sponsors.ROWS, *bookings.ROWS, *refund_requests.ROWS, *admin_sponsorship.ROWS, *scoped_keys.ROWS)
 }
 CLI = Agent("cli", "sim")
 WEBSITE = "https://tools.example.com/"

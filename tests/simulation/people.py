@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.clock import SECOND_MS
-from actors.credentials import ENTROPY_BYTES, new_browser_token
 from actors.keys.actor import Issued
 from actors.keys.messages import Kept as KeptKey
 from actors.sessions.actor import StartedSession, StartedSignIn
+from actors.shared.credentials import ENTROPY_BYTES, new_browser_token
 from actors.values import Code, OutboxMessage, Refused
 from tests.simulation.clients import Client, Holding
 from tests.simulation.rules import DEVICES, NETWORKS, SESSIONS

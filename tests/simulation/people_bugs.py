@@ -7,9 +7,6 @@ from typing import Any
 
 import trio
 
-from actors import codes, letters
-from actors.codes import EmailedCode
-from actors.ids import fingerprint
 from actors.keys import actor as key_actor
 from actors.sessions import messages as sessions
 from actors.sessions import state
@@ -17,6 +14,9 @@ from actors.sessions.messages import SignedIn
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
+from actors.shared import code_mails, codes
+from actors.shared.codes import EmailedCode
+from actors.shared.ids import fingerprint
 from actors.values import BatchId, Contended, OutboxMessage, OutcomeUnknown, StorageUnavailable
 from tests.simulation import device_bugs
 from tests.simulation.faults import Link, SimulatedBug
@@ -26,7 +26,7 @@ from tests.simulation.rules import NETWORKS, SESSIONS, Scene
 
 _Batch: Any = state._Batch
 _guess, _renew, _send = codes.guess, codes.renew, codes.send
-_count_id, _draft = letters.count_id, letters.Draft.of
+_count_id, _draft = code_mails.count_id, code_mails.Draft.of
 _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 
@@ -71,7 +71,7 @@ def _old_code_stays(row: Any, *rest: Any) -> Any:
 
 
 def _ruled(**wrong: Callable[[int], int]) -> Callable[..., Any]:
-    """Change the rules of letters, by name."""
+    """Change the rules of code_mails, by name."""
 
     def ruled(row: Any, now_ms: int, to: str, **rules: int) -> Any:
         return _send(row, now_ms, to, **{name: wrong.get(name, int)(rule) for name, rule in rules.items()})
@@ -86,7 +86,9 @@ def _of_all_networks(secret: bytes, kind: str, email: str, network: str = "") ->
     return _count_id(secret, kind, email, network and NETWORKS[0])
 
 
-def _of_networks_alone(secret: bytes, subject: bytes, message: OutboxMessage, origin: letters.Origin) -> letters.Draft:
+def _of_networks_alone(
+    secret: bytes, subject: bytes, message: OutboxMessage, origin: code_mails.Origin
+) -> code_mails.Draft:
     return _draft(secret, subject, message, replace(origin, block=f"alone {origin.network}"))
 
 
@@ -103,7 +105,7 @@ def _counted_though_known(row: Any, now_ms: int, to: str, *, pause_ms: int, per_
 
 
 def _without_end(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
-    most = letters.UNLIMITED if to.endswith("this email") else per_day
+    most = code_mails.UNLIMITED if to.endswith("this email") else per_day
     return _send(row, now_ms, to, pause_ms=pause_ms, per_day=most)
 
 
@@ -111,7 +113,7 @@ def _never_known(book: Any, network_id: bytes, now_ms: int, rules: Any) -> None:
     """Remembers no network."""
 
 
-def _never_long(draft: letters.Draft) -> letters.Draft:
+def _never_long(draft: code_mails.Draft) -> code_mails.Draft:
     return draft
 
 
@@ -294,14 +296,14 @@ _BUGS: Mapping[str, Bug] = {
     ),
     "old-code-stays": _bug("A new code does not replace the old one.", replaced(state, "renew", _old_code_stays)),
     "codes-without-pause": _bug(
-        "Codes are sent without a pause.", replaced(letters, "send", _ruled(pause_ms=lambda _: 0))
+        "Codes are sent without a pause.", replaced(code_mails, "send", _ruled(pause_ms=lambda _: 0))
     ),
     "codes-without-day": _bug(
-        "The number of codes per day is not limited.", replaced(letters, "send", _ruled(per_day=lambda _: 99))
+        "The number of codes per day is not limited.", replaced(code_mails, "send", _ruled(per_day=lambda _: 99))
     ),
     "codes-day-too-short": _bug(
         "One code fewer than allowed is sent per day.",
-        replaced(letters, "send", _ruled(per_day=lambda most: most - 1)),
+        replaced(code_mails, "send", _ruled(per_day=lambda most: most - 1)),
     ),
     "guess-of-another-browser": _bug(
         "A guess without the browser's cookie counts against the owner's code.", swapped(session_store=_AnyBrowser)
@@ -313,25 +315,25 @@ _BUGS: Mapping[str, Bug] = {
         "A stranger's code invalidates the owner's.", swapped(session_store=_OneCodeForAll)
     ),
     "letters-not-by-network": _bug(
-        "A stranger's letters delay and use up the owner's.", replaced(letters, "count_id", _of_all_networks)
+        "A stranger's letters delay and use up the owner's.", replaced(code_mails, "count_id", _of_all_networks)
     ),
     "first-letters-by-network": _bug(
-        "Beyond the total, each network of a block gets a letter.", replaced(letters.Draft, "of", _of_networks_alone)
+        "Beyond the total, each network of a block gets a letter.", replaced(code_mails.Draft, "of", _of_networks_alone)
     ),
     "first-letters-refused": _bug(
-        "Beyond the total, a new network gets no letter.", replaced(letters, "send", _no_first_letter)
+        "Beyond the total, a new network gets no letter.", replaced(code_mails, "send", _no_first_letter)
     ),
     "network-never-known": _bug(
-        "A network that used a code is forgotten.", replaced(letters.LetterBook, "recognise", _never_known)
+        "A network that used a code is forgotten.", replaced(code_mails.LetterBook, "recognise", _never_known)
     ),
     "known-network-counted": _bug(
-        "The daily count refuses a known network.", replaced(letters, "send", _counted_though_known)
+        "The daily count refuses a known network.", replaced(code_mails, "send", _counted_though_known)
     ),
     "known-network-without-end": _bug(
-        "A known network gets letters without end.", replaced(letters, "send", _without_end)
+        "A known network gets letters without end.", replaced(code_mails, "send", _without_end)
     ),
     "code-never-long": _bug(
-        "Codes stay short, however many are sent.", replaced(letters.Draft, "lengthened", _never_long)
+        "Codes stay short, however many are sent.", replaced(code_mails.Draft, "lengthened", _never_long)
     ),
     "session-never-slides": _bug("A use does not extend a session.", _in_batch("_touch", _never_slides)),
     "session-revived": _bug("A use extends a session that has ended meanwhile.", _in_batch("_touch", _revived)),

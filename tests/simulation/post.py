@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from actors.actor import Actor
+from actors.kernel.actor import Actor
+from actors.kernel.supervision import Member
 from actors.mail.actor import MailSender
 from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
-from actors.supervision import Member
 from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from tests.simulation.faults import Link

@@ -6,22 +6,22 @@ The real authentication resolves sessions. Every intent is recorded.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from actors.actor import Actor
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.messages import DeviceView
 from actors.devices.state import Decision as DeviceDecision
 from actors.devices.state import LockSet as WantedDevices
 from actors.devices.store import Decide as DecideDevices
+from actors.kernel.actor import Actor
+from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
 from actors.keys.messages import Kept as KeptKey
-from actors.letters import Origin
 from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
 from actors.sessions.messages import Kept, Session, SignedIn
 from actors.sessions.state import Decision as SessionDecision
 from actors.sessions.state import LockSet as WantedSessions
 from actors.sessions.store import Decide as DecideSessions
-from actors.supervision import Member
+from actors.shared.code_mails import Origin
 from actors.values import BatchId, Contended, Refused, StorageUnavailable
 from service.api import authentication
 from service.api.authentication import Caller

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import trio
 
-from actors.actor import Actor
 from actors.clock import SECOND_MS
+from actors.kernel.actor import Actor
 from actors.values import AuditRecord, BatchId, OutboxMessage
 from storage.memory.tables import Memory
 

@@ -3,20 +3,20 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
-from actors.actor import ActorLimits
 from actors.bookings.records import Mode
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import SweeperLimits
 from actors.clock import SECOND_MS
-from actors.codes import CodeRules
 from actors.devices.state import DeviceRules
 from actors.events.sites import SiteRules
+from actors.kernel.actor import ActorLimits
 from actors.keys.state import KeyRules
-from actors.letters import LetterRules
 from actors.mail.actor import MailLimits
 from actors.mail.state import Retries
 from actors.quota.state import Caps
 from actors.sessions.state import SessionRules
+from actors.shared.code_mails import LetterRules
+from actors.shared.codes import CodeRules
 from actors.values import Tier
 
 

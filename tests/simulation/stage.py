@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from actors.accounts.messages import MailChoices
-from actors.announcements import Topic
 from actors.bookings.invoices import documents
 from actors.bookings.records import (
     Booking,
@@ -22,8 +21,9 @@ from actors.bookings.records import (
 )
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.events.messages import Kind, Row
+from actors.shared.announcements import Topic
+from actors.shared.weeks import WEEK_MS, week_of, weeks_from
 from actors.webhooks.messages import EventType, Webhook
-from actors.weeks import WEEK_MS, week_of, weeks_from
 from storage.memory.invoices import issue
 from tests.simulation.processor import Payment, PaymentSucceeded
 from tests.simulation.rules import BOOKINGS, OLD_DAYS

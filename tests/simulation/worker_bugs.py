@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from actors.events.messages import Row
 from actors.values import BatchId, StorageUnavailable
-from storage.divided_batches import DividedBatches, Elsewhere, Part
+from storage.events.divided_batches import DividedBatches, Elsewhere, Part
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.rules import Scene
 from tests.simulation.workers import WorkerEvents

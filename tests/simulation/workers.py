@@ -12,10 +12,10 @@ import trio
 
 from actors.events.messages import Kind, Row, Window
 from actors.values import BatchId, OutcomeUnknown, StorageUnavailable
-from storage.distribution import PlaceMap, Worker
-from storage.divided_batches import DividedBatches, Elsewhere, Part
+from storage.events.distribution import PlaceMap, Worker
+from storage.events.divided_batches import DividedBatches, Elsewhere, Part
+from storage.events.store import PLACES
 from storage.memory.tables import Memory
-from storage.postgres.events import PLACES
 from tests.simulation.faults import Link, LinkedEvents, plainly
 
 if TYPE_CHECKING:

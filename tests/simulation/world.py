@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import trio
 
-from actors import codes
 from actors.clock import SECOND_MS
-from actors.credentials import code_from, code_proof, digest, long_code
 from actors.events.state import EventRules
+from actors.shared import codes
+from actors.shared.credentials import code_from, code_proof, digest, long_code
 from actors.values import BatchId, OutboxMessage
 from storage.memory.tables import Memory
 from tests.simulation import kernel

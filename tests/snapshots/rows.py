@@ -17,7 +17,7 @@ from actors.bookings.records import (
 )
 from actors.bookings.store import TOPIC, Overview, SoldPlacement, TakenWeek
 from actors.clock import DAY_MS, HOUR_MS
-from actors.weeks import WEEK_MS, week_of, weeks_from
+from actors.shared.weeks import WEEK_MS, week_of, weeks_from
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 

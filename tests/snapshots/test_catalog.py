@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.catalog.store import Entry, Kind
+from service.snapshots.catalog_entries import Building, CatalogSnapshot, Page, Position
 from service.snapshots.categories import Categories, categories_body
-from service.snapshots.shelves import Building, CatalogSnapshot, Page, Position
 from tests.snapshots.entries import bot, guide_fields, usecase
 
 SLUGS = st.from_regex(r"[a-z0-9]{1,3}(-[a-z0-9]{1,2})?", fullmatch=True)

@@ -10,10 +10,10 @@ import trio
 from trio.testing import MockClock
 
 from actors.catalog.store import Found, Kind
-from actors.supervision import running
+from actors.kernel.supervision import running
 from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits
-from service.snapshots.shelves import Position
+from service.snapshots.catalog_entries import Position
 from service.snapshots.turns import Searcher
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory

@@ -10,9 +10,9 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import SECOND_MS, TrioClock
-from actors.supervision import running
+from actors.kernel.supervision import running
+from actors.shared.weeks import WEEK_MS
 from actors.values import OutcomeUnknown, StorageUnavailable
-from actors.weeks import WEEK_MS
 from service.snapshots.placements import Placements, PlacementsLimits
 from storage.memory.tables import Memory
 from tests.fakes import HandClock, Script

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from actors.announcements import AccountMail, Happening
-from actors.bookings.answers import Answer
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.messages import (
+    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,
@@ -50,8 +49,9 @@ from actors.bookings.records import (
 from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import weeks_of
+from actors.shared.announcements import AccountMail, Happening
+from actors.shared.weeks import WEEK_MS
 from actors.values import Agent, AuditRecord, Code, Refused
-from actors.weeks import WEEK_MS
 from tests.state.manners import well_kept, well_said
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000

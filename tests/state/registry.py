@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import day_of, month_of
-from actors.credentials import Kind
 from actors.keys.membership import BootstrapAdmins, GrantAdmin, RevokeAdmin
 from actors.keys.messages import (
     Answer,
@@ -21,9 +20,10 @@ from actors.keys.messages import (
     SetTier,
     StartClaim,
 )
-from actors.keys.standing import count_in_grace, count_live
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
-from actors.letters import Draft, LetterCount
+from actors.keys.validity import count_in_grace, count_live
+from actors.shared.code_mails import Draft, LetterCount
+from actors.shared.credentials import Kind
 from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
 from tests.state.manners import well_said
 

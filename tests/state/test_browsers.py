@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.browsers import browser
+from actors.shared.browsers import browser
 
 KIT = "AppleWebKit/537.36 (KHTML, like Gecko)"
 APPLE = "AppleWebKit/605.1.15 (KHTML, like Gecko)"

@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from actors.announcements import Topic
-from actors.bookings.answers import Answer, DigestSent, ProfileKept
 from actors.bookings.campaigns import OF_EDITS, PAST
 from actors.bookings.decision import BookingRules
-from actors.bookings.messages import SendDigest
+from actors.bookings.messages import Answer, DigestSent, ProfileKept, SendDigest
 from actors.bookings.records import CampaignStatus, CampaignView, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
+from actors.shared.announcements import Topic
 from actors.values import Code
 from tests.state.ledger import ANN, BOB, CONTENT, HOUR, NOON, SECOND, Ledger, campaigned, furnished, refused
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from actors.clock import day_of, month_of
-from actors.codes import CodeRules
-from actors.credentials import Kind
 from actors.keys.messages import Answer, Claim, Claimed, CodeSent, Kept
 from actors.keys.state import KeyRules, merged
-from actors.letters import LetterRules
+from actors.shared.code_mails import LetterRules
+from actors.shared.codes import CodeRules
+from actors.shared.credentials import Kind
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
 

@@ -7,9 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.codes import CodeRules
 from actors.keys.messages import Claimed, CodeSent, CompleteClaim, Message, StartClaim
 from actors.keys.state import KeyRules
+from actors.shared.codes import CodeRules
 from actors.values import Tier
 from tests.slow import shortened
 from tests.state.registry import ANN, BOB, DAY, MINUTE, RIGHT, SECOND, WRONG, Registry, token

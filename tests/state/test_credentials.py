@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from actors.credentials import (
+from actors.shared.credentials import (
     ENTROPY_BYTES,
     Kind,
     code_from,
@@ -20,7 +20,7 @@ from actors.credentials import (
     new_key,
     prefix_of,
 )
-from actors.ids import ALPHABET, base62, new_id
+from actors.shared.ids import ALPHABET, base62, new_id
 from tests.fakes import SeededEntropy
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.emails import mailbox_of
+from actors.shared.emails import mailbox_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from actors.events.messages import Event, Kind
 from actors.events.sites import Candidates, host_of
 from actors.events.state import rows_of
-from storage.postgres.packing import counted_by_site
+from storage.events.packing import counted_by_site
 
 DAY = 20_000
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from actors.announcements import Topic
 from actors.bookings.decision import BookingRules
 from actors.bookings.messages import DeclineRefundRequest, FollowSchedule, OrderRefund, RequestRefund
 from actors.bookings.records import (
@@ -18,9 +17,10 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.bookings.schedule import REQUEST_DAYS
+from actors.shared.announcements import Topic
+from actors.shared.weeks import WEEK_MS
 from actors.times import day_of
 from actors.values import Agent, Code
-from actors.weeks import WEEK_MS
 from tests.state.ledger import (
     ANN,
     BOB,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from actors.keys.messages import ByKey, EndKeys, Kept, Key, KeysEnded
-from actors.keys.standing import ADMIN_SCOPES, held_scopes, is_live
 from actors.keys.state import LockSet, rows_to_lock
+from actors.keys.validity import ADMIN_SCOPES, held_scopes, is_live
 from actors.values import Code, Refused, Scope
 from tests.slow import shortened
 from tests.state.registry import ANN, BOB, HOUR, MINUTE, NOON, Registry

@@ -8,7 +8,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from actors.credentials import Kind
 from actors.keys.issuing import END_NOTICE_MS
 from actors.keys.messages import (
     Answer,
@@ -23,9 +22,10 @@ from actors.keys.messages import (
     RotateKey,
     TellEnds,
 )
-from actors.keys.standing import count_in_grace, count_live, is_live
 from actors.keys.state import LockSet, rows_to_lock
-from actors.notices import notice
+from actors.keys.validity import count_in_grace, count_live, is_live
+from actors.shared.credentials import Kind
+from actors.shared.notices import notice
 from actors.values import Code, Refused, Scope
 from tests.slow import shortened
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, SESSION, Registry

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from actors.credentials import Kind
 from actors.keys.messages import Answer, Kept, TierSet
-from actors.keys.standing import count_live, is_live
 from actors.keys.state import LockSet, rows_to_lock
+from actors.keys.validity import count_live, is_live
+from actors.shared.credentials import Kind
 from actors.values import Account, Code, Refused, Scope, Tenant, Tier
 from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, count_ids, token
 

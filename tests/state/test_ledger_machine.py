@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from actors.bookings import campaigns, changes
-from actors.bookings.answers import Answer
 from actors.bookings.decision import BookingRules
 from actors.bookings.messages import (
+    Answer,
     DeclineRefundRequest,
     FollowSchedule,
     Message,
@@ -21,9 +21,9 @@ from actors.bookings.messages import (
 )
 from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, DayDelivered
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
+from actors.shared.weeks import WEEK_MS
 from actors.times import day_of
 from actors.values import Code, Refused
-from actors.weeks import WEEK_MS
 from tests.slow import shortened
 from tests.state.ledger import (
     ANN,

@@ -7,8 +7,8 @@ import pytest
 
 from actors.accounts.messages import BeginErasure, ChooseMails, Deletion, MailChoices, MailsChosen, Message
 from actors.accounts.state import AccountRules, Decision, Snapshot, decide, rows_to_lock
-from actors.announcements import Topic
 from actors.clock import DAY_MS
+from actors.shared.announcements import Topic
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2

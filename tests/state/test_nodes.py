@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.limits import share
 from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import NodeRules, is_gone, is_live, live_nodes
+from actors.shared.limits import share
 
 RULES = NodeRules(beat_seconds=2.0, live_seconds=10.0, keep_seconds=60.0)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.sessions.messages import Answer, Kept, Message, Session
+from actors.sessions.passkey_rules import PasskeyRules
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,
@@ -29,7 +30,6 @@ from actors.sessions.second_factor import (
     SignInCancelled,
     StartCeremony,
 )
-from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules, rows_to_lock
 from actors.times import DAY_MS, MINUTE_MS
 from actors.values import AuditRecord, Code, OutboxMessage, Refused

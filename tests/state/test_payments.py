@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import BookingStatus, BookingView
+from actors.shared.weeks import WEEK_MS
 from actors.values import Code
-from actors.weeks import WEEK_MS
 from tests.state.ledger import (
     ANN,
     BOB,

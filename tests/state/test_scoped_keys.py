@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from actors.credentials import Kind
 from actors.keys.messages import Kept
-from actors.keys.standing import held_scopes
 from actors.keys.state import LockSet, rows_to_lock
+from actors.keys.validity import held_scopes
+from actors.shared.credentials import Kind
 from actors.values import Code, Refused, Scope
 from tests.state.registry import ANN, BOB, HOUR, NOON, SESSION, Registry
 from tests.state.test_keys import codes

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
-from actors.codes import CodeRules
-from actors.letters import Draft, LetterCount, LetterRules
 from actors.sessions.messages import (
     Answer,
     CodeSent,
@@ -28,6 +26,8 @@ from actors.sessions.messages import (
 )
 from actors.sessions.second_factor import SecondFactorRows
 from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
+from actors.shared.code_mails import Draft, LetterCount, LetterRules
+from actors.shared.codes import CodeRules
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 from tests.slow import shortened
 from tests.state.manners import well_said

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.bookings.answers import Answer, SlotKept
+from actors.bookings.messages import Answer, SlotKept
 from actors.bookings.records import PackageKind, Side, Slot
 from actors.bookings.slots import sells
 from actors.values import Code

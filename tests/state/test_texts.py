@@ -10,11 +10,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.schemas.campaigns import CampaignName, Copy, Headline, LogoText
 from service.schemas.keys import ScopedKeyRequest
-from service.schemas.mixed_scripts import mixed_words
 from service.schemas.passkeys import PasskeyName
 from service.schemas.slots import SlotName
 from service.schemas.sponsors import BrandName
-from service.schemas.texts import pictured, visible
+from service.schemas.texts import mixed_words, pictured, visible
 
 IGNORABLE = (
     *((0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),

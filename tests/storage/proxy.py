@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import trio
 
-from storage.target import Target
+from storage.connection.target import Target
 
 SLOW_SECONDS = 0.05
 COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"

@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.values import StorageUnavailable
-from storage.asyncio_border import connect, cross, open_loop
+from storage.connection.asyncio_border import connect, cross, open_loop
 
 
 def never() -> None:

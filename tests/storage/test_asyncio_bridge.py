@@ -5,7 +5,7 @@ import asyncio
 import trio
 import trio.testing
 
-from storage.asyncio_bridge import trio_asyncio
+from storage.connection.asyncio_bridge import trio_asyncio
 
 
 async def _sleeping(loops: list[asyncio.AbstractEventLoop]) -> asyncio.AbstractEventLoop:

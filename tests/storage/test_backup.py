@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import trio
 
-from storage.backup import BackupError, restore
+from storage.backups.archive import BackupError, restore
 
 DUMPED = b"a dump"
 SUMS = {"database.dump": hashlib.sha256(DUMPED).hexdigest()}

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from storage.disk import Disk
+from storage.backups.disk import Disk
 
 PLACE = Path("/backups")
 

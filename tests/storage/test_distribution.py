@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from storage.distribution import DistributionError, check_engine, read_places
+from storage.connection.pool import Database, PoolLimits, open_database
+from storage.connection.statements import statements
+from storage.connection.target import Target
+from storage.events.distribution import DistributionError, check_engine, read_places
 from storage.opening import StorageOptions, _prepare
-from storage.pool import Database, PoolLimits, open_database
 from storage.schema import SchemaDrift, migrate
-from storage.statements import statements
-from storage.target import Target
 from tests.stores.conftest import stores_over_workers
 from tests.stores.distributed import CITUS_URL, address_of, distributed, on_citus, stand_in
 from tests.stores.tallies import Tally, keys_of, rows

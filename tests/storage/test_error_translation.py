@@ -6,7 +6,7 @@ import pytest
 from asyncpg import exceptions as pg
 
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.error_translation import reason_of, translated
+from storage.connection.error_translation import reason_of, translated
 
 OF_CITUS = [
     pg.InternalServerError("terminating connection due to unexpected postmaster exit"),

@@ -10,11 +10,11 @@ import pytest
 import trio
 
 from actors.values import Contended, TransientStorageError
-from storage.pool import Connection, Database, open_database
-from storage.postgres import event_moves
-from storage.postgres.event_moves import EventMoves, MoveError, Pace
+from storage.connection.pool import Connection, Database, open_database
+from storage.connection.target import Target
+from storage.events import moves as event_moves
+from storage.events.moves import EventMoves, MoveError, Pace
 from storage.schema import migrate
-from storage.target import Target
 from tests.fakes import together
 from tests.storage.proxy import Weather, proxied
 from tests.stores.conftest import stores_over, stores_over_workers

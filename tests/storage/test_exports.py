@@ -13,7 +13,7 @@ from service.api.spreadsheets import Spreadsheet
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.web.error_responses import handlers
-from storage.pool import Database
+from storage.connection.pool import Database
 from tests.api.test_spreadsheets import GET, exporting
 from tests.api.world import open_world
 from tests.http.memory_server import LIMITS

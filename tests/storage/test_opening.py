@@ -2,8 +2,8 @@
 
 import pytest
 
+from storage.connection.pool import PoolLimits
 from storage.opening import StorageOptions, _room
-from storage.pool import PoolLimits
 
 
 @pytest.mark.parametrize(

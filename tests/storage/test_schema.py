@@ -10,8 +10,10 @@ import trio
 
 from actors.events.messages import Kind, Row
 from actors.values import BatchId, Contended
-from storage.pool import Connection, Database, open_database
-from storage.postgres.events import PostgresEvents
+from storage.connection.pool import Connection, Database, open_database
+from storage.connection.statements import Statements
+from storage.connection.target import Target
+from storage.events.store import PostgresEvents
 from storage.schema import (
     FOLDER,
     Applied,
@@ -24,8 +26,6 @@ from storage.schema import (
     pending,
     unsafe_settings,
 )
-from storage.statements import Statements
-from storage.target import Target
 from tests.conftest import Server
 
 ONE, TWO = Migration(1, "one", "select 1"), Migration(2, "two", "select 2")

@@ -12,7 +12,7 @@ import pytest
 import trio
 
 from actors.values import Contended
-from storage.pool import Connection, Database, open_database
+from storage.connection.pool import Connection, Database, open_database
 from storage.schema import migrate, migrations
 from tests.conftest import Server
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from actors.bookings.answers import Answer
-from actors.bookings.messages import Message, Origin, Reserve
+from actors.bookings.messages import Answer, Message, Origin, Reserve
 from actors.bookings.records import (
     Booking,
     BookingStatus,
@@ -24,10 +23,10 @@ from actors.bookings.state import BookingRules, Decision, LockSet, Snapshot, dec
 from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Account, Agent, AuditRecord, BatchId, Tenant, Tier
-from actors.weeks import WEEK_MS, week_of
+from storage.connection.pool import Connection
 from storage.memory.tables import Memory
-from storage.pool import Connection
 from tests.stores.conftest import Stores
 
 NOW = 1_790_000_000_000

@@ -16,6 +16,9 @@ from actors.quota.store import QuotaStore
 from actors.retention.store import RetentionStore
 from actors.sessions.store import SessionStore
 from actors.webhooks.store import WebhookStore
+from storage.connection.pool import Database, open_database
+from storage.connection.target import Target
+from storage.events.store import PostgresEvents
 from storage.memory.accounts import MemoryAccounts
 from storage.memory.devices import MemoryDevices
 from storage.memory.events import MemoryEvents
@@ -27,10 +30,8 @@ from storage.memory.sessions import MemorySessions
 from storage.memory.sponsorship import MemorySponsorship
 from storage.memory.tables import Memory
 from storage.memory.webhooks import MemoryWebhooks
-from storage.pool import Database, open_database
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.devices import PostgresDevices
-from storage.postgres.events import PostgresEvents
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.ledger import PostgresLedger
 from storage.postgres.quota import PostgresQuota
@@ -38,7 +39,6 @@ from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.webhooks import PostgresWebhooks
-from storage.target import Target
 from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus
 
 

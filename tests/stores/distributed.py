@@ -12,11 +12,11 @@ from itertools import count
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from storage.distribution import check_engine, read_places
-from storage.pool import Connection, Database, open_database
-from storage.postgres.distributed_events import DistributedEvents
+from storage.connection.pool import Connection, Database, open_database
+from storage.connection.target import Target
+from storage.events.distributed_store import DistributedEvents
+from storage.events.distribution import check_engine, read_places
 from storage.schema import migrate
-from storage.target import Target
 
 CITUS_URL = os.environ.get("CATALOG_TEST_CITUS_URL")
 STAND_IN = (Path(__file__).parent / "stand_in.sql").read_text(encoding="utf-8")

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import fields, replace
 
-from actors.credentials import Kind
 from actors.devices.messages import (
     Answer,
     ApprovedEnded,
@@ -23,8 +22,9 @@ from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_of_keys
 from actors.sessions.messages import Session
 from actors.sessions.second_factor import Passkey
+from actors.shared.credentials import Kind
 from actors.values import AuditRecord, BatchId, Refused
-from storage.pool import Database
+from storage.connection.pool import Database
 from tests.stores.conftest import Stores
 
 NOW = 1_790_000_000_000

@@ -3,13 +3,13 @@
 import pytest
 
 from actors.accounts.messages import MailChoices
-from actors.announcements import AccountMail, Topic
 from actors.bookings.decision import Decision
 from actors.bookings.messages import CreateCampaign, SendDigest
 from actors.bookings.records import BookingStatus, CampaignStatus, DayDelivered
 from actors.bookings.state import LockSet
+from actors.shared.announcements import AccountMail, Topic
+from storage.connection.pool import Connection
 from storage.memory.tables import Memory
-from storage.pool import Connection
 from tests.stores.books import DAY, NOW, Books, a_world, booking, campaign, origin, week
 from tests.stores.conftest import Stores
 

@@ -13,9 +13,9 @@ from actors.clock import day_of
 from actors.events.messages import Kind, Row
 from actors.values import Agent
 from service.seed.demo import demo_data
+from storage.connection.pool import Database
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
-from storage.pool import Database
 from storage.postgres.demo import PostgresDemo
 from tests.fakes import kinds, together
 from tests.stores.books import NOW

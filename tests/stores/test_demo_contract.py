@@ -13,17 +13,16 @@ from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
 from actors.bookings.store import TOPIC, DemoStore
 from actors.bookings.unit_of_work import weeks_of
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
-from actors.weeks import WEEK_MS, week_of
 from service.seed.demo import demo_data
-from service.seed.demo_seeding import replace_demo
-from service.seed.samples import load_demo
+from service.seed.samples import load_demo, replace_demo
+from storage.connection.pool import Connection, Database, open_database
+from storage.connection.target import Target
 from storage.memory.demo import MemoryDemo
 from storage.memory.tables import Memory
-from storage.pool import Connection, Database, open_database
 from storage.postgres.columns import record_of
 from storage.postgres.demo import PostgresDemo
-from storage.target import Target
 from tests.fakes import HandClock, Script, SeededEntropy, together
 
 NOW = 1_795_000_000_000

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from actors.credentials import Kind
 from actors.devices.messages import DeviceView, Status
 from actors.devices.state import Decision, Snapshot, rows_to_lock
+from actors.shared.credentials import Kind
 from actors.values import BatchId, Contended
 from tests.stores.conftest import Stores
 from tests.stores.logins import ANN, BOB, LATE, NOW, Logins, code, deciding, device, hash_of, look, poll, start

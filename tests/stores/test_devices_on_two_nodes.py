@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from actors.values import Contended
-from storage.pool import Database
+from storage.connection.pool import Database
 from tests.fakes import together
 from tests.stores.conftest import stores_over
 from tests.stores.logins import ANN, BOB, NOW, Logins, code, deciding, look, poll, start, word

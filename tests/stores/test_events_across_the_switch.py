@@ -7,10 +7,10 @@ import pytest
 import trio
 
 from actors.events.messages import Kind
-from storage.pool import Connection, Database, open_database
+from storage.connection.pool import Connection, Database, open_database
+from storage.connection.statements import statements
+from storage.connection.target import Target
 from storage.schema import migrate, migrations
-from storage.statements import statements
-from storage.target import Target
 from tests.conftest import Server
 from tests.stores.conftest import stores_over
 from tests.stores.tallies import Tally, counted, keys_of, row, rows

@@ -7,8 +7,8 @@ import pytest
 from actors.bookings.records import OPEN, BookingStatus, CampaignStatus, Side
 from actors.events.messages import NEVER, Kind, Window
 from actors.events.store import EventStore
+from actors.shared.weeks import WEEK_MS
 from actors.values import BatchId
-from actors.weeks import WEEK_MS
 from tests.fakes import together
 from tests.stores.books import Books, booking, campaign, slot, sponsor, week
 from tests.stores.conftest import Stores

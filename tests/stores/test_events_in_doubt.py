@@ -5,9 +5,9 @@ import pytest
 
 from actors.events.messages import Kind, Row
 from actors.values import BatchId, OutcomeUnknown
-from storage.pool import Connection, open_database
-from storage.postgres.events import PostgresEvents
-from storage.target import Target
+from storage.connection.pool import Connection, open_database
+from storage.connection.target import Target
+from storage.events.store import PostgresEvents
 from tests.storage.proxy import Weather, proxied
 
 DAY = 20_775

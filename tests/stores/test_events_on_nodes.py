@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 import trio
 
-from actors.actor import ActorLimits
 from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
 from actors.events.router import EventOutcome, EventRouter
 from actors.events.state import EventRules, VisitorHasher
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
 from actors.values import BatchId, Contended
-from storage.pool import Connection, Database, PoolLimits, open_database
-from storage.postgres.events import PostgresEvents
-from storage.target import Target
+from storage.connection.pool import Connection, Database, PoolLimits, open_database
+from storage.connection.target import Target
+from storage.events.store import PostgresEvents
 from tests.fakes import together
 from tests.stores.conftest import stores_over
 from tests.stores.tallies import Tally, counted, keys_of, row, rows

@@ -9,18 +9,18 @@ from functools import partial
 import pytest
 import trio
 
-from actors.actor import ActorLimits
 from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
 from actors.events.router import EventOutcome, EventRouter
 from actors.events.state import EventRules, VisitorHasher
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.pool import Database, open_database
-from storage.postgres.distributed_events import SQL, DistributedEvents
-from storage.target import Target
-from storage.workers import ask_workers
+from storage.connection.pool import Database, open_database
+from storage.connection.target import Target
+from storage.events.distributed_store import SQL, DistributedEvents
+from storage.events.workers import ask_workers
 from tests.fakes import together
 from tests.storage.proxy import Weather, proxied
 from tests.stores.conftest import stores_over_workers

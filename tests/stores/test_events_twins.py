@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from actors.events.messages import Kind, Row
 from actors.values import BatchId
-from storage.pool import Connection, open_database
-from storage.target import Target
+from storage.connection.pool import Connection, open_database
+from storage.connection.target import Target
 from tests.slow import shortened
 from tests.stores.conftest import stores_in_memory, stores_over, stores_over_workers
 from tests.stores.tallies import Tally, counted, row

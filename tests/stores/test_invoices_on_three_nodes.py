@@ -5,13 +5,13 @@ import random
 from collections import Counter
 from typing import Any
 
-from actors.actor import ActorLimits
 from actors.bookings.actor import BookingLedger
 from actors.bookings.records import BookingStatus, BookingView
 from actors.bookings.state import BookingRules
-from actors.supervision import running
+from actors.kernel.actor import ActorLimits
+from actors.kernel.supervision import running
 from actors.values import Agent, Contended, OutcomeUnknown
-from storage.pool import Connection, Database
+from storage.connection.pool import Connection, Database
 from storage.postgres.ledger import PostgresLedger
 from tests.fakes import HandClock, SeededEntropy, together
 from tests.slow import shortened

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS
-from actors.credentials import Kind
 from actors.keys.messages import (
     ByKey,
     EditKey,
@@ -21,8 +20,9 @@ from actors.keys.messages import (
     RotateKey,
     TellEnds,
 )
-from actors.keys.standing import CLOCKS_DIFFER_MS
-from actors.notices import notice
+from actors.keys.validity import CLOCKS_DIFFER_MS
+from actors.shared.credentials import Kind
+from actors.shared.notices import notice
 from actors.values import Code, Refused, Scope
 from storage.memory.tables import Memory
 from tests.stores.conftest import Stores

@@ -7,7 +7,6 @@ import pytest
 import trio
 
 from actors.clock import day_of, month_of
-from actors.credentials import Kind
 from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.messages import (
     Answer,
@@ -26,13 +25,14 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.state import KeyRules, decide, rows_to_lock
-from actors.letters import Draft
 from actors.quota.messages import Answer as QuotaAnswer
 from actors.quota.messages import Charge, Metered, Moved, Read, Refund
 from actors.quota.messages import Message as QuotaMessage
 from actors.quota.state import Caps
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.state import decide as decide_quota
+from actors.shared.code_mails import Draft
+from actors.shared.credentials import Kind
 from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Scope, Tenant, Tier
 from tests.stores.conftest import Stores
 from tests.stores.logins import Logins

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.answers import Answer
-from actors.bookings.messages import CreateCampaign, SettleDispute, TakePayment
+from actors.bookings.messages import Answer, CreateCampaign, SettleDispute, TakePayment
 from actors.bookings.records import OPEN, BookingStatus, BookingView, CampaignStatus, CampaignView, PaymentState
 from actors.bookings.state import BookingRules, Decision, LockSet
 from actors.bookings.unit_of_work import weeks_of
 from actors.values import Code, Contended, Refused
-from storage.pool import Connection, Database
+from storage.connection.pool import Connection, Database
 from storage.postgres.quota import SQL as QUOTA
 from tests.fakes import together
 from tests.stores.books import (

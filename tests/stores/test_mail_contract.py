@@ -12,10 +12,10 @@ from actors.keys.store import KeyStore
 from actors.mail.messages import Backlog, GivenUp, QueuedMessage, RetryLater, Sent
 from actors.mail.store import MOST_COUNTED, Outbox
 from actors.values import BatchId, OutboxMessage
+from storage.connection.pool import Connection, Database
 from storage.memory.keys import MemoryKeys
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
-from storage.pool import Connection, Database
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.mail import PostgresOutbox
 

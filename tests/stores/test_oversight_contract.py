@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from actors.accounts.listing import AccountFilter, AccountLine
-from actors.bookings.oversight import BookingFilter, MonthRevenue
+from actors.bookings.admin_views import BookingFilter, MonthRevenue
 from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Content, Mode
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before
-from actors.credentials import Kind
 from actors.events.messages import NEVER, Window
 from actors.keys.membership import Restore, Suspend, SuspensionSet
 from actors.keys.messages import Key
@@ -20,6 +19,7 @@ from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import KeyRules, decide, rows_to_lock
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
+from actors.shared.credentials import Kind
 from actors.values import Account, AuditRecord, OutboxMessage, Refused, Tenant, Tier
 from tests.stores.books import NOW, Books, audit, booking, campaign, reserve, slot, sponsor, week
 from tests.stores.conftest import Stores

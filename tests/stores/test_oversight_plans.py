@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from actors.accounts.listing import AccountFilter
-from actors.bookings.oversight import BookingFilter
+from actors.bookings.admin_views import BookingFilter
 from actors.bookings.records import BookingStatus
+from actors.shared.weeks import WEEK_MS
 from actors.values import Tier
-from actors.weeks import WEEK_MS
-from storage.pool import Connection, Database, Row
+from storage.connection.pool import Connection, Database, Row
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.sponsorship import PostgresSponsorship
 

@@ -27,9 +27,9 @@ from actors.sessions.second_factor import (
     StartCeremony,
 )
 from actors.values import AuditRecord, BatchId, Code, OutboxMessage
+from storage.connection.pool import Database
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
-from storage.pool import Database
 from storage.postgres.mail import PostgresOutbox
 from tests.fakes import now, together
 from tests.stores.conftest import stores_over

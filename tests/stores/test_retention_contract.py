@@ -20,15 +20,15 @@ from actors.bookings.records import (
     Slot,
 )
 from actors.clock import DAY_MS
-from actors.credentials import Kind
 from actors.keys.messages import Claim, Key
 from actors.retention.state import RetentionRules, lives_ms
 from actors.retention.store import Rows
+from actors.shared.credentials import Kind
+from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Account, AuditRecord, Tenant, Tier
 from actors.webhooks.messages import Delivery, DeliveryStatus, EventType, Webhook, WebhookStatus
-from actors.weeks import WEEK_MS, week_of
+from storage.connection.pool import Connection, Database
 from storage.memory.tables import Memory
-from storage.pool import Connection, Database
 from storage.postgres.audit import append_audits
 from storage.postgres.retention import PRUNING
 from tests.stores.conftest import Stores

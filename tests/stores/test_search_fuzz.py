@@ -10,10 +10,10 @@ from contextlib import nullcontext
 
 from actors.catalog.store import CatalogStore, Import, Kind, Search
 from service.snapshots.catalog import SEARCH_CHARACTERS
-from service.snapshots.shelves import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from storage.connection.pool import Database
 from storage.memory.catalog import MemoryCatalog
 from storage.memory.tables import Memory
-from storage.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.slow import shortened
 from tests.snapshots.entries import bot, guide_fields, usecase

@@ -6,13 +6,10 @@ from typing import Any
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.codes import CodeRules
-from actors.credentials import digest
 from actors.keys.membership import GrantAdmin
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
-from actors.letters import Draft, LetterRules
 from actors.sessions.messages import (
     Answer,
     CodeSent,
@@ -30,10 +27,13 @@ from actors.sessions.messages import (
     UseLink,
 )
 from actors.sessions.state import SessionRules, decide, rows_to_lock
+from actors.shared.code_mails import Draft, LetterRules
+from actors.shared.codes import CodeRules
+from actors.shared.credentials import digest
 from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
+from storage.connection.pool import Database
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
-from storage.pool import Database
 from storage.postgres.mail import PostgresOutbox
 from tests.fakes import now, together
 from tests.stores.conftest import Stores, stores_over

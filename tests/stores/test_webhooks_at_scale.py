@@ -7,7 +7,7 @@ import trio
 
 from actors.values import Contended
 from actors.webhooks.messages import DeliveryStatus, EventType
-from storage.pool import Connection, Database
+from storage.connection.pool import Connection, Database
 from storage.postgres.webhooks import SQL, PostgresWebhooks
 from tests.stores.webhooks import NOW, Post, refused, room, taken, told, webhook
 

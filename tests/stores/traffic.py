@@ -4,9 +4,9 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from actors.bookings.answers import Answer
 from actors.bookings.campaigns import OF_EDITS
 from actors.bookings.messages import (
+    Answer,
     Cancel,
     CreateCampaign,
     CreateSlot,

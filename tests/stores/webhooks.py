@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from actors.announcements import Happening
 from actors.mail.messages import QueuedMessage
+from actors.shared.announcements import Happening
 from actors.times import MINUTE_MS, SECOND_MS
 from actors.values import Account, AuditRecord, BatchId, Tenant, Tier
 from actors.webhooks.messages import (
@@ -28,10 +28,10 @@ from actors.webhooks.messages import (
 from actors.webhooks.sending import Retries, delivery_of, event_of_test, judged_by
 from actors.webhooks.state import Decision, WebhookRules, decide, rows_to_lock
 from actors.webhooks.store import WebhookStore
+from storage.connection.pool import Connection, Database
 from storage.memory import webhooks as memory_webhooks
 from storage.memory.mail import MemoryOutbox
 from storage.memory.tables import Memory
-from storage.pool import Connection, Database
 from storage.postgres import webhooks as postgres_webhooks
 from storage.postgres.mail import PostgresOutbox
 

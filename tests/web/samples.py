@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from actors.announcements import Topic
-from service.web.pages.page import Audience, Page
+from actors.shared.announcements import Topic
+from service.web.pages.parts.page import Audience, Page
 from tests.api.callers import OUR_PAGE
 from tests.api.sponsors import NEXT_WEEK, add_slot, sponsor
 from tests.api.world import World

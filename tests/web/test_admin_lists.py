@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-from service.web.pages.deliveries import MOST_TROUBLE
-from service.web.pages.notices import NOTICES
-from service.web.pages.reviewing import MOST_REQUESTS
+from service.web.pages.admin.bookings import MOST_TROUBLE
+from service.web.pages.admin.review_queue import MOST_REQUESTS
+from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
 from tests.api.world import World
 from tests.web.visitors import Seen, Visitor

@@ -9,9 +9,9 @@ from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
 from actors.events.servers import ServerReport
 from service.version import VERSION
-from service.web.pages.notices import NOTICES
-from service.web.pages.ops import MOST_REASONS, MOST_RECENT
-from service.web.pages.page import Audience
+from service.web.pages.ops.status import MOST_REASONS, MOST_RECENT
+from service.web.pages.parts.notices import NOTICES
+from service.web.pages.parts.page import Audience
 from service.web.pages.table import PAGES
 from service.web.static_files import static_url
 from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor, tables

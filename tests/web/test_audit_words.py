@@ -4,7 +4,7 @@ import re
 
 from actors.bookings.campaigns import PAST as CAMPAIGN_PAST
 from actors.bookings.changes import PAST as BOOKING_PAST
-from service.web.pages.audit_words import DONE, done, label, value, way
+from service.web.pages.admin.audit_words import DONE, done, label, value, way
 from tests.architecture import modules
 
 KINDS = "account|admin|booking|campaign|demo|device|keys?|passkey|profile|sessions?|slot|webhook"

@@ -8,7 +8,7 @@ import pytest
 
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, HOUR_MS, day_of
-from service.web.pages.booking import MOST_SITES
+from service.web.pages.sponsor.booking import MOST_SITES
 from tests.api.world import NOON_MS, World, open_world
 from tests.snapshots.rows import booking, hold, slot, week
 from tests.web.browser import Browser

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from actors.bookings.next_steps import NextStep
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.weeks import WEEK_MS
-from service.web.pages.booking_history import MOST_OF_THE_AD, history
-from service.web.pages.booking_words import ISSUES, daily, days_left, run_of, told, used_cents
+from actors.shared.weeks import WEEK_MS
+from service.web.pages.parts.booking_words import ISSUES, daily, days_left, run_of, told, used_cents
+from service.web.pages.sponsor.booking_history import MOST_OF_THE_AD, history
 from tests.api.world import NOON_MS
 from tests.snapshots.rows import week
 

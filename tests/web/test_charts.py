@@ -10,14 +10,22 @@ from typing import Any
 import pytest
 from jinja2 import Environment, FileSystemLoader
 
-import service.web.pages.charts as charts
+import service.web.pages.parts.charts as charts
 from actors.clock import DAY_MS
-from actors.weeks import week_of
-from service.web.pages.chart_weeks import MOST_DAYS
-from service.web.pages.chart_words import Counts, Day, Rate, label
-from service.web.pages.charts import Chart, Drawing, axes_of, by_day, compact, room_for, step_of
-from service.web.pages.meters import gauge_of, spark_of
-from service.web.pages.words import short
+from actors.shared.weeks import week_of
+from service.web.pages.parts.chart_words import MOST_DAYS, Counts, Day, Rate, label
+from service.web.pages.parts.charts import (
+    Chart,
+    Drawing,
+    axes_of,
+    by_day,
+    compact,
+    gauge_of,
+    room_for,
+    spark_of,
+    step_of,
+)
+from service.web.pages.parts.words import short
 from tests.web.markup import faults_of
 
 FIRST = 20_775

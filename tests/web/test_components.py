@@ -7,7 +7,7 @@ import pytest
 from jinja2 import Environment, nodes
 
 import service.web
-from service.web.pages.components import TEXTS
+from service.web.pages.ops.components import TEXTS
 from tests.api.world import LOCAL, World, open_world
 from tests.web.markup import faults_of, parsed
 from tests.web.visitors import Visitor

@@ -13,7 +13,7 @@ from service.api.encodings import BR, GZIP
 from service.api.messages import Answer
 from service.seed.catalog_file import parse
 from service.seed.samples import FILE as SAMPLE_CATALOG
-from service.snapshots.shelves import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import Building, CatalogSnapshot
 from service.web.compression import PIECE_BYTES, QUICK, Budget, CompressionLimits, Compressor, compressed
 from service.web.representations import Representation
 

@@ -10,9 +10,10 @@ import pytest
 
 from actors.clock import DAY_MS
 from actors.values import Scope, StorageUnavailable, Tier
-from service.web.pages.key_list import LISTED, ON_A_PAGE
-from service.web.pages.notices import NOTICES
-from service.web.pages.security import PATH as SECURITY
+from service.web.pages.account.keys import KEYS_ON_A_PAGE as ON_A_PAGE
+from service.web.pages.account.keys import LISTED
+from service.web.pages.account.security import PATH as SECURITY
+from service.web.pages.parts.notices import NOTICES
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, World
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.web.pages.differences import words_between
+from service.web.pages.admin.record_changes import words_between
 
 
 def test_a_changed_word_is_gone_and_another_is_new() -> None:

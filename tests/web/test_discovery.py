@@ -12,9 +12,9 @@ from actors.clock import DAY_MS, SECOND_MS
 from service.api.operations import OPERATIONS
 from service.api.policy import Access
 from service.config.loading import load
-from service.user_errors import ConfigError
+from service.config.user_errors import ConfigError
 from service.web.discovery.llms import MAIN_TAGS, NOT_FOR_AGENTS
-from service.web.pages.page import Audience
+from service.web.pages.parts.page import Audience
 from service.web.pages.table import PAGES
 from tests.api.conformity import BASE_URL
 from tests.api.devices import FORM, GRANT

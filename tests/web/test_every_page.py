@@ -9,7 +9,7 @@ import pytest
 from service.api.operations import OPERATIONS
 from service.observability.metrics import Metrics
 from service.web.app import build_app
-from service.web.pages.page import Audience, Page, PageRequest, Template
+from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.table import PAGES
 from service.web.static_files import static_url
 from tests.api.asgi import Client

@@ -15,7 +15,7 @@ import service.schemas
 from actors.values import Code, Problem, Refused
 from service.api.operation import Operation
 from service.schemas.problems import problems_of
-from service.web.pages.field_errors import (
+from service.web.pages.parts.forms import (
     FORMS,
     GONE,
     SAID,
@@ -28,9 +28,9 @@ from service.web.pages.field_errors import (
     query_errors,
     wrong,
 )
-from service.web.pages.field_errors import sentence_of as sentence
-from service.web.pages.page import BY_NAME
-from service.web.pages.sentences import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WRONG_ADDRESS
+from service.web.pages.parts.forms import sentence_of as sentence
+from service.web.pages.parts.messages import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WRONG_ADDRESS
+from service.web.pages.parts.page import BY_NAME
 from service.web.pages.table import PAGES
 
 ROOT = Path(__file__).parents[2]

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from actors.weeks import WEEK_MS
-from service.web.pages.field_errors import GONE
-from service.web.pages.page import Audience, Page
-from service.web.pages.sentences import ADDRESS, CODE, EMAIL, STALE_LIST
+from actors.shared.weeks import WEEK_MS
+from service.web.pages.parts.forms import GONE
+from service.web.pages.parts.messages import ADDRESS, CODE, EMAIL, STALE_LIST
+from service.web.pages.parts.page import Audience, Page
 from service.web.pages.table import PAGES
 from tests.api.sponsors import NEXT_WEEK
 from tests.api.world import World

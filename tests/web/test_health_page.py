@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.web.pages.ops import MAIL_LATE_SECONDS, PARTS, parts_of, tiles_of, troubles_of
+from service.web.pages.ops.status import MAIL_LATE_SECONDS, PARTS, parts_of, tiles_of, troubles_of
 from tests.api.world import World
 
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from actors.announcements import Topic
 from actors.clock import DAY_MS
+from actors.shared.announcements import Topic
 from actors.values import Tier
-from service.web.pages.outbox import Acts, acts_of
+from service.web.pages.ops.outbox import Acts, acts_of
 from service.web.pages.table import PAGES
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE

@@ -8,9 +8,9 @@ import pytest
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.clock import DAY_MS, day_of
-from service.web.pages.advertise import by_side
-from service.web.pages.notices import NOTICES
-from service.web.pages.reports import LISTED
+from service.web.pages.parts.notices import NOTICES
+from service.web.pages.public.advertise import by_side
+from service.web.pages.sponsor.reports import LISTED
 from tests.api.sponsors import CAMPAIGN, THIS_WEEK, add_slot
 from tests.api.world import NOON_MS, World, open_world
 from tests.snapshots.rows import booking, slot, week

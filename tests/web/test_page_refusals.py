@@ -8,7 +8,7 @@ import pytest
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.values import Code, Refused
-from service.web.pages.refusals import NOW, STILL, on_a_page, plain
+from service.web.pages.parts.messages import NOW, STILL, on_a_page, plain
 from tests.architecture import ROOT
 
 PLACES = (

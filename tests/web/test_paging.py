@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from service.web.pages.page import LONGEST_PATH
-from service.web.pages.paging import LONGEST_CURSOR, LONGEST_TRAIL, PLACE, Paging, paged, placed, this_page
+from service.web.pages.parts.page import LONGEST_PATH
+from service.web.pages.parts.paging import LONGEST_CURSOR, LONGEST_TRAIL, PLACE, Paging, paged, placed, this_page
 
 LIMIT = 20
 

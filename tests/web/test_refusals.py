@@ -6,8 +6,8 @@ import pytest
 
 from service.api.errors import internal_error, too_large, unavailable
 from service.web.negotiation import wants_page
-from service.web.pages.refusals import plain
-from service.web.pages.refused import address_of, words_of, worth_saying
+from service.web.pages.parts.error_page import address_of, words_of, worth_saying
+from service.web.pages.parts.messages import plain
 from tests.api.asgi import Response
 from tests.api.world import LOCAL, World, away, broken, open_world
 from tests.web.markup import Markup, faults_of, parsed

@@ -9,7 +9,7 @@ import pytest
 
 from actors.clock import DAY_MS, HOUR_MS
 from actors.values import Agent
-from service.web.pages.sign_in import AFTERWARDS, local_path
+from service.web.pages.account.sign_in import AFTERWARDS, local_path
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import LOCAL, World, away, open_world

@@ -10,7 +10,7 @@ from actors.catalog.store import Entry, Kind
 from actors.clock import DAY_MS
 from service.api.operations import OPERATIONS
 from service.schemas.fields import NEWEST_MS
-from service.snapshots.shelves import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import Building, CatalogSnapshot
 from service.web.discovery.sitemaps import NAMESPACE, PART_URLS, Sitemaps
 from tests.api.conformity import BASE_URL
 from tests.api.world import NOON_MS, World

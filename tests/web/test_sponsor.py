@@ -9,12 +9,12 @@ from actors.bookings.payments import Checkout, PaymentsRefused
 from actors.bookings.records import Booking
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
+from actors.shared.weeks import WEEK_MS
 from actors.values import Agent
-from actors.weeks import WEEK_MS
-from service.web.pages.bookings import GONE, WEEKS, new_uuid
-from service.web.pages.calendar import Cell, cell_of
-from service.web.pages.notices import NOTICES
-from service.web.pages.words import date
+from service.web.pages.parts.notices import NOTICES
+from service.web.pages.parts.words import date
+from service.web.pages.sponsor.bookings import GONE, WEEKS, new_uuid
+from service.web.pages.sponsor.calendar import Cell, cell_of
 from tests.api.sponsors import (
     ADMIN,
     CAMPAIGN,

@@ -5,8 +5,8 @@ from typing import Any
 
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, day_of
-from service.api.operations.overviews import MOST_PAST, PAGE_BOOKINGS
-from service.web.pages.sponsor import MOST_TASKS, Task, since_of, tasks_of
+from service.api.operations.sponsor_overview import MOST_PAST, PAGE_BOOKINGS
+from service.web.pages.sponsor.overview import MOST_TASKS, Task, since_of, tasks_of
 from tests.api.sponsors import CAMPAIGN, PROFILE
 from tests.api.world import NOON_MS, World
 from tests.snapshots.rows import booking, slot, week

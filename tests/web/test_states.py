@@ -13,8 +13,8 @@ from actors.times import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.values import Tier
 from actors.webhooks.messages import DeliveryStatus, WebhookStatus
 from service.schemas.bookings import Booking
-from service.web.pages import states
-from service.web.pages.states import State, state_of
+from service.web.pages.parts import badges
+from service.web.pages.parts.badges import State, state_of
 from tests.web.test_words import NOW_MS, at
 
 MONDAY_MS = at("2026-11-30T00:00:00")
@@ -73,7 +73,7 @@ def test_a_booking_says_what_matters_most_now(thing: Mapping[str, Any], shown: S
 
 def test_every_booking_has_a_badge() -> None:
     campaigns = [{}, *({"campaignStatus": each} for each in CampaignStatus)]
-    for status, shown, weeks, issue in product(BookingStatus, campaigns, ({}, RUNNING, ENDED), (*states.ISSUES, None)):
+    for status, shown, weeks, issue in product(BookingStatus, campaigns, ({}, RUNNING, ENDED), (*badges.ISSUES, None)):
         thing = {**booking(status, heldUntil=HELD_MS, paymentIssue=issue), **shown, **weeks}
         badge = state_of(thing, "booking", NOW_MS)
         assert badge.words
@@ -82,20 +82,20 @@ def test_every_booking_has_a_badge() -> None:
 
 def test_every_problem_of_a_payment_has_words() -> None:
     named = re.findall(r"[a-z]+(?:_[a-z]+)+|disputed", Booking.model_fields["paymentIssue"].description or "")
-    assert set(named) == set(states.ISSUES)
+    assert set(named) == set(badges.ISSUES)
     assert state_of(booking("paid", paymentIssue="paid_twice"), "issue", NOW_MS) == State("Paid twice", "bad")
 
 
 @pytest.mark.parametrize(
     ("table", "statuses"),
     [
-        (states.NOT_SHOWN, set(CampaignStatus) - {CampaignStatus.APPROVED}),
-        (states.CAMPAIGNS, set(CampaignStatus)),
-        (states.VIDEOS, set(YoutubeStatus)),
-        (states.TIERS, set(Tier)),
-        (states.WEBHOOKS, set(WebhookStatus)),
-        (states.DELIVERIES, set(DeliveryStatus)),
-        (states.LISTED, set(BookingStatus)),
+        (badges.NOT_SHOWN, set(CampaignStatus) - {CampaignStatus.APPROVED}),
+        (badges.CAMPAIGNS, set(CampaignStatus)),
+        (badges.VIDEOS, set(YoutubeStatus)),
+        (badges.TIERS, set(Tier)),
+        (badges.WEBHOOKS, set(WebhookStatus)),
+        (badges.DELIVERIES, set(DeliveryStatus)),
+        (badges.LISTED, set(BookingStatus)),
     ],
 )
 def test_no_status_is_missing(table: Mapping[StrEnum, object], statuses: set[StrEnum]) -> None:

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from service.schemas.fields import NEWEST_MS
-from service.web.pages import structured
-from service.web.pages.words import SUMMARY_CHARACTERS, summary
+from service.web.pages.parts import structured_data
+from service.web.pages.parts.words import SUMMARY_CHARACTERS, summary
 from service.web.static_files import static_url
 from tests.api.conformity import BASE_URL
 from tests.api.world import GUIDE, World
@@ -86,17 +86,17 @@ async def test_what_a_client_cannot_use_is_left_out(world: World) -> None:
     await world.add("far", NEWEST_MS, title="W" * 200)
     [article, _] = data_of(await _html(world, "/usecases/far"))
     assert "datePublished" not in article, "the calendar of most programs ends with the year 9999"
-    assert article["headline"] == "W" * structured.HEADLINE_CHARACTERS
+    assert article["headline"] == "W" * structured_data.HEADLINE_CHARACTERS
     entry = {"slug": "a", "name": "A", "who": "A person", "handle": "@a", "job": "Sorts", "addedAt": 0}
     for url in ("javascript:alert(1)", "data:text/html,a", "ftp://example.com/a", "/bots"):
-        [application, _] = structured.bot(BASE_URL, entry | {"templateUrl": url})["@graph"]
+        [application, _] = structured_data.bot(BASE_URL, entry | {"templateUrl": url})["@graph"]
         assert "installUrl" not in application
         assert "applicationCategory" not in application
 
 
 def test_data_cannot_end_its_script_or_begin_markup() -> None:
     for words in ("</script><script>alert(1)</script>", "<!--", "]]>", "&lt;", "\u2028\u2029"):
-        text = str(structured.json_ld({"words": words}))
+        text = str(structured_data.json_ld({"words": words}))
         assert not set(text) & set("<>&\u2028\u2029")
 
 
@@ -147,7 +147,7 @@ def test_a_summary_is_one_line_cut_between_words() -> None:
 
 
 def test_the_card_is_a_small_image_of_the_size_that_pages_say() -> None:
-    image = (Path(structured.__file__).parents[1] / "static" / "card.png").read_bytes()
+    image = (Path(structured_data.__file__).parents[1] / "static" / "card.png").read_bytes()
     assert image[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", image[16:24]) == (1_200, 630)
     assert len(image) <= 40 * 1024

@@ -3,8 +3,17 @@
 import pytest
 
 from service.schemas.fields import NEWEST_MS
-from service.web.pages.history import Change, News, changes_of, news_of
-from service.web.pages.typed import address_of, amount_of, cents_of, line_of, moment_of, moment_text, text_of, whole_of
+from service.web.pages.admin.record_changes import Change, News, changes_of, news_of
+from service.web.pages.parts.forms import (
+    address_of,
+    amount_of,
+    cents_of,
+    line_of,
+    moment_of,
+    moment_text,
+    text_of,
+    whole_of,
+)
 
 
 @pytest.mark.parametrize(

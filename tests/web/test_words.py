@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from actors import dates
+from actors.shared import dates
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS
-from service.web.pages import words
+from service.web.pages.parts import words
 
 YEAR_10000_MS = 253_402_300_800_000
 

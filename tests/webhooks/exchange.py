@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import trio
 
 from actors.clock import TrioClock
-from actors.supervision import ActorSupervisor, running
+from actors.kernel.supervision import ActorSupervisor, running
 from actors.webhooks.messages import Task, Webhook
 from actors.webhooks.sender import SenderLimits, WebhookSender
 from actors.webhooks.store import DeliveryFailed

@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from service.api.operations.sponsor_webhooks import url_problem
-from service.webhooks.addresses import is_listed, is_public
+from service.outside.public_addresses import is_listed, is_public
 
 PRIVATE = """
 0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 100.127.255.255 127.0.0.1 127.255.0.1 168.63.129.16

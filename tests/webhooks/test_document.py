@@ -6,9 +6,9 @@ from pathlib import Path
 from actors.webhooks.messages import EventType
 from actors.webhooks.sender import SenderLimits
 from service.config.loading import load
-from service.limits import Limits
-from service.web.pages.webhooks import EVENTS
-from service.webhooks.receivers import RESPONSE_BYTES
+from service.outside.webhook_client import RESPONSE_BYTES
+from service.running.limits import Limits
+from service.web.pages.sponsor.webhooks import EVENTS
 
 TEXT = (Path(__file__).parent.parent.parent / "docs/webhooks.md").read_text(encoding="utf-8")
 

@@ -16,10 +16,10 @@ from actors.clock import Clock, SystemClock
 from actors.webhooks.messages import Delivery, Task, Webhook
 from actors.webhooks.sender import SenderLimits, WebhookSender
 from actors.webhooks.store import DeliveryFailed
-from service.webhooks.addresses import Network
-from service.webhooks.connecting import RESOLVE_SECONDS, RESOLVER_THREADS
-from service.webhooks.receivers import RESPONSE_BYTES, HttpReceivers
-from service.webhooks.signing import WebhookSigner
+from service.outside.checked_connections import RESOLVE_SECONDS, RESOLVER_THREADS
+from service.outside.public_addresses import Network
+from service.outside.webhook_client import RESPONSE_BYTES, HttpReceivers
+from service.outside.webhook_signatures import WebhookSigner
 from tests.fakes import HandClock
 from tests.stores.webhooks import NOW
 from tests.webhooks.exchange import World

@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.statistics import State
+from actors.kernel.statistics import State
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from actors.webhooks.messages import DeliveryStatus, WebhookStatus
 from actors.webhooks.sender import SenderLimits

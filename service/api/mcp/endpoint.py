@@ -15,7 +15,6 @@ from typing import Any
 from pydantic_core import from_json
 
 from actors.values import Code, Refused
-from service.api.answers import failure, refusal
 from service.api.context import Services
 from service.api.dispatch import dispatch
 from service.api.errors import Family, body_of, headers_of, message_of, status_of, too_fast
@@ -24,6 +23,7 @@ from service.api.mcp.reading import Failed, Read, parsed, read, unacceptable
 from service.api.mcp.tools import definitions, request_for, tools_of
 from service.api.messages import NO_STORE, Answer, Headers, Request, note, trace
 from service.api.operation import Operation
+from service.api.refusals import failure, refusal
 from service.schemas import mcp as wire
 from service.version import VERSION
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from actors.values import Code, Refused
+from service.api.duplicate_keys import repeated_key
 from service.api.messages import Request
-from service.api.repeated_keys import repeated_key
 from service.schemas import mcp as wire
 from service.schemas.problems import problems_of, text_of
 

@@ -3,8 +3,9 @@
 from service.api.operation import Operation
 from service.api.operations.account import ROWS as ACCOUNT
 from service.api.operations.account_data import ROWS as ACCOUNT_DATA
-from service.api.operations.accounts import ROWS as ACCOUNTS
-from service.api.operations.admin import ROWS as ADMIN
+from service.api.operations.admin_accounts import ROWS as ACCOUNTS
+from service.api.operations.admin_overview import ROWS as OVERSIGHT
+from service.api.operations.admin_sponsorship import ROWS as ADMIN
 from service.api.operations.audit import ROWS as AUDIT
 from service.api.operations.bookings import ROWS as BOOKINGS
 from service.api.operations.catalog import ROWS as CATALOG
@@ -14,10 +15,11 @@ from service.api.operations.events import ROWS as EVENTS
 from service.api.operations.health import ROWS as HEALTH
 from service.api.operations.invoices import ROWS as INVOICES
 from service.api.operations.keys import ROWS as KEYS
+from service.api.operations.node_status import ROWS as WATCHING
 from service.api.operations.notifications import ROWS as NOTIFICATIONS
-from service.api.operations.oversight import ROWS as OVERSIGHT
 from service.api.operations.passkeys import ROWS as PASSKEYS
 from service.api.operations.placements import ROWS as PLACEMENTS
+from service.api.operations.processor_webhook import ROWS as WEBHOOKS
 from service.api.operations.rate_card import ROWS as RATE_CARD
 from service.api.operations.refund_requests import ROWS as REFUND_REQUESTS
 from service.api.operations.reports import ROWS as REPORTS
@@ -27,8 +29,6 @@ from service.api.operations.sites import ROWS as SITES
 from service.api.operations.sponsor_webhooks import ROWS as SPONSOR_WEBHOOKS
 from service.api.operations.sponsors import ROWS as SPONSORS
 from service.api.operations.usage import ROWS as USAGE
-from service.api.operations.watching import ROWS as WATCHING
-from service.api.operations.webhooks import ROWS as WEBHOOKS
 
 OPERATIONS: tuple[Operation, ...] = (
     *KEYS,

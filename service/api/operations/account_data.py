@@ -3,7 +3,7 @@
 from functools import partial
 
 from actors.accounts.messages import Deletion
-from actors.keys.standing import ADMIN_SCOPES
+from actors.keys.validity import ADMIN_SCOPES
 from actors.values import Account, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
@@ -11,7 +11,7 @@ from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import invalid_cursor
 from service.api.policy import Access, Budget
-from service.schemas.account_data import (
+from service.schemas.account import (
     AccountDeletion,
     AccountExport,
     DeletionCodeSent,

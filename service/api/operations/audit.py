@@ -9,7 +9,7 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
-from service.api.operations import admin_files as files
+from service.api.operations import admin_exports as files
 from service.api.operations.responses import list_page
 from service.api.policy import Access
 from service.schemas.audit import Audit, AuditPage, AuditQuery

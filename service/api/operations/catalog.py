@@ -17,7 +17,7 @@ from service.http.addresses import limited_as, network_of
 from service.schemas.catalog import Bot, BotPage, CategoryList, UseCase, UseCasePage
 from service.schemas.internal import CatalogPlace
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
-from service.snapshots.shelves import Page, Position
+from service.snapshots.catalog_entries import Page, Position
 from service.snapshots.turns import CallerBusy, Searcher
 from service.tokens.cursors import BadCursor
 

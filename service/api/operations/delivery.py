@@ -12,8 +12,7 @@ from service.api.operations.responses import with_id
 from service.api.policy import Access
 from service.api.spreadsheets import csv_answer
 from service.schemas.bookings import Delivery, DeliveryDay
-from service.schemas.reports import DeliveryQuery, rate
-from service.schemas.sites import SiteCounts
+from service.schemas.reports import DeliveryQuery, SiteCounts, rate
 
 HEADER = ("date", "impressions", "clicks", "ctr")
 

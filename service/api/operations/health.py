@@ -6,7 +6,7 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.observability.health import not_ready
-from service.schemas.watching import Alive, EventServers, Ready
+from service.schemas.node_status import Alive, EventServers, Ready
 
 
 async def healthz(services: Services, call: Call) -> Answer | Refused:

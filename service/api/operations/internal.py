@@ -16,10 +16,10 @@ from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
 from service.api.operations.booking_steps import read_steps
 from service.api.operations.catalog import place_in_catalog
-from service.api.operations.endings import end_by_link, view_ending
 from service.api.operations.notifications import stop_mails, view_stopping
-from service.api.operations.overviews import read_overview
+from service.api.operations.revoke_links import end_by_link, view_ending
 from service.api.operations.sessions import session_begun
+from service.api.operations.sponsor_overview import read_overview
 from service.api.policy import Access, Budget
 from service.config.deployment import host_of, is_local, is_public
 from service.config.model import Config

@@ -1,7 +1,7 @@
 """Operations on anonymous keys (specification, 1 to 3): mint a key, and claim it with an emailed code."""
 
-from actors.credentials import is_claim_token
 from actors.keys.messages import Claimed, CodeSent
+from actors.shared.credentials import is_claim_token
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.errors import too_fast, unavailable

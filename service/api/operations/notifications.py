@@ -3,15 +3,15 @@
 from functools import partial
 
 from actors.accounts.messages import MailChoices, MailsChosen
-from actors.announcements import Topic
+from actors.shared.announcements import Topic
 from actors.values import Agent, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.policy import Access
+from service.schemas.account import Notifications, NotificationsEdit
 from service.schemas.internal import StoppedMails
-from service.schemas.notifications import Notifications, NotificationsEdit
 
 LINK = Agent("system", "unsubscribe link")
 

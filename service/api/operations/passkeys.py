@@ -3,9 +3,9 @@
 from functools import partial
 
 from actors.sessions.messages import Session
-from actors.sessions.passkey_keeper import Ceremony as Started
+from actors.sessions.passkey_actor import Ceremony as Started
+from actors.sessions.passkey_rules import confirmed_until, may_add, sign_in_ended, unknown_passkey
 from actors.sessions.second_factor import Passkey
-from actors.sessions.standing import confirmed_until, may_add, sign_in_ended, unknown_passkey
 from actors.values import Code, Refused
 from service.api.authentication import Caller
 from service.api.context import Services

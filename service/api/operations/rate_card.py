@@ -7,7 +7,7 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.placements import fresh
 from service.api.policy import Access
-from service.schemas.rate_card import RateCard
+from service.schemas.inventory import RateCard
 
 
 async def get_rate_card(services: Services, call: Call) -> Answer | Refused:

@@ -11,8 +11,8 @@ from actors.bookings.store import Before
 from actors.values import Code, Problem, Refused
 from service.api.context import Services
 from service.api.encodings import VARY, known_tag
+from service.api.link_header import next_link
 from service.api.messages import Answer
-from service.api.next_page import next_link
 from service.api.operation import Call, Handler
 from service.schemas.fields import may_exist
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery

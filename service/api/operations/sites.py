@@ -7,7 +7,9 @@ from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.policy import Access
-from service.schemas.sites import MOST_DAYS, USUAL_DAYS, PeriodQuery, SiteCounts, SiteList
+from service.schemas.reports import MOST_SITE_DAYS as MOST_DAYS
+from service.schemas.reports import USUAL_SITE_DAYS as USUAL_DAYS
+from service.schemas.reports import PeriodQuery, SiteCounts, SiteList
 
 
 async def list_sites(services: Services, call: Call) -> Answer | Refused:

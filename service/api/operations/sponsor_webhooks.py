@@ -14,6 +14,7 @@ from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import list_page, with_id
 from service.api.policy import Access
+from service.outside.public_addresses import Network, is_listed, is_public, parsed
 from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.urls import public_address
@@ -28,7 +29,6 @@ from service.schemas.webhooks import (
     WebhookDelivery,
     Webhooks,
 )
-from service.webhooks.addresses import Network, is_listed, is_public, parsed
 
 
 async def list_webhooks(services: Services, call: Call) -> Answer | Refused:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from actors.credentials import SESSION_PREFIX
 from actors.quota.state import Caps, exhausted
+from actors.shared.credentials import SESSION_PREFIX
 from actors.values import Code, Refused, Scope, Tenant, Tier
 from service.api.context import Services
 from service.api.errors import unavailable

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from service.api.operation import Operation
 from service.api.policy import Access
-from service.web.pages.page import Audience, Page
+from service.web.pages.parts.page import Audience, Page
 
 API = "/api/"
 

@@ -12,8 +12,8 @@ from xml.sax.saxutils import escape
 
 from actors.catalog.store import Kind
 from actors.times import DAY_MS
+from service.snapshots.catalog_entries import CatalogSnapshot, Shelf
 from service.snapshots.etags import digest_of, etag_of
-from service.snapshots.shelves import CatalogSnapshot, Shelf
 from service.web.discovery.published import XML, Published
 
 PART_URLS = 2_000

@@ -58,7 +58,7 @@ const read = async (path) => {
 		});
 	}
 
-	// As `span` in service/web/pages/words.py, and seconds at the end.
+	// As `span` in service/web/pages/parts/words.py, and seconds at the end.
 	const UNITS = Object.entries({ day: 86400, hour: 3600, minute: 60, second: 1 });
 	const began = Date.now();
 	const holds = new Set(all("[data-seconds]"));

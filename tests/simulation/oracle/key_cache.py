@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from actors.credentials import digest
 from actors.keys.messages import Claimed, Key, Resolved
+from actors.shared.credentials import digest
 from actors.values import Tier
 from tests.simulation.history import Operation
 from tests.simulation.oracle.case import EPSILON, Case, possible, surely

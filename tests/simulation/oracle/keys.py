@@ -7,10 +7,10 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from actors.clock import day_of
-from actors.credentials import Kind, digest
 from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Claimed, CodeSent, TierSet
+from actors.shared.credentials import Kind, digest
 from actors.values import AuditRecord, BatchId, Code, OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete, Nothing, Operation
 from tests.simulation.oracle.case import Case, maybe_before, surely, surely_before

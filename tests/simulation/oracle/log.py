@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from actors.announcements import Happening
 from actors.bookings.decision import Decision
+from actors.shared.announcements import Happening
 from actors.values import AuditRecord, OutboxMessage
 from actors.webhooks.messages import Delivery
 from storage.memory.tables import Memory

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from actors.credentials import Kind
 from actors.devices import messages as devices
+from actors.shared.credentials import Kind
 from actors.values import Refused
 from storage.memory.tables import Memory
 from tests.simulation.oracle.visits import recorded, waiting

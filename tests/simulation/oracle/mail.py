@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from actors.clock import SECOND_MS
-from actors.credentials import code_from
+from actors.shared.credentials import code_from
 from service.tokens.links import Links
 from tests.simulation.oracle.case import Case
 from tests.simulation.post import Handed

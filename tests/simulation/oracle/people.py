@@ -5,9 +5,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from actors.credentials import digest
 from actors.devices.actor import RedeemedKey
 from actors.sessions.actor import StartedSession
+from actors.shared.credentials import digest
 from actors.values import Code, Refused
 from service.api.authentication import Caller
 from tests.simulation.history import Operation

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from actors.browsers import browser
 from actors.clock import DAY_MS, SECOND_MS, day_of
-from actors.credentials import code_from, code_proof, digest
 from actors.sessions import messages as sessions
+from actors.shared.browsers import browser
+from actors.shared.credentials import code_from, code_proof, digest
 from actors.values import AuditRecord, OutboxMessage, Refused
 from storage.memory.tables import Memory
 from tests.simulation.register import Kept

@@ -1,0 +1,1 @@
+"""The actor kernel: mailboxes, batches, supervision and periodic tasks. Knows no concern."""

@@ -1,0 +1,139 @@
+"""Background tasks that repeat: do a round of work, pause, and do it again until closed. Knows nothing of the work."""
+
+import logging
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import trio
+
+from actors.kernel.statistics import State
+from actors.values import Stopped, TransientStorageError
+
+
+class PeriodicTask(ABC):
+    """Base class of the supervised background tasks. A subclass sets `name` and implements `_round`.
+
+    Rounds never overlap. An error of a `tolerated` class is logged once per outage, and the round is retried after
+    `retry_seconds` (at most `pause_seconds`, which is the default). Any other error leaves `run`, and the supervisor
+    runs the task again.
+    """
+
+    name: str
+    tolerated: tuple[type[Exception], ...] = (TransientStorageError,)
+
+    def __init__(self, pause_seconds: float, *, retry_seconds: float | None = None) -> None:
+        self.state = State.NEW
+        self._pause_seconds = pause_seconds
+        self._retry_seconds = pause_seconds if retry_seconds is None else min(retry_seconds, pause_seconds)
+        self._closed = False
+        self._failing = False
+        self._restarts = 0
+        self._woken = trio.Event()
+        self.observe_lag: Callable[[float], None] | None = None
+        """Called after each pause that ended by itself, with the seconds by which it ended late."""
+        # Named after the subclass, so that the log level can be set per task.
+        self._log = logging.getLogger(type(self).__module__)
+
+    # Provided by the subclass.
+
+    @abstractmethod
+    async def _round(self) -> float | None:
+        """Do one round of work. Returns how many seconds to pause afterwards; None means `pause_seconds`."""
+
+    async def _finish(self) -> None:  # noqa: B027 - an optional hook
+        """Hook: called once after the last round, when the task has been closed."""
+
+    def _is_ready(self) -> bool:
+        """Whether the process may go on starting. Asked before the first round and after each one until it is true."""
+        return True
+
+    def _meanwhile(self) -> str:
+        """Hook: how the service copes while rounds fail, for the log."""
+        return ""
+
+    # Used by the supervisor.
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Work until closed. May be called again after an error."""
+        self.state = State.RUNNING
+        try:
+            await self._repeat(task_status)
+        except Exception:
+            self.state = State.FAILED
+            self._restarts += 1
+            raise
+        self.state = State.STOPPED
+
+    def wake(self) -> None:
+        """End the current pause, or skip the next one if a round is under way."""
+        self._woken.set()
+
+    def close(self) -> None:
+        """Stop after the current round."""
+        self._closed = True
+        self._woken.set()
+
+    def abandon(self) -> None:
+        """Close for good: the supervisor does not run this task again."""
+        self.close()
+        self.state = State.STOPPED
+
+    # The loop.
+
+    async def _repeat(self, task_status: trio.TaskStatus[None]) -> None:
+        ready = False
+        while not self._closed:
+            ready = ready or self._report_ready(task_status)
+            pause_seconds = await self._attempt()
+            ready = ready or self._report_ready(task_status)
+            await self._pause(pause_seconds)
+        if not ready:
+            # Closed before it was ready: the process is shutting down, and nothing should wait for this task.
+            task_status.started()
+        await self._finish()
+
+    def _report_ready(self, task_status: trio.TaskStatus[None]) -> bool:
+        ready = self._is_ready()
+        if ready:
+            task_status.started()
+        return ready
+
+    async def _attempt(self) -> float:
+        """Do one round and return how many seconds to pause."""
+        try:
+            seconds = await self._round()
+        except self.tolerated as error:
+            self._on_error(error)
+            return self._retry_seconds
+        if self._failing:
+            self._log.info("%s recovered", self.name)
+        self._failing = False
+        return self._pause_seconds if seconds is None else seconds
+
+    def _on_error(self, error: Exception) -> None:
+        """Log the first error of an outage; with a traceback if it is not a transient storage error.
+
+        `Stopped` is not an outage: the process is shutting down, and the actor that the round asked has stopped first.
+        """
+        if isinstance(error, Stopped):
+            return
+        if not self._failing:
+            unexpected = None if isinstance(error, TransientStorageError) else error
+            meanwhile = self._meanwhile()
+            self._log.warning(
+                "%s failed, retrying in %g s%s: %s",
+                self.name,
+                self._retry_seconds,
+                f" ({meanwhile})" if meanwhile else "",
+                str(error) or type(error).__name__,
+                exc_info=unexpected,
+            )
+        self._failing = True
+
+    async def _pause(self, seconds: float) -> None:
+        due = trio.current_time() + seconds
+        with trio.move_on_at(due) as pause:
+            await self._woken.wait()
+        if pause.cancelled_caught and self.observe_lag is not None:
+            self.observe_lag(trio.current_time() - due)
+        self._woken = trio.Event()

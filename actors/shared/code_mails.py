@@ -1,0 +1,137 @@
+"""The rules of how many codes are mailed to one mailbox. Pure; source: ADR 0056.
+
+Letters are counted by the network that asked for them, so that strangers use up their own allowance and not the owner's.
+Beyond a daily total, the networks that used a code of this mailbox before keep their allowance, and others get the first
+letter of the day of their block. A letter counts in a row for each of network, block and mailbox; one for a known network
+does not count for its block. Row ids are keyed hashes: the database names neither mailbox nor network.
+"""
+
+import hmac
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+from actors.shared.codes import Sendings, send
+from actors.shared.credentials import code_from, code_proof, long_code
+from actors.shared.emails import mailbox_of
+from actors.times import DAY_MS
+from actors.values import OutboxMessage, Refused
+
+LONG = "_long"
+"""The end of the names of templates with a long code."""
+
+UNLIMITED = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class LetterRules:
+    """Letters to one mailbox in a UTC day: at most `per_network` of one network, `pause_ms` apart. After `per_mailbox` of
+    all networks, unknown ones get one for each block; after `last_resort`, none. A network is known for `known_ms` after it
+    used a code. `per_network` does not refuse it, because strangers may share its address; beyond that, it gets letters with
+    long codes until `last_resort`. Letters after the first `short_codes` have long codes, so that more letters allow no more
+    useful guesses."""
+
+    per_network: int = 5
+    pause_ms: int = 0
+    per_mailbox: int = 20
+    last_resort: int = 200
+    short_codes: int = 12
+    known_ms: int = 90 * DAY_MS
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The network and the block of a client. `network` is the address that the client is limited as; `block` is the larger
+    network that one owner most likely has, such as an IPv6 /48, whose addresses are as good as one."""
+
+    network: str
+    block: str
+
+
+@dataclass(frozen=True, slots=True)
+class LetterCount(Sendings):
+    """Letters to one mailbox, from one network, from one block, or from all. `known_until_ms`: until when the network
+    is known."""
+
+    id: bytes
+    known_until_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A letter with a code that is not sent yet: the proofs of its short and its long code, and the rows that count it."""
+
+    message: OutboxMessage
+    proof: bytes
+    long_proof: bytes
+    network_id: bytes
+    block_id: bytes
+    mailbox_id: bytes
+
+    @classmethod
+    def of(cls, secret: bytes, subject: bytes, message: OutboxMessage, origin: Origin) -> "Draft":
+        """`subject` is what the proofs are bound to."""
+        email, kind, short = message.recipient, message.template, partial(code_from, secret)
+        return cls(
+            message,
+            proof=code_proof(secret, subject, email, short(message.nonce)),
+            long_proof=code_proof(secret, subject, email, long_code(short, message.nonce)),
+            network_id=count_id(secret, kind, email, origin.network),
+            block_id=count_id(secret, kind, email, origin.block),
+            mailbox_id=count_id(secret, kind, email),
+        )
+
+    @property
+    def count_ids(self) -> tuple[bytes, bytes, bytes]:
+        return self.network_id, self.block_id, self.mailbox_id
+
+    def lengthened(self) -> "Draft":
+        """The same letter with its long code."""
+        message = replace(self.message, template=self.message.template + LONG)
+        return replace(self, message=message, proof=self.long_proof)
+
+
+def count_id(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
+    """The id of the row that counts letters of a kind to the mailbox of an email, from one network or block, or from all."""
+    return hmac.digest(secret, "\0".join(("letters", kind, mailbox_of(email), network)).encode(), "sha256")
+
+
+class LetterBook:
+    """The counts of one batch: locked rows, overlaid with the changes of earlier messages."""
+
+    def __init__(self, rows: Mapping[bytes, LetterCount], changed: MutableMapping[bytes, LetterCount]) -> None:
+        self._rows = rows
+        self._changed = changed
+
+    def post(self, draft: Draft, now_ms: int, rules: LetterRules, to: str) -> Draft | Refused:
+        """Count a letter. Returns it as it has to be sent."""
+        network = self._row(draft.network_id)
+        known = now_ms < network.known_until_ms
+        per_day = UNLIMITED if known else rules.per_network
+        counted = send(network, now_ms, f"{to} from your network", pause_ms=rules.pause_ms, per_day=per_day)
+        if isinstance(counted, Refused):
+            return counted
+        block = send(self._row(draft.block_id), now_ms, to, pause_ms=0, per_day=UNLIMITED)
+        assert not isinstance(block, Refused)
+        within = counted.sent_today <= rules.per_network
+        if known:
+            most, whence = UNLIMITED if within else rules.last_resort, to
+        else:
+            most = rules.last_resort if block.sent_today == 1 else rules.per_mailbox
+            whence = f"{to} from a network that is new to it"
+        total = send(self._row(draft.mailbox_id), now_ms, whence, pause_ms=0, per_day=most)
+        if isinstance(total, Refused):
+            return total
+        for row in (counted, total) if known else (block, counted, total):
+            self._keep(row)
+        return draft if within and total.sent_today <= rules.short_codes else draft.lengthened()
+
+    def recognise(self, network_id: bytes, now_ms: int, rules: LetterRules) -> None:
+        """Remember a network that used a code."""
+        self._keep(replace(self._row(network_id), known_until_ms=now_ms + rules.known_ms))
+
+    def _row(self, count_id: bytes) -> LetterCount:
+        return self._changed.get(count_id) or self._rows.get(count_id) or LetterCount(count_id)
+
+    def _keep(self, row: LetterCount) -> None:
+        self._changed[row.id] = row

@@ -1,0 +1,140 @@
+"""Key texts, tokens and emailed codes: made from entropy, checked, hashed. Pure.
+
+A key is `cs_<kind>_<32 base62>_<6 base62 CRC32>`. The checksum rejects typos and guesses without
+a database lookup; only the hash is stored.
+"""
+
+import hashlib
+import hmac
+import re
+import zlib
+from collections.abc import Callable
+from enum import StrEnum
+
+from actors.shared.ids import base62
+
+RANDOM_LENGTH = 32
+CHECKSUM_LENGTH = 6
+CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX = "clm_", "sst_", "dvc_"
+BROWSER_PREFIX, SIGN_IN_LINK_PREFIX = "brw_", "sgn_"
+ENTROPY_BYTES = 48
+"""Random bytes for 32 base62 digits (384 bits reduced to 190, bias below 2**-190) or 43 (to 256, bias below 2**-127)."""
+
+TOKEN_LENGTH = 43
+"""Base62 digits of the token of a session, device, browser or sign-in link: 256 bits."""
+
+
+class Kind(StrEnum):
+    """The kinds of keys; part of a key's text."""
+
+    ANONYMOUS = "anon"
+    USER = "user"
+    SCOPED = "scoped"
+
+
+_KEY = re.compile(
+    rf"cs_({'|'.join(Kind)})_([0-9A-Za-z]{{{RANDOM_LENGTH}}})_([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})", re.ASCII
+)
+_CLAIM = re.compile(rf"{CLAIM_PREFIX}[0-9A-Za-z]{{{RANDOM_LENGTH}}}")
+_SESSION = re.compile(rf"{SESSION_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+_DEVICE = re.compile(rf"{DEVICE_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+_BROWSER = re.compile(rf"{BROWSER_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+_SIGN_IN_LINK = re.compile(rf"{SIGN_IN_LINK_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+
+
+def new_key(kind: Kind, entropy: bytes) -> str:
+    """A key text from `ENTROPY_BYTES` random bytes."""
+    body = f"cs_{kind}_{_random(entropy)}"
+    return f"{body}_{_checksum(body)}"
+
+
+def is_key(text: str) -> bool:
+    """Whether the text has the format of a key and a valid checksum."""
+    return _KEY.fullmatch(text) is not None and text[-CHECKSUM_LENGTH:] == _checksum(text[: -CHECKSUM_LENGTH - 1])
+
+
+def prefix_of(key: str) -> str:
+    """The part that may be displayed: up to and including the first 4 random characters."""
+    return key[: -(RANDOM_LENGTH + CHECKSUM_LENGTH + 1) + 4]
+
+
+def new_claim_token(entropy: bytes) -> str:
+    """A claim token from `ENTROPY_BYTES` random bytes."""
+    return CLAIM_PREFIX + _random(entropy)
+
+
+def is_claim_token(text: str) -> bool:
+    return _CLAIM.fullmatch(text) is not None
+
+
+def new_session_token(entropy: bytes) -> str:
+    """The value of a session cookie, from `ENTROPY_BYTES` random bytes."""
+    return SESSION_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_session_token(text: str) -> bool:
+    return _SESSION.fullmatch(text) is not None
+
+
+def new_device_code(entropy: bytes) -> str:
+    """The polling credential of a device (RFC 8628, `device_code`), from `ENTROPY_BYTES` random bytes."""
+    return DEVICE_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_device_code(text: str) -> bool:
+    return _DEVICE.fullmatch(text) is not None
+
+
+def new_browser_token(entropy: bytes) -> str:
+    """The value of the cookie of a browser that asks for a sign-in code, from `ENTROPY_BYTES` random bytes."""
+    return BROWSER_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_browser_token(text: str) -> bool:
+    return _BROWSER.fullmatch(text) is not None
+
+
+def new_sign_in_link_token(entropy: bytes) -> str:
+    """The token of an operator's sign-in link, from `ENTROPY_BYTES` random bytes."""
+    return SIGN_IN_LINK_PREFIX + _random(entropy, TOKEN_LENGTH)
+
+
+def is_sign_in_link_token(text: str) -> bool:
+    return _SIGN_IN_LINK.fullmatch(text) is not None
+
+
+def digest(secret: str) -> bytes:
+    """SHA-256 of a key or token. With 190 random bits, a slow hash is not needed."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def code_from(server_secret: bytes, nonce: bytes) -> str:
+    """The 6-digit code that belongs to a random nonce. Derived by HMAC, so that neither the outbox nor a database dump
+    contains a code: rendering it takes the server's secret."""
+    mac = hmac.digest(server_secret, b"emailed-code\0" + nonce, "sha256")
+    return f"{int.from_bytes(mac) % 1_000_000:06d}"
+
+
+def long_code(code_of: Callable[[bytes], str], nonce: bytes) -> str:
+    """The 12-digit code that belongs to a nonce. `code_of` derives a short one."""
+    return code_of(nonce) + code_of(b"long\0" + nonce)
+
+
+def code_proof(server_secret: bytes, subject: bytes, email: str, code: str) -> bytes:
+    """The stored proof of a code: an HMAC that binds it to the subject (such as a claim token's hash) and the email."""
+    message = b"code-proof\0" + subject + email.encode() + b"\0" + code.encode()
+    return hmac.digest(server_secret, message, "sha256")
+
+
+def constant_time_equal(one: bytes, other: bytes) -> bool:
+    """Equality in constant time."""
+    return hmac.compare_digest(one, other)
+
+
+def _random(entropy: bytes, length: int = RANDOM_LENGTH) -> str:
+    assert len(entropy) >= ENTROPY_BYTES, "too little entropy"
+    return base62(int.from_bytes(entropy), length)
+
+
+def _checksum(body: str) -> str:
+    return base62(zlib.crc32(body.encode()), CHECKSUM_LENGTH)

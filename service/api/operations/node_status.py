@@ -1,0 +1,178 @@
+"""The operation on a node's status: readiness, actors, database, snapshots and recent refusals."""
+
+from actors.clock import SECOND_MS
+from actors.events.router import EventOutcome
+from actors.events.servers import ServerReport
+from actors.kernel.statistics import ActorStatistics
+from actors.nodes.heartbeat import Heartbeat
+from actors.stores import PoolStatistics
+from actors.values import Refused, Scope
+from service.api.context import Services
+from service.api.errors import Family
+from service.api.messages import Answer
+from service.api.operation import Call, Operation
+from service.api.policy import Access
+from service.observability.health import not_ready
+from service.observability.refusal_log import RefusalLog
+from service.observability.request_counts import AnswerSummary
+from service.schemas.node_status import (
+    ActorStatus,
+    AnswersStatus,
+    EventServerStatus,
+    EventsStatus,
+    LiveNode,
+    MailStatus,
+    NodeStatus,
+    OperationsStatus,
+    PoolStatus,
+    RefusalCount,
+    RefusalRecord,
+    RefusalStatus,
+    SnapshotStatus,
+)
+from service.snapshots.follower import SnapshotFollower
+from service.version import VERSION
+
+
+async def read_status(services: Services, call: Call) -> Answer | Refused:
+    problems = await not_ready(services.health)
+    now_ms = services.clock.now_ms()
+    refusal_log = services.refusal_log
+    status = OperationsStatus(
+        ready=not problems,
+        problems=problems,
+        node=NodeStatus(
+            id=refusal_log.node,
+            version=VERSION,
+            startedAt=refusal_log.started_ms,
+            now=now_ms,
+            uptimeSeconds=max(0, now_ms - refusal_log.started_ms) // SECOND_MS,
+        ),
+        liveNodes=_live_nodes(services.nodes),
+        actors=[_actor(actor) for actor in services.health.actors()],
+        answers=_answers(services.answers.summary()),
+        mail=MailStatus(waiting=services.mail.backlog.waiting, oldestSeconds=round(services.mail.oldest_seconds(), 1)),
+        database=_pool(refusal_log.pool()),
+        eventServers=[_event_server(report) for report in services.event_servers.reports],
+        snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
+        events=EventsStatus(**{each.value: services.events.outcomes.get(each, 0) for each in EventOutcome}),
+        refusals=_refusals(refusal_log),
+    )
+    return Answer.of(status)
+
+
+def _live_nodes(nodes: Heartbeat) -> list[LiveNode]:
+    return [
+        LiveNode(
+            id=each.node.id,
+            host=each.node.host,
+            pid=each.node.pid,
+            url=each.node.url,
+            version=each.node.version,
+            startedAt=each.node.started_ms,
+            beatAgeSeconds=round(each.age_seconds, 1),
+            thisOne=each.node.id == nodes.node.id,
+        )
+        for each in nodes.nodes()
+    ]
+
+
+def _actor(actor: ActorStatistics) -> ActorStatus:
+    batches = max(1, actor.batches)
+    return ActorStatus(
+        name=actor.name,
+        state=actor.state.value,
+        accepting=actor.accepting,
+        waiting=actor.waiting,
+        capacity=actor.capacity,
+        peak=actor.peak,
+        batches=actor.batches,
+        messages=actor.messages,
+        lastBatch=actor.last_batch,
+        meanBatch=round(actor.messages / batches, 1),
+        meanCommitMs=round(actor.commit_seconds / batches * SECOND_MS, 2),
+        refused=actor.refused,
+        unavailable=actor.unavailable,
+        settled=actor.settled,
+        restarts=actor.restarts,
+    )
+
+
+def _answers(summary: AnswerSummary) -> AnswersStatus:
+    return AnswersStatus(
+        count=summary.requests,
+        failures=summary.failures,
+        halfWithinMs=_milliseconds(summary.half_seconds),
+        mostWithinMs=_milliseconds(summary.most_seconds),
+    )
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * SECOND_MS
+
+
+def _pool(pool: PoolStatistics) -> PoolStatus:
+    return PoolStatus(
+        open=pool.open,
+        busy=pool.busy,
+        waiting=pool.waiting,
+        transactions=pool.transactions,
+        contended=pool.contended,
+        unavailable=pool.unavailable,
+        unknown=pool.unknown,
+        refused=pool.refused,
+        loopErrors=pool.loop_errors,
+    )
+
+
+def _event_server(report: ServerReport) -> EventServerStatus:
+    return EventServerStatus(
+        name=report.name,
+        available=not report.error,
+        places=report.places,
+        preparedSeconds=round(report.prepared_seconds, 1),
+        problems=report.problems(),
+    )
+
+
+def _snapshot(follower: SnapshotFollower) -> SnapshotStatus:
+    age = follower.age_seconds
+    return SnapshotStatus.model_validate(
+        {
+            "name": follower.name,
+            "revision": follower.revision,
+            "away": follower.away,
+            "ageSeconds": None if age is None else round(age, 1),
+            "loads": follower.loads,
+        }
+    )
+
+
+def _refusals(log: RefusalLog) -> RefusalStatus:
+    most = sorted(log.last_hour().items(), key=lambda pair: (-pair[1], pair[0]))
+    return RefusalStatus(
+        lastHour=[RefusalCount(operation=operation, error=code, count=count) for (operation, code), count in most],
+        recent=[
+            RefusalRecord(at=each.at_ms, operation=each.operation, error=each.code, status=each.status)
+            for each in log.recent()
+        ],
+    )
+
+
+ROWS = (
+    Operation(
+        name="getOperationsStatus",
+        method="GET",
+        path="/api/v1/admin/operations/status",
+        summary="Get the operations status of the node",
+        description="Returns the live nodes, and the readiness, load and recent refusals of the responding node.",
+        tag="Administration",
+        handler=read_status,
+        result=OperationsStatus,
+        access=Access.REQUIRED,
+        family=Family.SPONSORSHIP,
+        scopes=(Scope.ADMIN_READ,),
+        admin=True,
+        metered=True,
+    ),
+)

@@ -1,0 +1,106 @@
+"""Posts events to receivers, signed as Standard Webhooks says, with h11."""
+
+import ssl
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+import h11
+import trio
+
+from actors.clock import Clock
+from actors.times import SECOND_MS
+from actors.webhooks.messages import Task
+from actors.webhooks.store import DeliveryFailed
+from service.outside.checked_connections import Resolve, SystemResolver, connected
+from service.outside.public_addresses import Network
+from service.outside.webhook_signatures import WebhookSigner
+from service.version import PROGRAM, VERSION
+
+HEAD_BYTES = 32 * 1024
+RESPONSE_BYTES = 64 * 1024
+"""A receiver with a longer response has failed: with all interim heads, the framing, and the body, which is not used.
+Without this bound, a flood of small parts would keep the node busy until the deadline."""
+
+READ_BYTES = 16 * 1024
+PORTS = {"https": 443, "http": 80}
+
+
+class HttpReceivers:
+    """Sends each event over a connection of its own. Redirects are not followed.
+
+    `resolve` stands in for the system's resolver, and `tls` for its trusted certificates, in tests.
+    """
+
+    def __init__(
+        self,
+        signer: WebhookSigner,
+        clock: Clock,
+        allowed: Sequence[Network],
+        base_url: str,
+        *,
+        resolve: Resolve | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self._signer = signer
+        self._clock = clock
+        self._allowed = allowed
+        self._agent = f"{PROGRAM}/{VERSION} (+{base_url})"
+        self._resolve = resolve or SystemResolver().resolve
+        # Threads of their own: names whose servers are silent keep theirs for long after the attempt.
+        self._resolve_slow = resolve or SystemResolver().resolve
+        self._tls = tls
+
+    async def post(self, task: Task) -> int:
+        """Send the event once. Returns the status, which is 2xx. Raises `DeliveryFailed`."""
+        parts = urlsplit(task.webhook.url)
+        if self._tls is None:
+            # Reading the system's certificates takes time, so the first delivery does it, and in a thread.
+            self._tls = await trio.to_thread.run_sync(ssl.create_default_context)
+        tls = self._tls if parts.scheme == "https" else None
+        host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        body = task.delivery.body.encode()
+        request = h11.Request(method="POST", target=target, headers=self._headers(task, parts.netloc, body))
+        resolve = self._resolve_slow if task.webhook.slow else self._resolve
+        async with connected(host, port, tls, resolve, self._allowed) as stream:
+            return await _exchange(stream, request, body)
+
+    def _headers(self, task: Task, netloc: str, body: bytes) -> list[tuple[str, str]]:
+        delivery, seconds = task.delivery, self._clock.now_ms() // SECOND_MS
+        return [
+            ("Host", netloc),
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(body))),
+            ("User-Agent", self._agent),
+            ("Connection", "close"),
+            ("webhook-id", delivery.event_id),
+            ("webhook-timestamp", str(seconds)),
+            ("webhook-signature", self._signer.sign(delivery.webhook_id, delivery.event_id, seconds, body)),
+        ]
+
+
+async def _exchange(stream: trio.abc.Stream, request: h11.Request, body: bytes) -> int:
+    """Send a request and read its response; returns the status. Raises `DeliveryFailed`."""
+    connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEAD_BYTES)
+    parts = (request, h11.Data(data=body), h11.EndOfMessage())
+    await stream.send_all(b"".join(connection.send(part) or b"" for part in parts))
+    status = size = 0
+    while True:
+        try:
+            event = connection.next_event()
+            if event is h11.NEED_DATA:
+                part = bytes(await stream.receive_some(READ_BYTES))
+                size += len(part)
+                if size > RESPONSE_BYTES:
+                    words = f"the response has more than {RESPONSE_BYTES // 1024} KiB"
+                    raise DeliveryFailed(words, status or None)
+                connection.receive_data(part)
+        except h11.RemoteProtocolError:
+            raise DeliveryFailed("the response is not valid HTTP") from None
+        match event:
+            case h11.Response(status_code=status) if not 200 <= status <= 299:
+                raise DeliveryFailed(f"status {status}", status)
+            case h11.EndOfMessage():
+                return status
+            case h11.ConnectionClosed() | h11.PAUSED:
+                raise DeliveryFailed("the response is not valid HTTP")

@@ -1,0 +1,299 @@
+"""The one place that wires actors, snapshots and services. The running node, the app tests and the simulation all use it.
+
+They differ only in the arguments: stores in Postgres or in memory, real or simulated ports, and limits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from actors.accounts.actor import AccountKeeper
+from actors.accounts.sweeper import AccountEraser
+from actors.bookings.actor import BookingLedger
+from actors.bookings.sweeper import HoldAndRefundSweeper
+from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
+from actors.devices.actor import DeviceAuthorizer
+from actors.events.actor import EventDeduper
+from actors.events.partitions import PartitionKeeper
+from actors.events.router import Even, EventRouter
+from actors.events.servers import ServerWatch
+from actors.events.sites import SiteBook
+from actors.events.state import VisitorHasher
+from actors.events.windows import WindowReader
+from actors.kernel.batches import Observer, ServedBatch
+from actors.kernel.pruner import Pruner, Pruning
+from actors.kernel.supervision import Member
+from actors.keys.actor import KeyKeeper
+from actors.keys.cache import KeyCache
+from actors.keys.end_notices import KeyEndNotifier
+from actors.keys.last_uses import KeyUses
+from actors.mail.actor import MailSender
+from actors.mail.rendering import MailRenderer
+from actors.mail.store import Outbox, Transport
+from actors.nodes.heartbeat import Heartbeat
+from actors.nodes.messages import NodeInfo
+from actors.quota.actor import QuotaAccountant
+from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, lives_ms
+from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_actor import PasskeyKeeper
+from actors.sessions.reader import SessionReader
+from actors.shared.credentials import code_from
+from actors.stores import PoolStatistics, Stores
+from actors.webhooks.actor import WebhookKeeper
+from actors.webhooks.sender import WebhookSender
+from actors.webhooks.store import Receivers
+from service.api.context import Services
+from service.api.list_counts import CachedCounts
+from service.api.rate_limits import Budgets
+from service.config.model import Config
+from service.config.user_errors import ConfigError
+from service.observability.client_address import Proxies
+from service.observability.health import Health
+from service.observability.metrics import Metrics
+from service.observability.refusal_log import RefusalLog
+from service.observability.request_counts import AnswerCounts
+from service.observability.tracing import Tracer
+from service.outside.smtp import ConsoleTransport, SmtpTransport
+from service.outside.webauthn import WebAuthn
+from service.outside.webhook_client import HttpReceivers
+from service.outside.webhook_signatures import WebhookSigner
+from service.payments.factory import PaymentGateway, payment_gateway
+from service.running.limits import Limits
+from service.running.server_secret import Secrets
+from service.snapshots.catalog import Catalog
+from service.snapshots.invalidation import CacheInvalidator
+from service.snapshots.placements import Placements
+from service.tokens.cursors import Cursors
+from service.tokens.links import Links
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """The classes to instantiate. The simulation replaces some by recording or faulty subclasses."""
+
+    keys: type[KeyKeeper] = KeyKeeper
+    key_cache: type[KeyCache] = KeyCache
+    sessions: type[SessionKeeper] = SessionKeeper
+    session_reader: type[SessionReader] = SessionReader
+    devices: type[DeviceAuthorizer] = DeviceAuthorizer
+    quota: type[QuotaAccountant] = QuotaAccountant
+    mail: type[MailSender] = MailSender
+    webhook_sender: type[WebhookSender] = WebhookSender
+    ledger: type[BookingLedger] = BookingLedger
+    sweeper: type[HoldAndRefundSweeper] = HoldAndRefundSweeper
+    hasher: type[VisitorHasher] = VisitorHasher
+    deduper: type[EventDeduper] = EventDeduper
+    windows: type[WindowReader] = WindowReader
+    partitions: type[PartitionKeeper] = PartitionKeeper
+    placements: type[Placements] = Placements
+    sites: type[SiteBook] = SiteBook
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world: time, randomness, secrets, mail and payments. `node` names this process among the nodes.
+
+    Mail, payments and receivers follow the configuration when they are None. Without a `tracer`, no spans are made.
+    """
+
+    node: NodeInfo
+    clock: Clock
+    entropy: Entropy
+    secrets: Secrets
+    mail: Transport | None = None
+    payments: PaymentGateway | None = None
+    receivers: Receivers | None = None
+    tracer: Tracer | None = None
+    classes: Classes = field(default_factory=Classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """A node that does not run yet. `members` are started in this order and stopped in the reverse order."""
+
+    services: Services
+    metrics: Metrics
+    partitions: PartitionKeeper
+    members: Sequence[Member]
+    tracer: Tracer | None
+
+
+def assemble(config: Config, stores: Stores, ports: Ports, limits: Limits | None = None) -> Assembly:
+    """Wire a node. `limits` follow the configuration when they are None. Raises `ConfigError` for unusable mail settings."""
+    limits = limits or Limits.of(config)
+    services = _services(config, stores, ports, limits)
+    actors, clock, sweep_seconds = services.actors, ports.clock, limits.event_sweep_seconds
+    catalog, placements = services.catalog, services.placements
+    partitions = ports.classes.partitions(stores.events, clock, limits.event_rules, sweep_seconds=sweep_seconds)
+    invalidator = CacheInvalidator(stores.announcements, services.key_cache, catalog, placements)
+    senders = (services.mail, services.webhook_sender)
+    key_ends = KeyEndNotifier(services.keys, services.mail.wake)
+    background = (services.sweeper, services.key_uses, key_ends, services.nodes, partitions, services.eraser)
+    watches: list[Member] = [services.event_servers] if stores.ask_servers is not None else []
+    watches += [services.sites] if limits.sites.count else []
+    return Assembly(
+        services=services,
+        metrics=_metrics(services, stores.database.statistics, ports.tracer),
+        partitions=partitions,
+        tracer=ports.tracer,
+        members=[
+            invalidator,
+            catalog,
+            placements,
+            *actors,
+            *senders,
+            *background,
+            *watches,
+            Pruner(prunings(stores, limits.retention), clock),
+        ],
+    )
+
+
+def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> Services:
+    base_url = config.server.base_url or ports.node.url
+    clock, entropy, secrets, classes = ports.clock, ports.entropy, ports.secrets, ports.classes
+    node, bounds = ports.node.id, limits.actors
+    nodes = Heartbeat(stores.nodes, ports.node, limits.nodes)
+    links = Links(base_url, secrets.links)
+    gateway = ports.payments or payment_gateway(config, links, clock)
+    signer = WebhookSigner(secrets.webhooks)
+    receivers = ports.receivers or HttpReceivers(signer, clock, config.webhooks.allow_networks, base_url)
+    accounts = AccountKeeper(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
+    ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
+    services = Services(
+        config=config,
+        base_url=base_url,
+        clock=clock,
+        entropy=entropy,
+        keys=classes.keys(stores.keys, clock, entropy, secrets.codes, limits.keys, node=node, limits=bounds),
+        key_cache=classes.key_cache(
+            stores.keys,
+            clock,
+            node=node,
+            limits=bounds,
+            life_seconds=limits.key_cache_seconds,
+            capacity=limits.key_cache_size,
+        ),
+        key_uses=KeyUses(stores.keys, clock, write_seconds=limits.key_uses_seconds, capacity=limits.key_cache_size),
+        session_reader=classes.session_reader(stores.sessions, node=node, limits=bounds),
+        devices=classes.devices(stores.devices, clock, entropy, limits.devices, node=node, limits=bounds),
+        sessions=classes.sessions(
+            stores.sessions, clock, entropy, secrets.codes, limits.sessions, node=node, limits=bounds
+        ),
+        passkeys=_passkeys(base_url, stores, ports, limits),
+        quota=classes.quota(
+            stores.quota, clock, limits.caps, limits.per_minute, node=node, limits=bounds, nodes=nodes.live
+        ),
+        mail=_mail_sender(config, links, stores.outbox, ports, limits),
+        catalog=Catalog(stores.catalog, limits.catalog),
+        placements=classes.placements(stores.sponsorship, clock, config.billing.mode, limits.placements),
+        ledger=ledger,
+        sponsorship=stores.sponsorship,
+        counts=CachedCounts(stores.sponsorship, clock),
+        sweeper=classes.sweeper(stores.sponsorship, ledger, gateway.payments, clock, limits.sweeper),
+        accounts=accounts,
+        eraser=AccountEraser(accounts),
+        events=_event_router(stores, ports, limits),
+        windows=classes.windows(stores.events, node=node, limits=replace(limits.events, lanes=1)),
+        sites=classes.sites(stores.sites, clock, limits.sites),
+        event_servers=ServerWatch(stores.ask_servers),
+        nodes=nodes,
+        cursors=Cursors(secrets.cursors),
+        budgets=Budgets(config, clock, nodes.live),
+        health=Health(
+            ping=stores.database.ping,
+            actors=lambda: services.actor_statistics(),
+            write_age_seconds=lambda: nodes.age_seconds,
+            write_seconds=limits.nodes.live_seconds,
+        ),
+        answers=AnswerCounts(),
+        refusal_log=RefusalLog(clock, node, stores.database.statistics),
+        proxies=Proxies(config.server.trusted_proxies, clock),
+        links=links,
+        payments=gateway.payments,
+        webhook=gateway.webhook,
+        webhooks=WebhookKeeper(stores.webhooks, clock, entropy, limits.webhooks, node=node, limits=bounds),
+        webhook_sender=classes.webhook_sender(stores.webhooks, receivers, clock, limits=limits.webhook_sender),
+        webhook_signer=signer,
+    )
+    return services
+
+
+def _passkeys(base_url: str, stores: Stores, ports: Ports, limits: Limits) -> PasskeyKeeper:
+    site, codes = WebAuthn(base_url), ports.secrets.codes
+    clock, entropy, rules, node = ports.clock, ports.entropy, limits.sessions, ports.node.id
+    return PasskeyKeeper(stores.sessions, site, clock, entropy, codes, rules, node=node, limits=limits.actors)
+
+
+def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
+    url, seconds = config.mail.smtp_url, config.mail.timeout_seconds
+    try:
+        transport = ports.mail or (SmtpTransport(url, seconds=seconds) if url else ConsoleTransport())
+        code_of = partial(code_from, ports.secrets.codes)
+        writer = MailRenderer(config.mail.sender, links.base_url, code_of, links.ending_url, links.stop_url)
+    except ValueError as error:
+        raise ConfigError(str(error)) from None
+    return ports.classes.mail(outbox, transport, ports.clock, writer.write, limits=limits.mail)
+
+
+def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
+    """A deduper for each section of the store, or as many as configured on one Postgres."""
+    hasher = ports.classes.hasher(ports.secrets.visitors)
+    sections = stores.sections or Even(limits.event_shards)
+    dedupers = [
+        ports.classes.deduper(
+            stores.events,
+            ports.clock,
+            hasher,
+            limits.event_rules,
+            node=ports.node.id,
+            limits=limits.events,
+            section=section,
+            remember=max(2, limits.event_keys_remembered // sections.count),
+        )
+        for section in range(sections.count)
+    ]
+    return EventRouter(dedupers, sections)
+
+
+def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
+    """All rows to delete after a time."""
+    return [
+        Pruning("sign-in codes", HOUR_MS, stores.sessions.prune_sign_ins),
+        Pruning("counts of letters", COUNTS_DAYS * DAY_MS, stores.sessions.prune_letters),
+        Pruning("sign-in links", DAY_MS, stores.sessions.prune_links),
+        Pruning("pending sign-ins", DAY_MS, stores.sessions.prune_pending),
+        Pruning("passkey challenges", DAY_MS, stores.sessions.prune_challenges),
+        Pruning("ended sessions", rules.sessions_days * DAY_MS, stores.sessions.prune_sessions),
+        Pruning("device logins", DEVICES_DAYS * DAY_MS, stores.devices.prune),
+        *(
+            Pruning(rows.replace("_", " "), life_ms, partial(stores.retention.prune, rows))
+            for rows, life_ms in lives_ms(rules).items()
+        ),
+    ]
+
+
+def _metrics(services: Services, pool: Callable[[], PoolStatistics], tracer: Tracer | None) -> Metrics:
+    metrics = Metrics(services.answers)
+    for actor in services.actors:
+        actor.observer = metrics.committed if tracer is None else _both(metrics.committed, tracer.batch)
+    if tracer is not None:
+        metrics.observe_spans(tracer.counts)
+    metrics.observe_actors(services.health.actors, pool)
+    metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
+    metrics.observe_events(services.events.outcomes)
+    metrics.observe_nodes(services.nodes)
+    services.nodes.observe_lag = metrics.lagged
+    metrics.observe_work(services.mail, services.sweeper)
+    metrics.observe_webhooks(services.webhook_sender)
+    metrics.observe_event_servers(services.event_servers)
+    metrics.observe_proxies(services.proxies)
+    return metrics
+
+
+def _both(first: Observer, second: Observer) -> Observer:
+    def observe(batch: ServedBatch) -> None:
+        first(batch)
+        second(batch)
+
+    return observe

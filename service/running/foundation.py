@@ -1,0 +1,222 @@
+"""What nodes and commands share: storage, the rows of a first start, addresses, and open files.
+
+It loads neither the app nor the actors of a node, which `service/running/node.py` runs.
+"""
+
+import logging
+import resource
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+from actors.accounts.actor import AccountKeeper
+from actors.clock import SECOND_MS, Clock, SystemClock, SystemEntropy
+from actors.kernel.supervision import running
+from actors.keys.actor import KeyKeeper
+from actors.sessions.actor import SessionKeeper
+from actors.sessions.passkey_actor import PasskeyKeeper
+from actors.values import Agent, StorageUnavailable
+from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
+from service.config.deployment import refuse_other_mode
+from service.config.model import Config
+from service.config.user_errors import ConfigError
+from service.http.certificates import tls_context, validity_of, validity_problem
+from service.http.listen_address import ListenAddress
+from service.outside.webauthn import WebAuthn
+from service.running.limits import account_rules, actor_limits, key_rules, session_rules
+from service.running.server_secret import Secrets
+from service.seed.samples import load_demo, load_samples
+from storage.connection.pool import Database, PoolLimits
+from storage.inspection import newest_ms, server_now_ms
+from storage.opening import Opened, StorageError, StorageOptions, open_storage
+
+OTHER_FILES = 200
+"""Open files besides client connections: Postgres, the event loop, listeners, mail."""
+
+EXCHANGES = 3
+"""Questions for a server's time. The first one may wait for the connection."""
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def foundation(config: Config, data_dir: Path) -> AsyncIterator[Opened]:
+    """Provide what all nodes of this machine share: Postgres, its schema and the first rows."""
+    async with open_to_serve(config, data_dir) as opened:
+        await prepare(config, data_dir, opened)
+        yield opened
+
+
+def open_to_serve(config: Config, data_dir: Path) -> AbstractAsyncContextManager[Opened]:
+    """Open storage for nodes. Raises `StorageError`, and `ConfigError` before anything is written if clocks are wrong."""
+
+    async def inspect(database: Database) -> None:
+        clocks = await read_clocks(config, database, SystemClock())
+        found = clock_problems(clocks)
+        if must_refuse(clocks):
+            raise ConfigError(found[0])
+        for problem in found:
+            log.warning("%s", problem)
+
+    return open_storage(storage_options(config), data_dir, inspect=inspect)
+
+
+async def read_clocks(config: Config, database: Database, clock: Clock) -> Clocks:
+    """Compare this machine's clock with the server's, which for the embedded Postgres is the same one."""
+    exchanges = []
+    for _ in range(EXCHANGES if config.database.url else 0):
+        asked_ms = clock.now_ms()
+        exchanges.append(Exchange(asked_ms, await server_now_ms(database), clock.now_ms()))
+    return Clocks(exchanges, await server_now_ms(database), await newest_ms(database))
+
+
+async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
+    """Create the rows of a first start: secret, billing mode, samples, demo and first administrators. Raises `ConfigError` if
+    the database is used with another secret or billing mode."""
+    await Secrets.load(config, data_dir, opened.identity)
+    await refuse_other_mode(config, opened.identity)
+    await load_samples(opened.catalog)
+    if config.billing.mode == "test":
+        # Not in live mode, where the demo's slots would be for sale.
+        await load_demo(opened.demo, SystemClock(), SystemEntropy())
+    keys = await lone_key_keeper(config, data_dir, opened, f"start-{secrets.token_hex(6)}")
+    async with running([keys]):
+        await appoint_first(keys, config, Agent("system", "start"))
+
+
+async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> KeyKeeper:
+    """The key keeper alone, for the start and for commands. It is not running yet."""
+    loaded = await Secrets.load(config, data_dir, opened.identity)
+    return KeyKeeper(
+        opened.keys,
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        key_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
+
+
+async def lone_account_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> AccountKeeper:
+    """The account keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config, data_dir, opened.identity)
+    clock, entropy, rules = SystemClock(), SystemEntropy(), account_rules(config)
+    limits = actor_limits(config)
+    return AccountKeeper(opened.accounts, clock, entropy, loaded.codes, rules, node=node_id, limits=limits)
+
+
+async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionKeeper:
+    """The session keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config, data_dir, opened.identity)
+    return SessionKeeper(
+        opened.sessions,
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        session_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
+
+
+async def lone_passkey_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> PasskeyKeeper:
+    """The passkey keeper alone, for commands. It is not running yet."""
+    loaded = await Secrets.load(config, data_dir, opened.identity)
+    return PasskeyKeeper(
+        opened.sessions,
+        WebAuthn(config.server.base_url),
+        SystemClock(),
+        SystemEntropy(),
+        loaded.codes,
+        session_rules(config),
+        node=node_id,
+        limits=actor_limits(config),
+    )
+
+
+async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
+    """Make `admin.emails` the administrators of a database that has none. Raises `StorageError`."""
+    if not config.admin.emails:
+        return
+    try:
+        appointed = await keys.bootstrap_admins(config.admin.emails, agent)
+    except StorageUnavailable as error:
+        raise StorageError(f"cannot add the administrators of admin.emails: {error}") from None
+    if appointed.changed:
+        log.info("added %d administrators from admin.emails", appointed.administrators)
+
+
+def allow_connections(config: Config) -> None:
+    """Allow this process the open files that `http.connections` need."""
+    _allow_open_files(config.http.connections)
+
+
+def _allow_open_files(connections: int) -> None:
+    """Raise the soft limit of open files, which is often 1,024, to what the connections need."""
+    needed = connections + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    allowed = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < needed:
+        log.warning(
+            "http.connections = %d needs more open files than the system's limit of %d: raise the limit",
+            connections,
+            allowed,
+        )
+
+
+def listen_addresses(config: Config) -> list[ListenAddress]:
+    """The addresses to listen on. Raises `ListenError` if the TLS files cannot be used."""
+    addresses = [ListenAddress(*address_of(config.server.bind))]
+    if config.tls.bind:
+        certificate = Path(config.tls.certificate)
+        context = tls_context(certificate, Path(config.tls.key))
+        validity = validity_of(certificate)
+        expires = None if validity is None else validity.ends
+        addresses.append(ListenAddress(*address_of(config.tls.bind), "tls.bind", context, expires))
+    return addresses
+
+
+def certificate_problem(config: Config) -> str:
+    """Why clients reject the certificate of `tls.certificate` today, or nothing. Raises `ListenError`."""
+    if not config.tls.bind:
+        return ""
+    certificate = Path(config.tls.certificate)
+    tls_context(certificate, Path(config.tls.key))
+    return validity_problem(certificate, SystemClock().now_ms() / SECOND_MS)
+
+
+def warn_of_certificate(config: Config) -> None:
+    """Log what `certificate_problem` finds. The service starts, because plain listeners and lenient clients need it."""
+    problem = certificate_problem(config)
+    if problem:
+        log.warning("%s", problem)
+
+
+def address_of(bind: str) -> tuple[str, int]:
+    """Host and port of `host:port`, with or without brackets around an IPv6 host."""
+    host, _, port = bind.rpartition(":")
+    return host.strip("[]"), int(port)
+
+
+def storage_options(config: Config) -> StorageOptions:
+    database = config.database
+    return StorageOptions(
+        limits=PoolLimits(
+            connections=database.connections,
+            waiters=database.waiters,
+            wait_seconds=database.wait_seconds,
+            lock_seconds=database.lock_seconds,
+            statement_seconds=database.statement_seconds,
+            command_seconds=database.command_seconds,
+        ),
+        url=database.url or None,
+        os_user=config.server.user or database.os_user or None,
+        allow_unsafe=database.allow_unsafe,
+        nodes=config.server.workers,
+        distributed=database.distributed,
+    )

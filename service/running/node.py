@@ -1,0 +1,164 @@
+"""Runs a node: actors over open storage, and the server over the actors. Leaving a block stops its layer."""
+
+import gc
+import logging
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import trio
+
+from actors.clock import SystemClock, SystemEntropy
+from actors.kernel.supervision import running
+from actors.nodes.messages import NodeInfo
+from service.api.openapi import Described
+from service.api.operations import OPERATIONS
+from service.config.model import Config
+from service.http.listen_address import ListenAddress
+from service.http.listeners import open_listeners
+from service.http.server import Server
+from service.observability.health import Health, not_ready
+from service.observability.node_report import Report
+from service.observability.operators_app import serve_operators
+from service.observability.tracing import Tracer
+from service.running.assembly import Assembly, Ports, assemble
+from service.running.foundation import allow_connections, listen_addresses, open_to_serve, prepare, storage_options
+from service.running.limits import Limits, serving_limits
+from service.running.operators_listener import open_operators_listener
+from service.running.scheduled_backups import new_backup_directory, running_backups
+from service.running.server_secret import Secrets
+from service.running.service_manager import ServiceManager
+from service.running.signals import abandon_start, handle_signals, warn_no_reload
+from service.running.unprivileged import give_up_root
+from service.version import VERSION
+from service.web.app import build_app, request_middleware
+from service.web.error_responses import handlers, reject
+from storage.opening import Opened, open_storage
+
+log = logging.getLogger(__name__)
+
+
+async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
+    """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
+    stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.take_from(os.environ)
+    addresses = listen_addresses(config)
+    await _check_addresses(config, addresses)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(handle_signals, stop, warn_no_reload)
+        nursery.start_soon(abandon_start, stop, ready_once, nursery.cancel_scope)
+        async with (
+            open_to_serve(config, data_dir) as opened,
+            open_listeners(addresses, serving_limits(config), SystemClock()) as server,
+            open_operators_listener(config) as operators,
+        ):
+
+            def begun(node: Assembly, tasks: trio.Nursery) -> None:
+                async def reports() -> dict[int, Report | None]:
+                    return {1: await report_of(node)}
+
+                if backups is not None:
+                    node.metrics.observe_backups(backups)
+                if operators is not None:
+                    tasks.start_soon(serve_operators, operators, reports)
+                ready_once.set()
+                ready(server.urls)
+                tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
+
+            await prepare(config, data_dir, opened)
+            given_up = await give_up_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
+            if given_up and config.database.url:
+                await _check_admission(config, data_dir)
+            async with running_backups(config, data_dir, opened) as backups:
+                await serve(config, data_dir, opened, server, stop, begun)
+        nursery.cancel_scope.cancel()
+
+
+async def _check_addresses(config: Config, addresses: Sequence[ListenAddress]) -> None:
+    """Listen for a moment. Raises `ListenError`, before there is a database, for an address that cannot be used."""
+    async with open_listeners(addresses, serving_limits(config), SystemClock()), open_operators_listener(config):
+        pass
+
+
+async def _check_admission(config: Config, data_dir: Path) -> None:
+    """Connect again. Raises `StorageError` if the database admitted root only, which would show when a connection is lost."""
+    async with open_storage(storage_options(config), data_dir, prepared=True):
+        pass
+
+
+Ready = Callable[[Assembly, trio.Nursery], None]
+"""Called once a node accepts connections. Tasks of the nursery may use the node, and end before it does."""
+
+
+async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event, ready: Ready) -> None:
+    """Run one of several nodes over its parent's foundation, until `stop` is set."""
+    async with open_storage(storage_options(config), data_dir, beside=True, prepared=True) as opened:
+        await serve(config, data_dir, opened, server, stop, ready)
+
+
+async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Ready) -> None:
+    """Run the actors around the server until `stop` is set. Calls `ready` once connections are accepted."""
+    allow_connections(config)
+    async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
+        _freeze_garbage_collector()
+        services, metrics = node.services, node.metrics
+        metrics.observe_machine(None if config.database.url else data_dir, server.certificate_expires)
+        nursery.start_soon(_mark_stopping, services.health, stop)
+        described = Described.of(OPERATIONS, services.base_url)
+        app = build_app(services, OPERATIONS, described, metrics, tracer=node.tracer)
+        rejected = request_middleware(reject, services, metrics, OPERATIONS, node.tracer)
+        await server.serve(handlers(app, rejected), stop=stop, ready=lambda: ready(node, nursery))
+        log.info("listeners are closed; draining actors")
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) -> AsyncIterator[Assembly]:
+    """Run the actors over open storage. `url` is where the node listens, and its base URL if none is configured."""
+    limits = Limits.of(config)
+    ports = await system_ports(config, data_dir, opened, url)
+    async with _open_tracer(config, ports) as tracer:
+        node = assemble(config, opened, replace(ports, tracer=tracer), limits)
+        async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
+            log.info("node %s is up", node.services.nodes.node.id)
+            log.debug("its members: %r", node.members)
+            yield node
+
+
+@asynccontextmanager
+async def _open_tracer(config: Config, ports: Ports) -> AsyncIterator[Tracer | None]:
+    """The tracer, if spans are to be sent. It ends after the actors, whose last batches it records."""
+    if not config.tracing.otlp_url:
+        yield None
+        return
+    from service.observability.otel import exporting  # a node without tracing does not load the SDK
+
+    async with exporting(config.tracing, ports.node, ports.clock, ports.entropy) as tracer:
+        yield tracer
+
+
+async def system_ports(config: Config, data_dir: Path, opened: Opened, url: str) -> Ports:
+    """The real ports. A node gets a new id at each start."""
+    clock, entropy = SystemClock(), SystemEntropy()
+    loaded = await Secrets.load(config, data_dir, opened.identity)
+    node = NodeInfo(entropy.token(6).hex(), socket.gethostname(), os.getpid(), VERSION, url, clock.now_ms())
+    return Ports(node, clock, entropy, loaded)
+
+
+async def report_of(node: Assembly) -> Report:
+    """The node's report for operators."""
+    return Report(node.metrics.page().decode(), await not_ready(node.services.health))
+
+
+async def _mark_stopping(health: Health, stop: trio.Event) -> None:
+    await stop.wait()
+    health.stopping = True
+
+
+def _freeze_garbage_collector() -> None:
+    """Exempt all objects of the start, which live as long as the process, from collections that would stall the loop."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 50, 100)

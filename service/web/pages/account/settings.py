@@ -1,0 +1,94 @@
+"""The settings of an account: its mails, its data, its deletion, and why it is suspended."""
+
+from collections.abc import Mapping
+
+from actors.values import Code
+from service.web.pages.parts.forms import Field, Form, code_of
+from service.web.pages.parts.messages import CODE
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+
+PATH = "/dashboard/settings"
+
+TOPICS: Mapping[str, tuple[str, str]] = {
+    "reviews": (
+        "Reviews",
+        "When an ad of yours was reviewed, and for administrators when ads wait for review.",
+    ),
+    "bookings": ("Bookings", "When a week is held for you, and when it begins."),
+    "reports": ("Reports", "What your ad reached, when its weeks are over."),
+}
+"""The mails that can be turned off: their name, and when they come."""
+
+HERE = "/account/delete"
+
+
+async def settings(request: PageRequest) -> Template:
+    mails = (await request.ask("getNotifications")).or_refused()
+    deletion = (await request.ask("getAccountDeletion")).or_refused()
+    values = {
+        "topics": [(topic, *words, mails[topic]) for topic, words in TOPICS.items()],
+        "deletes_at": deletion.get("deletesAt"),
+        "days": request.config.account.undo_days,
+    }
+    return Template("settings.html", values)
+
+
+async def choose_mails(request: PageRequest) -> SeeOther | FormError:
+    """Turn mails on or off. A checkbox that is not set is not sent."""
+    body = {topic: f"mails_{topic}" in request.form for topic in TOPICS}
+    return (await request.ask("editNotifications", body=body)).see_other(PATH, "mails_chosen")
+
+
+async def delete_account(request: PageRequest) -> Template:
+    """The step that the deletion is at."""
+    return await _at(request, code_sent=request.form.get("do") == "confirm")
+
+
+async def start(request: PageRequest) -> Template | FormError:
+    result = await request.ask("deleteAccount")
+    return FormError(result.refused) if result.refused is not None else await _at(request, code_sent=True)
+
+
+async def confirm(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("confirmAccountDeletion", body={"code": code_of(request.form.get("code", ""))})
+    return result.see_other(HERE, "deletion_scheduled")
+
+
+async def keep(request: PageRequest) -> SeeOther | FormError:
+    return (await request.ask("undoAccountDeletion")).see_other("/dashboard", "deletion_undone")
+
+
+async def _at(request: PageRequest, *, code_sent: bool) -> Template:
+    deletion = (await request.ask("getAccountDeletion")).or_refused()
+    values = {
+        "deletes_at": deletion.get("deletesAt"),
+        "code_sent": code_sent,
+        "minutes": request.config.claim.code_minutes,
+        "days": request.config.account.undo_days,
+        "outbox": request.outbox_open,
+    }
+    return Template("account_delete.html", values)
+
+
+async def suspended(request: PageRequest) -> Template | SeeOther:
+    found = request.caller.signed_in
+    if found is None or found.suspension is None:
+        return SeeOther("/dashboard")
+    return Template("account_suspended.html", {"reason": found.suspension})
+
+
+FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")})
+
+
+PAGES = (
+    Page(PATH, settings, {"choose-mails": choose_mails}, who=Audience.ACCOUNT),
+    Page(
+        HERE,
+        delete_account,
+        {"start": start, "confirm": confirm, "keep": keep},
+        who=Audience.ACCOUNT,
+        while_suspended=True,
+        forms={"confirm": FORM},
+    ),
+    Page("/account/suspended", suspended, who=Audience.ACCOUNT, while_suspended=True),
+)

@@ -1,0 +1,128 @@
+"""Signing in with an emailed code, in two steps on one page, or with an operator's link, and signing out."""
+
+import re
+from dataclasses import replace
+
+from actors.values import Code
+from service.api.cookies import drop_cookie
+from service.api.messages import NO_STORE
+from service.web.pages.parts.forms import Field, Form, code_of
+from service.web.pages.parts.messages import CODE, EMAIL
+from service.web.pages.parts.page import (
+    LONGEST_PATH,
+    FormError,
+    OperationResult,
+    Page,
+    PageRequest,
+    SeeOther,
+    Template,
+    with_next,
+)
+
+AFTERWARDS = "/dashboard"
+"""The page after a sign-in without a target."""
+
+REASONS = (
+    ("/dashboard/security", "Sign in to see where you are signed in, and your passkeys."),
+    ("/dashboard/settings", "Sign in to choose your mails, and to get or delete your data."),
+    ("/account/delete", "Sign in to delete your account, or to keep it."),
+    ("/dashboard", "Sign in to create and manage your API keys."),
+    ("/device", "Sign in to connect your device."),
+    ("/sponsor/book?", "Sign in to book the week that you chose."),
+    ("/sponsor", "Sign in to book weeks and follow your ads."),
+    ("/admin", "Sign in as an administrator."),
+    ("/ops", "Sign in as an administrator."),
+)
+"""The purpose of a sign-in, by the beginning of the address that comes next. The first that fits is shown."""
+
+LINK_PATH = "/sign-in/link"
+_LOCAL_PATH = re.compile(r"/(?!/)[!-\[\]-~]*")
+
+
+def local_path(text: str) -> str:
+    """The path if it is local to this service, else `AFTERWARDS`.
+
+    Browsers read `//` and `/\\` as the start of another host, and drop tabs and line ends before they parse.
+    """
+    return text if len(text) <= LONGEST_PATH and _LOCAL_PATH.fullmatch(text) else AFTERWARDS
+
+
+async def sign_in(request: PageRequest) -> Template | SeeOther:
+    onward = local_path(request.form.get("next") or request.query.get("next", ""))
+    if request.caller.signed_in is not None:
+        return SeeOther(onward)
+    return _template(request, onward, code_sent=_has_code(request))
+
+
+def _has_code(request: PageRequest) -> bool:
+    """Whether the visitor has a code: they tried one, or asked for another too soon."""
+    asked_too_soon = request.problem is not None and request.problem.code is Code.RATE_LIMITED
+    return request.form.get("do") == "complete" or asked_too_soon
+
+
+async def send(request: PageRequest) -> Template | FormError:
+    result = await request.ask("startSignIn", body={"email": request.form.get("email", "").strip()})
+    if result.refused is not None:
+        return FormError(result.refused)
+    template = _template(request, local_path(request.form.get("next", "")), code_sent=True, just_sent=True)
+    return replace(template, headers=result.cookies)
+
+
+async def complete(request: PageRequest) -> SeeOther | FormError:
+    body = {"email": request.form.get("email", "").strip(), "code": code_of(request.form.get("code", ""))}
+    result = await request.ask("completeSignIn", body=body)
+    return _entered(result, local_path(request.form.get("next", "")))
+
+
+def _entered(result: OperationResult, onward: str) -> SeeOther | FormError:
+    """Onward with the session, or to the page that asks for a passkey first."""
+    if result.refused is None and "passkeyRequired" in result.json:
+        return result.see_other(with_next("/sign-in/passkey", onward))
+    return result.see_other(onward, "signed_in")
+
+
+def _template(request: PageRequest, onward: str, *, code_sent: bool, just_sent: bool = False) -> Template:
+    values = {
+        "next": onward,
+        "reason": next((words for path, words in REASONS if onward.startswith(path)), ""),
+        "code_sent": code_sent,
+        "just_sent": just_sent,
+        "minutes": request.config.claim.code_minutes,
+        "outbox": request.outbox_open,
+    }
+    return Template("sign_in.html", values)
+
+
+async def link(request: PageRequest) -> Template:
+    """A button that uses the link. Showing the page does not, because mail scanners and browsers open links on their own. The
+    token is a secret, so the page is neither stored nor compressed."""
+    token = request.form.get("token") or request.query.get("token", "")
+    return Template("sign_in_link.html", {"token": token}, headers=[*NO_STORE])
+
+
+async def use_link(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("useSignInLink", body={"token": request.form.get("token", "")})
+    return _entered(result, AFTERWARDS)
+
+
+async def sign_out(request: PageRequest) -> Template | SeeOther:
+    return SeeOther("/") if request.caller.signed_in is None else Template("sign_out.html")
+
+
+async def leave(request: PageRequest) -> SeeOther:
+    person = request.caller.signed_in
+    if person is not None:
+        (await request.ask("endSession", path={"id": person.session.id})).or_refused()
+    return SeeOther("/", "signed_out", [drop_cookie(request.base_url)])
+
+
+FORMS = {
+    "send": Form({"email": Field("Email", EMAIL)}),
+    "complete": Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")}),
+}
+
+PAGES = (
+    Page("/sign-in", sign_in, {"send": send, "complete": complete}, forms=FORMS),
+    Page(LINK_PATH, link, {"use": use_link}),
+    Page("/sign-out", sign_out, {"sign-out": leave}),
+)

@@ -1,0 +1,1 @@
+"""Pages of administrators: reviews, bookings, slots, accounts, revenue, audit."""

@@ -1,0 +1,108 @@
+"""Pages of administrators on accounts: the list with its search, and one account with its tier, suspension and refunds."""
+
+import shlex
+from urllib.parse import quote
+
+from actors.bookings.records import BookingStatus
+from service.web.pages.parts.badges import LISTED
+from service.web.pages.parts.filters import STATE, filtered
+from service.web.pages.parts.forms import Field, Form, text_of
+from service.web.pages.parts.messages import CHOOSE
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.parts.paging import page_at
+
+LIST = "/admin/accounts"
+REASON = "Write the reason. The owner of the account reads it."
+SEARCH = Form(
+    {"query": Field("Email, sponsor or account id")},
+    unseen={"tier": "There is no such tier. Choose one of these.", "suspended": STATE},
+)
+FILTERS = (*SEARCH.fields, *SEARCH.unseen)
+
+
+async def accounts(request: PageRequest) -> Template:
+    query = {name: request.query.get(name) for name in (*FILTERS, "cursor")}
+    listed = filtered(await request.ask("listAccounts", query=query), SEARCH, request.query)
+    query, page = listed.kept(query), listed.page
+    text = query["query"]
+    kinds = [
+        (page_at(LIST, query=text), "All", None, not (query["tier"] or query["suspended"])),
+        (page_at(LIST, query=text, suspended="true"), "Suspended", None, query["suspended"] == "true"),
+        (page_at(LIST, query=text, tier="upgraded"), "Upgraded", None, query["tier"] == "upgraded"),
+    ]
+    values = {
+        "accounts": page["items"],
+        "total": page.get("total"),
+        "filters": query,
+        "kinds": kinds,
+        "paging": listed.paging(request, *FILTERS, total=page.get("total")),
+        "csv": page_at("/api/v1/admin/accounts", format="csv", **{name: query[name] for name in FILTERS}),
+    }
+    return listed.shown(Template("admin_accounts.html", values))
+
+
+async def set_tier(request: PageRequest) -> SeeOther | FormError:
+    """Set the tier of the account with an email. Nodes of 1.0 have this form on the page of the list, too."""
+    body = {"email": text_of(request.form, "email") or "", "tier": request.form.get("tier", "")}
+    return (await request.ask("setAccountTier", body=body)).see_other(request.path, "tier_set")
+
+
+async def account(request: PageRequest) -> Template:
+    found = (await request.ask("getAccount", path=request.path_values)).or_refused()
+    shown = found["account"]
+    command = f"python -m service {'revoke' if shown['isAdmin'] else 'grant'}-admin {shlex.quote(shown['email'])}"
+    values = {"account": shown, "bookings": _bookings(shown["bookings"]), "command": command}
+    return Template("admin_account.html", values)
+
+
+def _bookings(numbers: dict[str, int]) -> list[tuple[str, int]]:
+    """The states that an account has bookings in, in words."""
+    return [(LISTED[BookingStatus(state)], number) for state, number in numbers.items() if number]
+
+
+async def suspend(request: PageRequest) -> SeeOther | FormError:
+    reason = text_of(request.form, "reason")
+    if reason is None:
+        return FormError.at(reason=REASON)
+    result = await request.ask("suspendAccount", path=request.path_values, body={"reason": reason})
+    return result.see_other(_here(request), "account_suspended")
+
+
+async def restore(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("unsuspendAccount", path=request.path_values)
+    return result.see_other(_here(request), "account_restored")
+
+
+async def refund(request: PageRequest) -> SeeOther | FormError:
+    if request.form.get("sure") != "yes":
+        return FormError.at(sure="Tick the box to confirm the refunds.")
+    reason = text_of(request.form, "refund_reason")
+    body = None if reason is None else {"reason": reason}
+    result = await request.ask("refundAccount", path=request.path_values, body=body)
+    if result.refused is not None:
+        return FormError(result.refused)
+    if result.json["hasMore"]:
+        return SeeOther(_here(request), "refunds_continue")
+    return SeeOther(_here(request), "refunds_ordered" if result.json["ordered"] else "nothing_to_refund")
+
+
+def _here(request: PageRequest) -> str:
+    return f"{LIST}/{quote(request.path_values['id'], safe='')}"
+
+
+FORMS = {
+    "suspend": Form({"reason": Field("Reason", REASON)}),
+    "refund": Form({"refund_reason": Field("Reason", of="reason"), "sure": Field("Confirmation")}),
+    "set_tier": Form({"tier": Field("Tier", CHOOSE)}),
+}
+
+PAGES = (
+    Page(LIST, accounts, {"set_tier": set_tier}, Audience.ADMIN),
+    Page(
+        f"{LIST}/{{id}}",
+        account,
+        {"suspend": suspend, "restore": restore, "refund": refund, "set_tier": set_tier},
+        Audience.ADMIN,
+        forms=FORMS,
+    ),
+)

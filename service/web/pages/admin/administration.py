@@ -1,0 +1,142 @@
+"""Pages of administrators: sponsors, revenue and the audit."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actors.shared.dates import calendar
+from service.web.pages.admin import audit_words
+from service.web.pages.admin.record_changes import changes_of
+from service.web.pages.parts.filters import filtered
+from service.web.pages.parts.forms import Field, Form, day_ms_of
+from service.web.pages.parts.page import Audience, Page, PageRequest, Template
+from service.web.pages.parts.paging import page_at, paged
+from service.web.pages.parts.words import month
+
+
+async def sponsors(request: PageRequest) -> Template:
+    cursor = request.query.get("cursor")
+    page = (await request.ask("listSponsors", query={"cursor": cursor})).or_refused()
+    counts = (await request.ask("countLists")).or_refused()
+    values = {
+        "sponsors": page["items"],
+        "total": counts["sponsors"],
+        "paging": paged(request, page, total=counts["sponsors"]),
+    }
+    return Template("admin_sponsors.html", values)
+
+
+AUDITED = Form(
+    {
+        "actor": Field("Email of who did it", of="actorEmail"),
+        "target": Field("Id of what was changed", of="targetId"),
+        "to": Field("Up to"),
+    }
+)
+"""The filters of the audit."""
+
+
+async def audit(request: PageRequest) -> Template:
+    filters = {name: request.query.get(name, "").strip() or None for name in AUDITED.fields}
+    wanted = {field.of or name: filters[name] for name, field in AUDITED.fields.items()}
+    result = await request.ask("listAudit", query={**wanted, "cursor": request.query.get("cursor")})
+    listed = filtered(result, AUDITED, request.query)
+    values = {
+        "records": [_told(record) for record in listed.page["items"]],
+        "filters": filters,
+        "csv": page_at("/api/v1/admin/sponsorships/audit", format="csv", **wanted),
+        "paging": listed.paging(request, *filters),
+    }
+    return listed.shown(Template("admin_audit.html", values))
+
+
+def _told(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with its words: who did what, and the values that changed."""
+    kind = record["targetType"]
+    changes = [
+        {
+            "label": audit_words.label(change.name),
+            "before": None if change.before is None else audit_words.value(kind, change.name, change.before),
+            "now": audit_words.value(kind, change.name, change.now),
+        }
+        for change in changes_of(record["changes"])
+    ]
+    return {
+        "record": record,
+        "did": audit_words.done(record["action"]),
+        "way": audit_words.way(record),
+        "changes": changes,
+    }
+
+
+MONTH = "Write a month such as 2026-01. Choose at most 60 months."
+MONTHS = Form({"from": Field("First month", right=MONTH), "to": Field("Last month", right=MONTH)})
+
+
+SPANS = (("This month", 1), ("3 months", 3), ("12 months", 12))
+"""Numbers of months up to this one that a link shows."""
+USUAL = 12
+"""The months that the page shows without a choice, as the operation does."""
+
+
+async def revenue(request: PageRequest) -> Template:
+    query = {name: request.query.get(name) or None for name in ("from", "to")}
+    if not any(query.values()):
+        query = _months_to(request.now_ms, USUAL)
+    table = filtered(await request.ask("getRevenue", query=query), MONTHS, request.query)
+    months = [_named(each) for each in table.page["items"]]
+    values = {
+        "months": months,
+        "sums": _sums(months),
+        "months_shown": " to ".join(dict.fromkeys((months[-1]["name"], months[0]["name"]))) if months else "",
+        "filters": query,
+        "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
+        "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
+    }
+    return table.shown(Template("admin_revenue.html", values))
+
+
+def _months_to(now_ms: int, number: int) -> dict[str, str | None]:
+    """The first and the last of so many months up to this one."""
+    today = calendar(now_ms)
+    year, month_before = divmod(today.year * 12 + today.month - number, 12)
+    return {"from": f"{year:04}-{month_before + 1:02}", "to": f"{today:%Y-%m}"}
+
+
+def _span(words: str, number: int, query: Mapping[str, str | None], now_ms: int) -> tuple[str, str, None, bool]:
+    """The chip of so many months."""
+    months = _months_to(now_ms, number)
+    return page_at("/admin/revenue", **months), words, None, query == months
+
+
+def _named(each: Mapping[str, Any]) -> dict[str, Any]:
+    """A line of the revenue with its month in words."""
+    return {**each, "name": month(day_ms_of(f"{each['month']}-01") or 0)}
+
+
+def _sums(months: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The months by mode and currency, each with its sums: live payments first, then test mode."""
+    kinds = dict.fromkeys((each["mode"], each["currency"]) for each in months)
+    sums = []
+    for mode, currency in sorted(kinds):
+        rows = [each for each in months if (each["mode"], each["currency"]) == (mode, currency)]
+        paid, refunded = (sum(each[name] for each in rows) for name in ("paidCents", "refundedCents"))
+        sums.append(
+            {
+                "mode": mode,
+                "currency": currency,
+                "months": rows,
+                "payments": sum(each["payments"] for each in rows),
+                "paid": paid,
+                "refunded": refunded,
+                "net": sum(each["netCents"] for each in rows),
+                "part": refunded / paid if paid else None,
+            }
+        )
+    return sums
+
+
+PAGES = (
+    Page("/admin/sponsors", sponsors, who=Audience.ADMIN),
+    Page("/admin/revenue", revenue, who=Audience.ADMIN),
+    Page("/admin/audit", audit, who=Audience.ADMIN),
+)

@@ -1,0 +1,1 @@
+"""Pages about this node, and pages that only this machine can see."""

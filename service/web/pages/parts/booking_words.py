@@ -1,0 +1,158 @@
+"""The words of a booking: its state and what it means, and how much of it is used. Pure.
+
+`booking` is the JSON of the API. Times are epoch milliseconds, UTC.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from actors.clock import DAY_MS
+from actors.shared import dates
+from actors.shared.weeks import WEEK_MS
+from actors.times import day_of
+from service.web.pages.parts import words
+
+Json = Mapping[str, Any]
+
+HELD = ("reserved", "checkout")
+
+ISSUES: Mapping[str, str] = {
+    "paid_after_expiry": "The payment arrived after the hold had ended, and the weeks were gone.",
+    "paid_after_cancel": "The payment arrived after you had cancelled the booking.",
+    "amount_mismatch": "The payment was not the amount of the booking.",
+    "paid_twice": "The booking was paid twice. We refund the second payment by hand.",
+    "refund_declined": "The payment processor declined the refund. An administrator will handle it.",
+    "refund_failed": "The refund did not arrive. An administrator will handle it.",
+    "dispute_lost": "The bank that paid has taken the payment back, so the booking has ended.",
+    "not_shown": "Nobody saw the ad in the booked weeks, so you pay nothing.",
+    "partly_shown": "Nobody saw the ad in some of the booked weeks, and you pay only for the others.",
+}
+TROUBLE = ("refund_declined", "refund_failed", "amount_mismatch", "dispute_lost")
+"""Issues that are not settled, or that end a booking against the sponsor's will."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The notice on top of a booking: a sentence that says what is so, and what it means. `tone` is that of a note."""
+
+    first: str
+    rest: str = ""
+    tone: str = ""
+
+
+def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Notice | None:
+    """The notice of a booking, None if its state and its figures say it all."""
+    step, issue = booking["nextStep"], booking.get("paymentIssue", "")
+    said = _ended(booking) if step == "book_again" else _steps(booking, now_ms, refund_unshown=refund_unshown).get(step)
+    if issue not in ISSUES:
+        return said
+    tone = "bad" if issue in TROUBLE else "warm" if said is None else said.tone
+    if said is None:
+        return Notice(ISSUES[issue], tone=tone)
+    return Notice(said.first, f"{said.rest} {ISSUES[issue]}".strip(), tone)
+
+
+def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, Notice]:
+    yours = f"You have paid, and the {by_weeks(booking, 'week is', 'weeks are')} yours."
+    refunded = ", and weeks in which nobody saw the ad are refunded" if refund_unshown else ""
+    return {
+        "submit_campaign": Notice(
+            "Your ad is still a draft, so it cannot be shown yet.", f"{yours} Send it for review.", "warm"
+        ),
+        "edit_campaign": Notice(
+            "Your ad was not approved, so it cannot be shown yet.",
+            f"The {by_weeks(booking, 'week stays', 'weeks stay')} yours.",
+            "bad",
+        ),
+        "resume_campaign": Notice(
+            "Your ad is paused, so it is not shown.", f"{yours} Resume it to have it shown.", "warm"
+        ),
+        "wait_for_review": Notice(
+            yours, "The ad is shown once an administrator has approved it. There is nothing to do."
+        ),
+        "wait_for_week": Notice(
+            f"Your ad is approved. It is shown from {words.weekday(booking['weekStart'], now_ms)} on.",
+            "There is nothing to do.",
+            "good",
+        ),
+        "wait_for_decision": Notice(
+            "You asked for a refund.",
+            "An administrator decides on it and mails you. Until then the booking stays as it is.",
+            "warm",
+        ),
+        "wait_for_refund": Notice("Your payment is on its way back.", "There is nothing to do."),
+        "wait_for_bank": Notice(
+            "The payment is disputed at the bank that paid it.",
+            "The ad is not shown until the bank has decided.",
+            "bad",
+        ),
+        "wait_for_end": Notice(
+            f"The {by_weeks(booking, 'week is', 'weeks are')} over.",
+            f"The last counts arrive within minutes{refunded}.",
+        ),
+        **_unseen(booking),
+    }
+
+
+def _unseen(booking: Json) -> Mapping[str, Notice]:
+    """The words of an ended booking without figures."""
+    if booking.get("impressions", 1) or booking.get("clicks"):
+        return {}
+    return {"read_report": Notice(f"Nobody saw the ad in the booked {by_weeks(booking, 'week', 'weeks')}.")}
+
+
+def _ended(booking: Json) -> Notice:
+    """A booking that came to nothing, or whose payment went back."""
+    match booking["status"]:
+        case "expired":
+            return Notice(
+                "The hold ended before a payment arrived, and you paid nothing.",
+                f"The {by_weeks(booking, 'week', 'weeks')} may still be free.",
+            )
+        case "cancelled":
+            return Notice("You cancelled the booking and paid nothing.")
+        case _:
+            amount, back = booking["amountCents"], booking.get("refundedCents") or booking["amountCents"]
+            of_all = "" if back == amount else f" of {words.money(amount, booking['currency'])}"
+            return Notice(f"{words.money(back, booking['currency'])}{of_all} was refunded.")
+
+
+def weeks_of(booking: Json) -> int:
+    return int((booking["weekEnd"] - booking["weekStart"]) // WEEK_MS)
+
+
+def by_weeks(booking: Json, one: str, several: str) -> str:
+    return one if weeks_of(booking) == 1 else several
+
+
+def run_of(booking: Json, now_ms: int) -> str:
+    """The days and the number of weeks of a booking, and how far a paid one is."""
+    days = dates.days(booking["weekStart"], booking["weekEnd"], now_ms)
+    said = f"{days}, {words.counted(weeks_of(booking), 'week')}."
+    if booking["status"] != "paid" or now_ms >= booking["weekEnd"]:
+        return said
+    if now_ms < booking["weekStart"]:
+        return f"{said} Begins in {words.span(booking['weekStart'] - now_ms)}."
+    first = day_of(booking["weekStart"])
+    return f"{said} Day {day_of(now_ms) - first + 1} of {day_of(booking['weekEnd']) - first}."
+
+
+def used_cents(booking: Json, paid_ms: int, now_ms: int) -> int:
+    """The share of the amount for the days up to today, without what was refunded. The first week costs its rest if it was
+    paid after it had begun, so its days count from the payment."""
+    first, end = max(day_of(booking["weekStart"]), day_of(paid_ms)), day_of(booking["weekEnd"])
+    amount: int = booking["amountCents"]
+    passed = min(max(day_of(now_ms) - first + 1, 0), end - first)
+    used = amount if first >= end else amount * passed // (end - first)
+    return max(0, min(used, amount - (booking.get("refundedCents") or 0)))
+
+
+def daily(count: int, days: int) -> str:
+    """`912 a day on average`, nothing before there are two days, or for less than one a day."""
+    return f"{round(count / days):,} a day on average" if days > 1 and round(count / days) else ""
+
+
+def days_left(end_ms: int, now_ms: int) -> int:
+    """Days up to the end, today included."""
+    return max(0, -((now_ms - end_ms) // DAY_MS))

@@ -1,0 +1,1 @@
+"""Pages that anyone can see: the catalog, advertising, and links of mails."""

@@ -1,0 +1,225 @@
+"""The catalog: two lists with a search, and the page of each entry."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.catalog.store import Kind
+from actors.values import Code
+from service.api.errors import status_of
+from service.api.messages import NO_STORE
+from service.web.pages.parts import structured_data
+from service.web.pages.parts.forms import Field, Form, in_one_line
+from service.web.pages.parts.page import OperationResult, Page, PageRequest, Template
+from service.web.pages.parts.paging import Paging, page_at, placed
+from service.web.pages.public.placements import some_sponsored
+
+Entry = Mapping[str, Any]
+
+SEARCH = Form({"q": Field("Search"), "category": Field("Category")})
+
+PAGE_SIZE = 12
+MOST_FOUND = 24
+"""The results that a search shows."""
+
+SUGGESTED = 3
+"""The newest entries below a search that found nothing."""
+
+TOPICS = 8
+"""Categories that a list shows at once, the largest; the rest is one step away."""
+
+FITTING = 4
+"""Entries of the same category beside an entry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One of the two lists: its kind, its path, its name and that of one entry, the operation that lists it, its name in a
+    category, and how its page begins and is described."""
+
+    kind: Kind
+    path: str
+    name: str
+    one: str
+    lists: str
+    counts: str
+    lead: str
+    description: str
+
+    async def show(self, request: PageRequest) -> Template:
+        """A page of the list or of a category, or the best matches of `q`. A refused query is explained above the search."""
+        q, category = (request.query.get(name, "").strip() for name in ("q", "category"))
+        cursor = "" if q else request.query.get("cursor", "")
+        query = {
+            "q": q or None,
+            "category": category or None,
+            "cursor": cursor or None,
+            "limit": MOST_FOUND if q else PAGE_SIZE,
+        }
+        result = await request.ask(self.lists, query=query)
+        every = (await request.ask("listCategories")).or_refused()["data"]
+        topics = _topics(every, self.counts, category)
+        category = next((each.name for each in topics[0] if each.chosen), category)
+        values: dict[str, object] = {"shelf": self, "q": q, "category": category, "topics": topics}
+        values |= {"total": (await request.ask("countCatalog")).or_refused()[self.kind]}
+        values |= {"placements": await some_sponsored(request), "every": request.query.get("categories") == "all"}
+        # Search engines list the first page, and find the entries themselves in the sitemap.
+        values["indexed"] = not q and not cursor and not category and not values["every"]
+        if result.refused is None:
+            entries = result.json["data"]
+            values |= {"entries": entries, "relaxed": _relaxed(result), "most": len(entries) == MOST_FOUND}
+            values["structured"] = structured_data.listing(request.base_url, self.path, self.name, entries)
+            values["other"] = await _other(request, OTHER[self.kind], q, category, every)
+            if not entries and (q or category):
+                newest = await request.ask(self.lists, query={"limit": SUGGESTED})
+                values["newest"] = newest.or_refused()["data"]
+            if not q:
+                values["paging"] = await self._paging(request, query, result.json)
+            return Template("shelf.html", values)
+        if result.refused.code is not Code.INVALID_REQUEST:
+            result.or_refused()
+        values |= {"entries": None, "problem": in_one_line(result.refused, SEARCH, request.query)}
+        return Template("shelf.html", values, status_of(result.refused), [*NO_STORE])
+
+    async def _paging(self, request: PageRequest, query: Mapping[str, Any], page: Mapping[str, Any]) -> Paging:
+        place = (await request.ask("placeInCatalog", path={"kind": self.kind}, query=query)).or_refused()
+        return placed(self.path, {"category": query["category"]}, place, len(page["data"]), page["nextCursor"])
+
+
+USECASES = Shelf(
+    Kind.USECASES,
+    "/usecases",
+    "Use cases",
+    "use case",
+    "listUseCases",
+    "useCases",
+    "What people have automated: who did it, what it brought, and where they tell about it.",
+    "Automations that people built, each with its builder, its result and its source, newest first.",
+)
+BOTS = Shelf(
+    Kind.BOTS,
+    "/bots",
+    "Bot templates",
+    "bot template",
+    "listBots",
+    "bots",
+    "Bots that people run, each with a template to start from.",
+    "Bots that people run, each with its job and a template to start from, newest first.",
+)
+OTHER = {Kind.USECASES: BOTS, Kind.BOTS: USECASES}
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A category of a list with its number of entries."""
+
+    name: str
+    count: int
+    chosen: bool
+
+
+def _topics(every: Sequence[Mapping[str, Any]], counts: str, chosen: str) -> tuple[Sequence[Topic], Sequence[Topic]]:
+    """The categories of a list, the largest first, in two parts: those to show, with the chosen one, and the rest."""
+    exact = any(each["name"] == chosen for each in every)
+    listed = [
+        Topic(each["name"], each[counts], each["name"] == chosen or (not exact and _same(each["name"], chosen)))
+        for each in sorted(every, key=lambda each: -each[counts])
+        if each[counts]
+    ]
+    shown = [each for place, each in enumerate(listed) if place < TOPICS or each.chosen]
+    return shown, [each for each in listed if each not in shown]
+
+
+def _same(name: str, other: str) -> bool:
+    return name.casefold() == other.casefold()
+
+
+async def _other(
+    request: PageRequest, shelf: Shelf, q: str, category: str, every: Sequence[Mapping[str, Any]]
+) -> Mapping[str, object] | None:
+    """The other list with the same search or category: its address, and what it has of it. None on the whole list."""
+    if not q and not category:
+        return None
+    address = page_at(shelf.path, q=q, category=category)
+    if not q:
+        found = sum(each[shelf.counts] for each in every if _same(each["name"], category))
+        return {"shelf": shelf, "address": address, "found": found, "more": False}
+    query = {"q": q, "category": category or None, "limit": MOST_FOUND}
+    result = await request.ask(shelf.lists, query=query)
+    if result.refused is not None:
+        return {"shelf": shelf, "address": address, "found": None, "more": False}
+    found = len(result.json["data"])
+    return {"shelf": shelf, "address": address, "found": found, "more": found == MOST_FOUND}
+
+
+def _relaxed(result: OperationResult) -> bool:
+    return any(name == "x-search-relaxed" for name, _ in result.headers)
+
+
+async def usecase(request: PageRequest) -> Template:
+    entry = (await request.ask("getUseCase", path=request.path_values)).or_refused()
+    guide = entry.get("guide", {})
+    named = await _named(request, guide.get("botSlugs", ()))
+    bots = [each for each in named if each.get("name")]
+    values = {
+        "entry": entry,
+        "bots": await _fitting(request, BOTS, guide.get("category"), bots),
+        "others": await _others(request, USECASES, entry["slug"], guide.get("category")),
+        "missing": [each["slug"] for each in named if not each.get("name")],
+        "alternate": f"/api/v1/usecases/{entry['slug']}",
+        "placements": await some_sponsored(request),
+    }
+    return Template("usecase.html", values | {"structured": structured_data.usecase(request.base_url, entry)})
+
+
+async def _others(request: PageRequest, shelf: Shelf, slug: str, category: str | None) -> Sequence[Entry]:
+    """The newest other entries of a category, or of the whole list if there is no category or nothing else in it."""
+    for wanted in (category, None) if category else (None,):
+        query = {"category": wanted, "limit": FITTING + 1}
+        found = (await request.ask(shelf.lists, query=query)).or_refused()["data"]
+        others = [each for each in found if each["slug"] != slug][:FITTING]
+        if others:
+            return others
+    return ()
+
+
+async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Entry]:
+    """The bots of a guide, in its order. A bot that is not in the catalog has only its slug."""
+    bots = []
+    for slug in dict.fromkeys(slugs):
+        result = await request.ask("getBot", path={"slug": slug})
+        if result.refused is not None and result.refused.code is not Code.NOT_FOUND:
+            result.or_refused()
+        bots.append(result.json if result.refused is None else {"slug": slug})
+    return bots
+
+
+async def _fitting(
+    request: PageRequest, shelf: Shelf, category: str | None, first: Sequence[Entry] = ()
+) -> Sequence[Entry]:
+    """The entries that are given, then the newest of a category, up to `FITTING` together."""
+    if category is None or len(first) >= FITTING:
+        return first
+    found = (await request.ask(shelf.lists, query={"category": category, "limit": FITTING * 2})).or_refused()["data"]
+    known = {each["slug"] for each in first}
+    return [*first, *(each for each in found if each["slug"] not in known)][:FITTING]
+
+
+async def bot(request: PageRequest) -> Template:
+    entry = (await request.ask("getBot", path=request.path_values)).or_refused()
+    values = {
+        "entry": entry,
+        "usecases": await _fitting(request, USECASES, entry.get("category")),
+        "others": await _others(request, BOTS, entry["slug"], entry.get("category")),
+        "alternate": f"/api/v1/bots/{entry['slug']}",
+        "placements": await some_sponsored(request),
+    }
+    return Template("bot.html", values | {"structured": structured_data.bot(request.base_url, entry)})
+
+
+PAGES = (
+    Page("/usecases", USECASES.show, indexed=True),
+    Page("/usecases/{slug}", usecase, indexed=True),
+    Page("/bots", BOTS.show, indexed=True),
+    Page("/bots/{slug}", bot, indexed=True),
+)

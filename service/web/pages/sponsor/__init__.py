@@ -1,0 +1,1 @@
+"""Pages of a sponsor: bookings, ads, reports, invoices, webhooks."""

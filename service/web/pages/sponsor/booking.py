@@ -1,0 +1,154 @@
+"""One booking of a sponsor, from its hold to its last day: what to do now, its numbers, what is shown, and what was paid."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from service.web.pages.parts.booking_words import HELD, daily, run_of, told, used_cents, weeks_of
+from service.web.pages.parts.chart_words import Counts, Rate
+from service.web.pages.parts.charts import Chart, by_day
+from service.web.pages.parts.forms import Field, Form
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.sponsor.booking_history import history
+
+MOST_INVOICES = 50
+"""The newest documents of the account, among which those of the booking are found."""
+
+MOST_SITES = 10
+"""The websites that the page lists unless all are asked for."""
+
+Json = Mapping[str, Any]
+
+
+async def booking(request: PageRequest) -> Template:
+    now_ms = request.now_ms
+    read = (await request.ask("getBooking", path=request.path_values)).or_refused()
+    shown, receipt = read["booking"], read["receipt"]
+    delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
+    campaign = (await request.ask("getCampaign", path={"id": shown["campaignId"]})).or_refused()["campaign"]
+    steps = (await request.ask("readBookingSteps", path=request.path_values)).or_refused()["items"]
+    paid_ms = receipt["paidAt"] if receipt else None
+    refundable = shown["status"] == "paid" and shown["weekEnd"] > now_ms and shown.get("paymentIssue") != "disputed"
+    unshown = request.config.bookings.refund_unshown
+    values = {
+        "booking": shown,
+        "receipt": receipt,
+        "campaign": campaign,
+        "held": shown["status"] in HELD,
+        "weeks": weeks_of(shown),
+        "run": run_of(shown, now_ms),
+        "told": told(shown, now_ms, refund_unshown=unshown),
+        "refund_unshown": unshown,
+        "can_ask": refundable and not shown.get("refundRequestedAt"),
+        "history": history(shown, campaign, paid_ms, now_ms, steps),
+        "following": await _following(request, shown) if refundable else None,
+        "documents": await _documents(request, shown) if receipt and not shown.get("demo") else [],
+        "most_sites": len(delivery.get("sites") or []) if request.query.get("sites") == "all" else MOST_SITES,
+        "now_ms": now_ms,
+    }
+    return Template("sponsor_booking.html", values | await figures_of(request, shown, receipt, delivery))
+
+
+async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, delivery: Json) -> dict[str, Any]:
+    """The values of the figures and the plot of a booking, here and in its report."""
+    days, paid_ms = len(delivery["items"]), receipt["paidAt"] if receipt else None
+    return {
+        "delivery": delivery,
+        "seen": bool(delivery["impressions"] or delivery["clicks"]),
+        "shown_daily": daily(delivery["impressions"], days),
+        "clicks_daily": daily(delivery["clicks"], days),
+        "used": used_cents(shown, paid_ms or shown["weekStart"], request.now_ms),
+        "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
+        "chart": _chart(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
+    }
+
+
+def _chart(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
+    """The plot of a booking; None before the first day."""
+    days = [(each["day"], each["impressions"], each["clicks"]) for each in delivery["items"]]
+    return delivery_chart(days, now_ms, run_ends_ms) if days else None
+
+
+def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:
+    """Times shown and click rate by day, with the clicks in words. `rows` are at least one day's start, times shown and
+    clicks, in order."""
+    days, shown, clicks = zip(*rows, strict=True)
+    return by_day(
+        days,
+        Counts("Times shown", shown, "time shown", "Not shown"),
+        now_ms=now_ms,
+        until_ms=until_ms,
+        also=[Counts("Clicks", clicks, "click", "No clicks")],
+        rate=Rate("Click rate", [one / other if other else None for one, other in zip(clicks, shown, strict=True)]),
+    )
+
+
+async def _slot_rate(request: PageRequest, shown: Json) -> float | None:
+    """The click rate of past bookings of the slot, None where the rate card has none."""
+    card = await request.ask("getRateCard")
+    slot = None if card.refused is not None else _slot_of(card.json["slots"], shown)
+    rate = ((slot or {}).get("reach") or {}).get("ctr")
+    return None if rate is None else float(rate)
+
+
+async def _following(request: PageRequest, shown: Json) -> Json | None:
+    """The slot from the end of the booking on, as the calendar has it; None beyond the weeks that are sold."""
+    calendar = await request.ask("getCalendar", query={"weekStart": shown["weekEnd"], "weeks": 1})
+    return None if calendar.refused is not None else _slot_of(calendar.json["weeks"][0]["slots"], shown)
+
+
+def _slot_of(slots: Iterable[Json], shown: Json) -> Json | None:
+    """The slot of a booking; None if it is retired."""
+    return next((slot for slot in slots if slot["id"] == shown["slotId"]), None)
+
+
+async def _documents(request: PageRequest, shown: Json) -> list[Json]:
+    """The invoice and credit notes of the booking, oldest first."""
+    listed = await request.ask("listInvoices", query={"limit": MOST_INVOICES})
+    if listed.refused is not None:
+        return []
+    return [each for each in reversed(listed.json["items"]) if each["bookingId"] == shown["id"]]
+
+
+# The forms of a booking.
+
+
+async def check_out(request: PageRequest) -> SeeOther | FormError | Template:
+    """Lead to the checkout. Our content policy lets no form redirect to another site, so the page of a payment processor
+    is shown as a link."""
+    return await checkout_of(request, request.path_values["id"])
+
+
+async def checkout_of(request: PageRequest, booking_id: str) -> SeeOther | FormError | Template:
+    result = await request.ask("openCheckout", path={"id": booking_id})
+    if result.refused is not None:
+        return FormError(result.refused)
+    url, ours = str(result.json["checkoutUrl"]), request.base_url
+    if url.startswith(f"{ours}/"):
+        return SeeOther(url.removeprefix(ours))
+    assert url.startswith("https://"), "the address of a payment processor uses https"
+    values = {"url": url, "held_until": result.json["expiresAt"], "booking_id": booking_id, "now_ms": request.now_ms}
+    return Template("sponsor_checkout.html", values)
+
+
+async def request_refund(request: PageRequest) -> SeeOther | FormError:
+    body = {"reason": request.form.get("reason", "").strip()}
+    result = await request.ask("requestRefund", path=request.path_values, body=body)
+    return result.see_other(request.path, "refund_requested")
+
+
+async def cancel(request: PageRequest) -> SeeOther | FormError:
+    result = await request.ask("cancelBooking", path=request.path_values)
+    return result.see_other(request.path, "booking_cancelled")
+
+
+REFUND_FORM = Form({"reason": Field("Why?", "Write a few words, so that we can decide.")})
+
+PAGES = (
+    Page(
+        "/sponsor/bookings/{id}",
+        booking,
+        {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
+        Audience.ACCOUNT,
+        forms={"request_refund": REFUND_FORM},
+    ),
+)

@@ -1,0 +1,194 @@
+"""A sponsor's bookings: the list, and the form for a week."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from actors.bookings.prices import days_left
+from actors.clock import MINUTE_MS, SECOND_MS, Entropy
+from actors.shared.weeks import week_of
+from actors.values import Code, Refused
+from service.web.pages.parts.booking_words import HELD
+from service.web.pages.parts.forms import Field, Form, above, address_of, line_of
+from service.web.pages.parts.page import Audience, FormError, Page, PageRefused, PageRequest, SeeOther, Template
+from service.web.pages.parts.paging import paged
+from service.web.pages.sponsor.booking import checkout_of
+from service.web.pages.sponsor.campaigns import BODY, HEADLINE
+from service.web.pages.sponsor.overview import BRAND
+
+WEEKS = 12
+"""Weeks that the form offers, from the chosen one on."""
+
+CAMPAIGNS = 50
+"""The newest campaigns that the form offers."""
+
+BOOKABLE = ("approved", "pending", "paused", "draft")
+"""The states of campaigns that the form offers, those that need the least first."""
+
+SENT_BEFORE = (
+    "This form has made another booking already, so nothing was booked now. Send it again to book this as well."
+)
+
+GONE = "This slot is not sold any more."
+
+TAKING_PLACE = (*HELD, "paid")
+"""The states of bookings whose weeks are taken."""
+
+UUID_BYTES = 16
+
+Json = Mapping[str, Any]
+
+
+async def bookings(request: PageRequest) -> Template:
+    cursor = request.query.get("cursor")
+    listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
+    total = await _total(request) if cursor or listed["hasMore"] else None
+    present, over = by_weeks(listed["items"], request.now_ms)
+    values = {"present": present, "over": over, "paging": paged(request, listed, total=total)}
+    return Template("sponsor_bookings.html", values)
+
+
+def by_weeks(bookings: Sequence[Json], now_ms: int) -> tuple[list[Json], list[Json]]:
+    """The bookings that run or are to come, soonest first, and those that are over or came to nothing, latest first."""
+    ordered = sorted(bookings, key=lambda each: each["weekStart"])
+    present = [each for each in ordered if each["status"] in TAKING_PLACE and now_ms < each["weekEnd"]]
+    return present, [each for each in reversed(ordered) if each not in present]
+
+
+async def _total(request: PageRequest) -> int | None:
+    """The number of all bookings, None if there are too many to read."""
+    read = await request.ask("readOverview")
+    return None if read.refused is not None or read.json["more"] else int(read.json["bookings"])
+
+
+# Booking a week.
+
+
+async def book(request: PageRequest) -> Template | SeeOther:
+    """The form for a week of a slot. It asks for a campaign; a sponsor without one enters brand and creative instead."""
+    slot_id = _asked(request, "slotId")
+    if not slot_id:
+        return SeeOther("/sponsor/inventory")
+    week = _asked(request, "weekStart")
+    calendar = await request.ask("getCalendar", query={"weekStart": week or None, "weeks": WEEKS})
+    if calendar.refused is not None and request.problem is not None:
+        # The form says what is wrong with its week, and offers others.
+        calendar = await request.ask("getCalendar", query={"weeks": WEEKS})
+    weeks = calendar.or_refused()["weeks"]
+    slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
+    wanted = weeks[0]["weekStart"]
+    me = (await request.ask("getSponsor")).or_refused()
+    campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_refused()
+    bookable = [each for status in BOOKABLE for each in campaigns["items"] if each["status"] == status]
+    full_price = slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"]
+    prices = {week_start: slot.get("priceCents") for week_start, slot in slots.items() if slot["available"]}
+    values = {
+        "slot": slots[wanted],
+        "wanted": wanted,
+        "weeks": list(prices),
+        "prices": prices,
+        "full_price": full_price,
+        # Only a week that has begun costs less.
+        "part_price": next((cents for cents in prices.values() if cents != full_price), None),
+        "days_left": days_left(week_of(request.now_ms), request.now_ms),
+        "me": me,
+        "campaigns": bookable,
+        "more_campaigns": campaigns["hasMore"],
+        "first": me["profile"] is None or not bookable,
+        "key": _key(request),
+        "hold_seconds": request.config.bookings.hold_minutes * MINUTE_MS // SECOND_MS,
+    }
+    return Template("sponsor_book.html", values)
+
+
+async def reserve(request: PageRequest) -> SeeOther | FormError:
+    return await _reserved(request, "createBooking", ("campaignId",))
+
+
+async def start(request: PageRequest) -> SeeOther | FormError:
+    return await _reserved(request, "startBooking", ("name", "website", "headline", "body"))
+
+
+async def reserve_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
+    return await _on_to_checkout(request, await reserve(request))
+
+
+async def start_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
+    return await _on_to_checkout(request, await start(request))
+
+
+async def _on_to_checkout(request: PageRequest, reserved: SeeOther | FormError) -> SeeOther | FormError | Template:
+    """Open the checkout of a booking that was just reserved. If that is refused, the booking's page offers it again."""
+    if isinstance(reserved, FormError):
+        return reserved
+    checkout = await checkout_of(request, reserved.path.rpartition("/")[2])
+    return reserved if isinstance(checkout, FormError) else checkout
+
+
+async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
+    form = request.form
+    body: dict[str, Any] = {name: line_of(form, name) for name in (*fields, "slotId", "idempotencyKey")}
+    if "website" in fields:
+        body["website"] = address_of(form, "website")
+    result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
+    if result.refused is not None and result.refused.code is Code.IDEMPOTENCY_CONFLICT:
+        return FormError(above(Code.IDEMPOTENCY_CONFLICT, SENT_BEFORE))
+    if result.refused is not None:
+        return FormError(result.refused)
+    return SeeOther(f"/sponsor/bookings/{result.json['booking']['id']}", "reserved")
+
+
+def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
+    for slot in week["slots"]:
+        if slot["id"] == slot_id:
+            return dict(slot)
+    raise PageRefused(Refused(Code.NOT_FOUND, GONE))
+
+
+def _asked(request: PageRequest, name: str) -> str:
+    return request.form.get(name) or request.query.get(name, "")
+
+
+def _number(text: str) -> int | str:
+    """A typed whole number; other text is returned as it is, and the operation refuses it."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text
+
+
+def _key(request: PageRequest) -> str:
+    """The idempotency key of the form. A refused form keeps its key, unless the key already stands for another booking."""
+    spent = request.problem is not None and request.problem.code is Code.IDEMPOTENCY_CONFLICT
+    typed = "" if spent else request.form.get("idempotencyKey", "")
+    return typed or new_uuid(request.entropy)
+
+
+def new_uuid(entropy: Entropy) -> str:
+    """A random UUID (RFC 9562, version 4)."""
+    token = entropy.token(UUID_BYTES)
+    digits, variant = token.hex(), "89ab"[token[8] % 4]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+WEEK = Field("Week", "Choose a week.", right="Choose one of the weeks.")
+NO_WEEK = {Code.SLOT_UNAVAILABLE: ("weekStart", "")}
+RESERVING = Form(
+    {"weekStart": WEEK, "campaignId": Field("Ad", "Choose an ad.")},
+    {**NO_WEEK, Code.CAMPAIGN_NOT_BOOKABLE: ("campaignId", "")},
+)
+STARTING = Form({"weekStart": WEEK, **BRAND, "headline": HEADLINE, "body": BODY}, NO_WEEK)
+BOOKING_FORMS = {
+    "reserve": RESERVING,
+    "reserve-and-pay": RESERVING,
+    "start": STARTING,
+    "start-and-pay": STARTING,
+}
+
+BOOKING_ACTIONS = {
+    "reserve": reserve,
+    "start": start,
+    "reserve-and-pay": reserve_and_pay,
+    "start-and-pay": start_and_pay,
+}
+
+PAGES = (
+    Page("/sponsor/bookings", bookings, who=Audience.ACCOUNT),
+    Page("/sponsor/book", book, BOOKING_ACTIONS, Audience.ACCOUNT, forms=BOOKING_FORMS),
+)

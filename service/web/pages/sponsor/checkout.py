@@ -1,0 +1,81 @@
+"""The pages behind the signed links of a booking: the checkout of test mode, and the receipt of both modes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from actors.clock import DAY_MS
+from service.api.messages import NO_STORE
+from service.web.pages.parts.booking_words import HELD
+from service.web.pages.parts.page import Page, PageRequest, Template
+from service.web.pages.parts.words import counted, day, money, price
+
+
+async def checkout(request: PageRequest) -> Template:
+    return await _checkout(request, "viewCheckout")
+
+
+async def pay(request: PageRequest) -> Template:
+    return await _checkout(request, "payCheckout")
+
+
+async def cancel(request: PageRequest) -> Template:
+    return await _checkout(request, "cancelCheckout")
+
+
+async def receipt(request: PageRequest) -> Template:
+    """The receipt, or a page that says that the booking is not paid."""
+    bought = (await request.ask("viewReceipt", path=request.path_values)).or_refused()
+    values = {
+        "state": bought["status"],
+        "paid": bought["paidAt"] if bought["receiptUrl"] else None,
+        "refunded": money(bought["refundedCents"], bought["currency"]) if bought["refundedCents"] else None,
+        "reference": bought["paymentId"],
+        "issue": bought["paymentIssue"],
+    }
+    return Template("receipt.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+
+
+async def _checkout(request: PageRequest, operation: str) -> Template:
+    bought = (await request.ask(operation, path=request.path_values)).or_refused()
+    # A reserved booking has to enter checkout through the API before it can be paid.
+    state = "open" if bought["status"] == "checkout" else bought["status"]
+    values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
+    return Template("checkout.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+
+
+def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
+    """The purchase in words. `own`: the visitor may open the page of the booking as well."""
+    person = request.caller.signed_in
+    return {
+        "booking_id": bought["bookingId"],
+        "own": person is not None and person.tenant_id == bought["tenantId"],
+        "sponsor": bought["sponsor"],
+        "campaign": bought["campaign"],
+        "slot": bought["slot"],
+        "package": bought["package"],
+        "weeks": counted(bought["weeks"], "week"),
+        "first_day": day(bought["weekStart"]),
+        "last_day": day(bought["weekEnd"] - DAY_MS),
+        "amount": money(bought["amountCents"], bought["currency"]),
+        "price": price(bought["amountCents"], bought["currency"]),
+        "held_until": bought["holdUntil"],
+        "test_mode": bought["testMode"],
+        "demo": bought["demo"],
+    }
+
+
+async def cancelled(request: PageRequest) -> Template:
+    """The page to which the payment processor returns someone who leaves its checkout. Its address names no booking, so it
+    shows the sponsor all that are held."""
+    held: list[Mapping[str, Any]] = []
+    if request.caller.signed_in is not None:
+        present = (await request.ask("readOverview")).or_refused()["present"]
+        held = sorted((each for each in present if each["status"] in HELD), key=lambda each: each["heldUntil"])
+    return Template("checkout_cancelled.html", {"held": held})
+
+
+PAGES = (
+    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, capability=True),
+    Page("/receipt/{token}", receipt, capability=True),
+    Page("/checkout-cancelled", cancelled),
+)

@@ -1,1 +1,0 @@
-"""Webhooks out over HTTP: which addresses may be reached, signatures, and the transport."""

@@ -1,0 +1,92 @@
+"""The border between Trio and asyncio, and the only module that crosses it.
+
+asyncpg runs on an asyncio loop inside Trio. A crossing is shielded from cancellation: cancelling an asyncpg call can end
+the loop, and a cancelled commit may have succeeded. What bounds a crossing instead is the server's `statement_timeout`
+and, behind it, the end of its connection. Must not know what a pool is or what its transactions do.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeVar
+
+import asyncpg
+import trio
+
+from actors.values import StorageUnavailable
+from storage.connection.asyncio_bridge import trio_asyncio
+from storage.connection.error_translation import reason_of
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+STATEMENTS = 512
+"""Prepared statements that a connection keeps: more than the service has."""
+
+
+def open_loop() -> AbstractAsyncContextManager[asyncio.AbstractEventLoop]:
+    """An asyncio loop for the life of the block; tasks started inside the block may cross to it."""
+    return trio_asyncio.open_loop()  # type: ignore[no-any-return]  # the library is not typed
+
+
+async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callable[[], None]) -> T:
+    """Call an asyncio-flavoured function and wait for its end, even when cancelled. It may wait for nothing but futures, as
+    the driver's statements do. If it takes longer than `seconds`, `overdue` is called, which has to let it fail. The loop has
+    to outlive it.
+
+    The Trio task takes the function's steps itself: an asyncio task and its timer would cost more than a small statement.
+    """
+    task = trio.lowlevel.current_task()
+
+    def go_on(_: object) -> None:
+        trio.lowlevel.reschedule(task)
+
+    def refuse_to_abort(_: object) -> trio.lowlevel.Abort:
+        try:
+            overdue()
+        except Exception:
+            log.exception("what a statement waits for could not be ended")
+        return trio.lowlevel.Abort.FAILED
+
+    steps = run().__await__()
+    with trio.CancelScope(deadline=trio.current_time() + seconds, shield=True):
+        try:
+            while True:
+                future = next(steps)
+                if future is None:
+                    # asyncio.sleep(0): let other tasks run.
+                    await trio.lowlevel.cancel_shielded_checkpoint()
+                    continue
+                future._asyncio_future_blocking = False  # what an asyncio task does with a future that it will wait for
+                future.add_done_callback(go_on)
+                await trio.lowlevel.wait_task_rescheduled(refuse_to_abort)
+        except StopIteration as end:
+            result: T = end.value
+        finally:
+            # Ends a function that waits for something else, which is a bug.
+            steps.close()
+    return result
+
+
+async def connect(arguments: Mapping[str, Any], seconds: float, settings: Mapping[str, str]) -> Any:
+    """Open a connection with these server settings, even when cancelled. Raises `StorageUnavailable` on any failure."""
+    open_connection = trio_asyncio.aio_as_trio(asyncpg.connect)
+    try:
+        with trio.CancelScope(shield=True):
+            return await open_connection(
+                **arguments,
+                timeout=seconds,
+                statement_cache_size=STATEMENTS,
+                # By default the driver drops statements after 5 minutes, and closes all dropped ones before the next new one.
+                max_cached_statement_lifetime=0,
+                server_settings=dict(settings),
+            )
+    except ValueError:
+        # From None and without the message: it may quote the part of the URL that holds the password.
+        raise StorageUnavailable(
+            "its URL cannot be parsed; percent-encode /, :, @, ? and # in the user name and the password"
+        ) from None
+    except Exception as error:
+        raise StorageUnavailable(reason_of(error, connect_seconds=seconds)) from error

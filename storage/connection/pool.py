@@ -1,0 +1,293 @@
+"""A bounded pool of connections to Postgres, used from Trio.
+
+A crossing to asyncio is a whole transaction: bounded in time, and its errors are translated once. Must not know what the
+transactions do.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf
+from typing import Any, TypeVar
+
+import trio
+
+from actors.stores import PoolStatistics
+from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from storage.connection import asyncio_border
+from storage.connection.detached_reads import DetachedReads, open_detached_reads
+from storage.connection.error_translation import error_of, is_full_disk, translated
+from storage.connection.target import Target
+
+T = TypeVar("T")
+Connection = Any
+"""An asyncpg connection; the library is not typed."""
+Row = Mapping[str, Any]
+Work = Callable[[Any], Awaitable[T]]
+
+log = logging.getLogger(__name__)
+
+FULL_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLimits:
+    """Bounds of the pool. A transaction is refused when `waiters` others already wait for a connection, or when none
+    becomes free within `wait_seconds`. One that runs longer than `command_seconds` loses its connection."""
+
+    connections: int = 8
+    waiters: int = 64
+    wait_seconds: float = 2.0
+    connect_seconds: float = 3.0
+    statement_seconds: float = 4.0
+    lock_seconds: float = 2.0
+    command_seconds: float = 6.0
+    listen_check_seconds: float = 1.0
+    listen_pause_seconds: float = 0.25
+
+    def __post_init__(self) -> None:
+        assert self.lock_seconds < self.statement_seconds, "a lock wait must time out before its statement"
+        assert self.statement_seconds < self.command_seconds, "the server must time out before the client terminates"
+
+
+HIDE_NO_SHARDS = {"citus.override_table_visibility": "off"}
+"""Citus hides its shards from queries of the catalog, at a cost that grows with the square of their number. The first array
+that a connection sends makes the driver ask for its type, which took seconds with 50 days of 32 shards on a server."""
+
+KEEPALIVE_SECONDS = 10
+"""The idle time after which the server asks whether the client still exists. With no answer for as long, it disconnects."""
+
+
+def connections_of(limits: PoolLimits) -> int:
+    """The maximum number of connections of one node: its pool's, plus the listener's."""
+    return limits.connections + 1
+
+
+@dataclass(eq=False, slots=True)
+class Database:
+    """A bounded set of connections, made by `open_database`."""
+
+    target: Target
+    limits: PoolLimits
+    _reads: DetachedReads
+    _closing: ExitStack = field(default_factory=ExitStack)
+    _counts: PoolStatistics = field(default_factory=PoolStatistics)
+    _idle: list[Any] = field(default_factory=list)
+    _slots: trio.CapacityLimiter = field(init=False)
+    _full_at: float = -inf
+    """When the server last had no room for a write."""
+
+    def __post_init__(self) -> None:
+        self._slots = trio.CapacityLimiter(self.limits.connections)
+
+    async def transact(self, work: Work[T], *, seconds: float | None = None) -> T:
+        """Run `work(connection)` in one read-write transaction and commit it; `seconds` overrides `command_seconds`.
+
+        `work` is asyncio-flavoured and awaits nothing but the connection. Raises `Contended` (rolled back, run it again),
+        `OutcomeUnknown` (the connection broke during the commit) or `StorageUnavailable` (nothing was written).
+        """
+        return await self._cross(partial(self._transaction, work), seconds or self.limits.command_seconds)
+
+    async def commit(self, work: Work[T]) -> T:
+        """Run `work(connection)`, which is one writing statement and so its own transaction. This takes one round trip
+        instead of three, between which Postgres would wait for a busy event loop.
+
+        Raises as `transact` does. If the connection breaks, the result of the statement is lost with it.
+        """
+        return await self._cross(partial(self._statement, work, commits=True), self.limits.command_seconds)
+
+    async def read(self, work: Work[T], *, room: AbstractAsyncContextManager[object] | None = None) -> T:
+        """Run `work(connection)` outside a transaction: for reads, and for single statements that may run twice.
+
+        Unlike a write, a read can be cancelled at once; its query runs to its end in the background. The read stays in
+        `room` until then, so a `room` that limits reads counts abandoned ones too.
+        """
+
+        async def run() -> T:
+            async with room or nullcontext():
+                return await self._cross(partial(self._statement, work), self.limits.command_seconds)
+
+        return await self._reads.run(run)
+
+    async def fetch(self, statement: str, *values: Any) -> Sequence[Row]:
+        """The rows of one reading statement."""
+        return await self.read(lambda connection: connection.fetch(statement, *values))
+
+    async def fetchrow(self, statement: str, *values: Any) -> Row | None:
+        """The first row of one reading statement."""
+        return await self.read(lambda connection: connection.fetchrow(statement, *values))
+
+    async def fetchval(self, statement: str, *values: Any) -> Any:
+        """The first value of the first row of one reading statement."""
+        return await self.read(lambda connection: connection.fetchval(statement, *values))
+
+    async def ping(self) -> None:
+        """Raise `StorageUnavailable` unless the database answers and accepts writes. On a full disk small updates still
+        succeed, so a write that found no room counts for `FULL_SECONDS`."""
+        if trio.current_time() < self._full_at + FULL_SECONDS:
+            raise StorageUnavailable("the disk of the database is full")
+
+        async def work(connection: Connection) -> None:
+            if await connection.fetchval(
+                "select pg_is_in_recovery() or current_setting('transaction_read_only')::bool"
+            ):
+                raise StorageUnavailable("the database is read-only")
+
+        await self.read(work)
+
+    def beside(self, target: Target, limits: PoolLimits) -> "Database":
+        """Another bounded set of connections, for the life of this one."""
+        one = Database(target, limits, self._reads, self._closing)
+        self._closing.callback(one._terminate_all)
+        return one
+
+    def statistics(self) -> PoolStatistics:
+        slots = self._slots.statistics()
+        return replace(self._counts, busy=slots.borrowed_tokens, waiting=slots.tasks_waiting)
+
+    def __repr__(self) -> str:
+        now = self.statistics()
+        return f"<Database {now.busy} busy of {now.open} open, {now.transactions} transactions>"
+
+    # The Trio side.
+
+    async def _cross(self, run: Callable[[Connection], Awaitable[T]], seconds: float) -> T:
+        """Run an asyncio-flavoured function on a connection. One that is still busy after `seconds` is terminated: as the
+        server's own time limit is shorter, the connection has probably lost its server."""
+        await self._take_slot()
+        try:
+            self._counts.transactions += 1
+            connection = await self._checked_out()
+
+            def overdue() -> None:
+                connection.terminate()
+                self._terminate_all()
+
+            return await asyncio_border.cross(partial(run, connection), seconds, overdue)
+        except Contended:
+            self._counts.contended += 1
+            raise
+        except OutcomeUnknown:
+            self._counts.unknown += 1
+            raise
+        except StorageUnavailable as error:
+            self._counts.unavailable += 1
+            if is_full_disk(error):
+                self._full_at = trio.current_time()
+            raise
+        finally:
+            self._slots.release()
+
+    async def _take_slot(self) -> None:
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._slots.statistics().tasks_waiting >= self.limits.waiters:
+            self._counts.refused += 1
+            raise StorageUnavailable(f"the queue for a connection is full ({self.limits.waiters} waiting)")
+        with suppress(trio.WouldBlock):
+            self._slots.acquire_nowait()
+            return
+        with trio.move_on_after(self.limits.wait_seconds):
+            await self._slots.acquire()
+            return
+        self._counts.refused += 1
+        raise StorageUnavailable(f"no connection became free within {self.limits.wait_seconds:g} s")
+
+    async def _checked_out(self) -> Connection:
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.is_closed():
+                return connection
+            self._counts.open -= 1
+        connection = await connect(self.target, self.limits)
+        self._counts.open += 1
+        return connection
+
+    # The asyncio side.
+
+    async def _transaction(self, work: Work[T], connection: Connection) -> T:
+        sent_commit = False
+        try:
+            await connection.execute("begin")
+            result = await work(connection)
+            sent_commit = True
+            await connection.execute("commit")
+        except BaseException as error:
+            raise self._failed(connection, error, sent_commit=sent_commit) from error
+        self._idle.append(connection)
+        return result
+
+    async def _statement(self, work: Work[T], connection: Connection, *, commits: bool = False) -> T:
+        try:
+            result = await work(connection)
+        except BaseException as error:
+            raise self._failed(connection, error, sent_commit=commits) from error
+        self._idle.append(connection)
+        return result
+
+    def _failed(self, connection: Any, error: BaseException, *, sent_commit: bool) -> BaseException:
+        """Discard the connection and return the error to raise."""
+        found = error_of(connection, error)
+        self._discard(connection)
+        return translated(found, sent_commit=sent_commit, distributed=self.target.distributed)
+
+    def _discard(self, connection: Any) -> None:
+        # Not close(): it waits for the server without a bound.
+        connection.terminate()
+        self._counts.open -= 1
+
+    def _terminate_all(self) -> None:
+        while self._idle:
+            self._discard(self._idle.pop())
+
+    def on_loop_error(self, loop: Any, context: dict[str, Any]) -> None:
+        """Log and count an asyncio error that no task awaited. Unhandled, it would end the process."""
+        self._counts.loop_errors += 1
+        log.warning(
+            "unhandled error in the database event loop: %s: %r", context.get("message"), context.get("exception")
+        )
+
+
+class Store:
+    """The rows of one concern in a database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+
+async def connect(target: Target, limits: PoolLimits) -> Any:
+    """Open a connection with this service's time limits, even when cancelled. Raises `StorageUnavailable` on any failure."""
+    settings = {
+        "application_name": target.application,
+        "timezone": "UTC",
+        "jit": "off",
+        "statement_timeout": _milliseconds(limits.statement_seconds),
+        "lock_timeout": _milliseconds(limits.lock_seconds),
+        # A client may vanish without closing its connection while its locks block all others: in an idle transaction, or
+        # while the server sends a result. No timeout of a statement ends a send; over TCP, this one does.
+        "idle_in_transaction_session_timeout": _milliseconds(limits.statement_seconds),
+        "tcp_user_timeout": _milliseconds(limits.statement_seconds),
+        # Between two statements a vanished client holds nothing but one of the server's connections.
+        "tcp_keepalives_idle": str(KEEPALIVE_SECONDS),
+        "tcp_keepalives_interval": str(KEEPALIVE_SECONDS),
+    }
+    if target.distributed:
+        settings |= HIDE_NO_SHARDS
+    return await asyncio_border.connect(target.arguments(), limits.connect_seconds, settings)
+
+
+@asynccontextmanager
+async def open_database(target: Target, limits: PoolLimits | None = None) -> AsyncIterator[Database]:
+    """A database for the life of the block. It connects on first use; only tasks started inside the block may use it."""
+    async with asyncio_border.open_loop() as loop:
+        with ExitStack() as closing:
+            async with open_detached_reads() as reads:
+                database = Database(target, limits or PoolLimits(), reads, closing)
+                loop.set_exception_handler(database.on_loop_error)
+                closing.callback(database._terminate_all)
+                yield database
+
+
+def _milliseconds(seconds: float) -> str:
+    return str(int(seconds * 1000))

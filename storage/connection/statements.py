@@ -1,0 +1,36 @@
+"""Named SQL: `sql/<concern>.sql` holds statements, each below `-- name: <name>` and a sentence about what it does."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
+
+
+class Statements:
+    """The statements of one file, as attributes."""
+
+    def __init__(self, concern: str, text: str) -> None:
+        self._concern = concern
+        parts = _NAME.split(text)
+        assert not parts[0].strip() or parts[0].lstrip().startswith("--"), f"{concern}.sql: SQL before the first name"
+        names = parts[1::2]
+        assert len(names) == len(set(names)), f"{concern}.sql: duplicate statement name"
+        self._by_name = {name: body.strip() for name, body in zip(names, parts[2::2], strict=True)}
+
+    def __getattr__(self, name: str) -> str:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise AttributeError(f"{self._concern}.sql has no statement {name!r}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+
+@cache
+def statements(concern: str) -> Statements:
+    """The statements of `sql/<concern>.sql`."""
+    path = Path(__file__).parents[1] / "sql" / f"{concern}.sql"
+    return Statements(concern, path.read_text(encoding="utf-8"))

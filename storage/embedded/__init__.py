@@ -1,0 +1,1 @@
+"""The embedded Postgres: its files, its processes, its restarts."""

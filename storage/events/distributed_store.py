@@ -1,0 +1,112 @@
+"""The event store over distributed tables: each worker's part of a batch is one commit on that worker.
+
+The coordinator takes no part, except for partitions, numbers of new bookings, and the map of places.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from actors.events.messages import Row
+from actors.values import BatchId
+from storage.connection.pool import Connection, Database
+from storage.connection.statements import statements
+from storage.events.distribution import COORDINATOR, PlaceMap, Worker, read_places
+from storage.events.divided_batches import DividedBatches, Elsewhere, Part
+from storage.events.partitions import EventPartitions
+from storage.events.store import PostgresEvents
+
+SQL = statements("events")
+
+ELSEWHERE = ("CTG01", "42P01", "42883")
+"""The errors of a worker that does not hold the places of a batch, or that has left the cluster and so lacks its tables or
+functions: nothing was written."""
+
+
+class DistributedEvents(PostgresEvents):
+    """Events in tables that are distributed by place, side by side. The rest is as on one Postgres."""
+
+    def __init__(self, database: Database, places: PlaceMap) -> None:
+        super().__init__(database)
+        self._partitions = EventPartitions(database, "event_keys", schema="undistributed")
+        self._distributed = EventPartitions(database, "event_keys")
+        self.batches = DividedBatches(self, places)
+        # Those of the workers at the start. A worker that is added later shares one.
+        self.count = len(places.workers)
+        self._pools: dict[Worker, Database] = {}
+
+    @property
+    def places(self) -> PlaceMap:
+        return self.batches.places
+
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        if day < self.places.since:
+            return await super().record(batch_id, day, rows)
+        await self._distributed.prepare([day])
+        return await self.batches.record(batch_id, day, rows)
+
+    def section_of(self, place: int) -> int:
+        return self.places.section_of(place, self.count)
+
+    async def prepare(self, days: Sequence[int]) -> None:
+        await super().prepare([day for day in days if day < self.places.since])
+        await self._distributed.prepare([day for day in days if day >= self.places.since])
+
+    async def drop_before(self, day: int) -> Sequence[int]:
+        return sorted({*await super().drop_before(day), *await self._distributed.drop_before(day)})
+
+    # The workers.
+
+    async def record_part(self, worker: int, part: Part, day: int) -> Collection[bytes]:
+        with _elsewhere(), self._distributed.expected(day):
+            return await self._record_at(self._pool_of(worker), part.place, part.id, day, part.rows)
+
+    async def settle_part(self, worker: int, part: Part, day: int) -> bool:
+        place, owner, seq, settled = part.place, part.id.owner, part.id.seq, f"{part.id.owner}-settled"
+
+        async def work(connection: Connection) -> bool:
+            taken = await connection.fetchval(SQL.record, place, owner, seq, day, [], [], []) is not None
+            if taken:
+                # For a repetition of this: whether the id was taken here.
+                await connection.fetchval(SQL.record, place, settled, seq, day, [], [], [])
+            return not taken and not await connection.fetchval(SQL.is_journalled, place, settled, seq)
+
+        with _elsewhere():
+            return await self._pool_of(worker).transact(work)
+
+    async def read_places(self) -> PlaceMap:
+        return await read_places(self._database)
+
+    def _pool_of(self, worker: int) -> Database:
+        return self.pool(self.places.workers[worker])
+
+    def pool(self, worker: Worker) -> Database:
+        """The connections to a worker; to the coordinator, those that all others use."""
+        if worker.number == COORDINATOR:
+            return self._database
+        if worker not in self._pools:
+            target = replace(
+                self._database.target,
+                host=worker.host,
+                port=worker.port,
+                application=f"catalog worker {worker.number}",
+            )
+            limits = self._database.limits
+            self._pools[worker] = self._database.beside(
+                target, replace(limits, connections=max(1, limits.connections // 2))
+            )
+        return self._pools[worker]
+
+    def __repr__(self) -> str:
+        return f"<DistributedEvents {self.places!r}>"
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Turn the refusal of a worker into `Elsewhere`."""
+    try:
+        yield
+    except Exception as error:
+        if getattr(error, "sqlstate", "") in ELSEWHERE:
+            raise Elsewhere(str(error)) from error
+        raise

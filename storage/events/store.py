@@ -1,0 +1,121 @@
+"""The event store over Postgres."""
+
+from collections.abc import Collection, Mapping, Sequence
+from zlib import crc32
+
+from actors.events.messages import NEVER, Row, Window
+from actors.shared.weeks import WEEK_MS
+from actors.values import BatchId
+from storage.connection.pool import Connection, Database
+from storage.connection.statements import statements
+from storage.events.before_switch import EventsBeforeSwitch
+from storage.events.booking_numbers import BookingNumbers
+from storage.events.packing import counted_by_site, keys_in, packed
+from storage.events.partitions import EventPartitions
+
+SQL = statements("events")
+
+UNIQUE_VIOLATION = "23505"
+
+PLACES = 256
+"""Places of keys: the values of their first byte."""
+
+CAREFUL_BATCHES = 64
+"""How many batches use the careful statement after one that contained a known key.
+
+Normally all keys are new, because a node remembers those it has committed. Others appear after its start, or when a
+visitor's events reach several nodes."""
+
+
+def home_of(owner: str) -> int:
+    """The place of an owner's journal and counts. Owners have different ones, so their batches do not wait for each other."""
+    return crc32(owner.encode()) % PLACES
+
+
+class PostgresEvents:
+    """`event_keys`, partitioned by day, `event_counts` and `event_journal`; `events` and `delivery_days` before them."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._partitions = EventPartitions(database, "event_keys")
+        self._numbers = BookingNumbers(database)
+        self._before = EventsBeforeSwitch(database, self._numbers)
+        self._since: int | None = None
+        self._careful = 0
+
+    async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        if day < await self._switch():
+            return await self._before.record(batch_id, day, rows, home_of(batch_id.owner))
+        await self._partitions.prepare([day])
+        with self._partitions.expected(day):
+            return await self._record_at(self._database, home_of(batch_id.owner), batch_id, day, rows)
+
+    async def _record_at(
+        self, database: Database, place: int, batch_id: BatchId, day: int, rows: Sequence[Row]
+    ) -> Collection[bytes]:
+        """Record rows on one server, with journal and counts in this place. The day has a partition."""
+        numbers = await self._numbers.of({row.booking_id for row in rows})
+        by_site = bool(rows) and rows[0].site is not None
+        offered = place, batch_id.owner, batch_id.seq, day, *packed(rows, numbers)
+        if batch_id.decided is None and not self._careful:
+            # This statement adds all keys or fails, so it can be its own transaction: if its result is lost, the next
+            # attempt reads in the journal whether it committed.
+            batch_id.decided = [row.key for row in rows]
+            sites = counted_by_site(rows, numbers) if by_site else ()
+            if await self._record_new(database, offered, sites):
+                return [row.key for row in rows]
+            self._careful = CAREFUL_BATCHES
+        self._careful = max(0, self._careful - 1)
+
+        async def work(connection: Connection) -> Collection[bytes]:
+            recorded = await connection.fetchval(SQL.record, *offered)
+            if recorded is not None:
+                # Set before the commit, whose outcome may stay unknown.
+                batch_id.decided = keys_in(recorded)
+                if by_site and recorded:
+                    new = set(batch_id.decided)
+                    sites = counted_by_site((row for row in rows if row.key in new), numbers)
+                    await connection.execute(SQL.count_sites, place, day, *sites)
+            added: Collection[bytes] = batch_id.decided
+            return added
+
+        return await database.transact(work)
+
+    async def _record_new(self, database: Database, offered: Sequence[object], sites: Sequence[object]) -> bool:
+        """Write the first attempt of a batch, with its counts by website if there are `sites`. Returns False, and writes
+        nothing, if the day already has one of its keys."""
+
+        async def work(connection: Connection) -> bool:
+            try:
+                statement = SQL.record_new_by_site if sites else SQL.record_new
+                recorded: bool = await connection.fetchval(statement, *offered, *sites)
+            except Exception as error:
+                if getattr(error, "sqlstate", "") == UNIQUE_VIOLATION:
+                    return False
+                raise
+            assert recorded, "the batch id was in the journal before the first attempt"
+            return True
+
+        return await database.commit(work)
+
+    async def _switch(self) -> int:
+        """The first day of `event_keys`, which never changes."""
+        if self._since is None:
+            self._since = await self._database.fetchval(SQL.since)
+        return self._since
+
+    async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
+        rows = await self._database.fetch(SQL.windows, sorted(booking_ids))
+        return {row["id"]: _window(row["start_ms"], row["weeks"]) for row in rows}
+
+    async def prepare(self, days: Sequence[int]) -> None:
+        since = await self._switch()
+        await self._before.partitions.prepare([day for day in days if day < since])
+        await self._partitions.prepare([day for day in days if day >= since])
+
+    async def drop_before(self, day: int) -> Sequence[int]:
+        return [*await self._before.partitions.drop_before(day), *await self._partitions.drop_before(day)]
+
+
+def _window(start_ms: int | None, weeks: int) -> Window:
+    return NEVER if start_ms is None else Window(start_ms, start_ms + weeks * WEEK_MS)

@@ -1,0 +1,23 @@
+"""The counts of letters in Postgres, which the stores of keys and of sessions lock and write with their own rows."""
+
+from collections.abc import Mapping, Sequence
+
+from actors.shared.code_mails import LetterCount
+from storage.connection.pool import Connection
+from storage.connection.statements import statements
+from storage.postgres.columns import columns, new_and_known, write
+
+SQL = statements("letters")
+
+
+async def lock_letters(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, LetterCount]:
+    rows = await connection.fetch(SQL.lock, list(ids)) if ids else []
+    return {row["id"]: LetterCount(**row) for row in rows}
+
+
+async def write_letters(
+    connection: Connection, before: Mapping[bytes, LetterCount], changed: Mapping[bytes, LetterCount]
+) -> None:
+    new, known = new_and_known(changed, before)
+    await write(connection, SQL.insert, columns(LetterCount, new))
+    await write(connection, SQL.update, columns(LetterCount, known))
