@@ -188,7 +188,7 @@ RULES = (
         but=("service.version", "actors.sessions.relying_party", "actors.sessions.second_factor", *VALUES),
     ),
     Rule("service.snapshots", ("service.api", "service.web", "storage"), "a snapshot does not know its readers"),
-    Rule("service.observability", ("service.api", "service.web", "storage"), "it records what others pass to it, and asks nobody"),
+    Rule("service.observability", ("service.api", "service.web", "storage"), "it records what it is passed"),
     Rule("service.seed", ("service.api", "service.web", "storage"), "sample data does not know its readers"),
     Rule("service.payments", ("service.api", "service.web", "storage"), "a gateway does not know its callers"),
     Rule(
