@@ -394,7 +394,7 @@ def test_a_gauge_is_warm_from_four_fifths_and_bad_when_nothing_is_left(
 
 
 def rendered(call: str, **values: object) -> str:
-    folder = Path(charts.__file__).parent.parent / "templates"
+    folder = Path(charts.__file__).parents[2] / "templates"
     made = Environment(loader=FileSystemLoader(folder), autoescape=True, trim_blocks=True, lstrip_blocks=True)
     made.globals.update(spark_of=spark_of, gauge_of=gauge_of)
     return made.from_string('{% from "charts.html" import gauge, plot, spark %}' + call).render(values)

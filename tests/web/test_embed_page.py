@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from service.web.pages.public.embed_snippets import LOOKS, RULES, Choice, snippet_of
+from service.web.pages.public.embed_guide import LOOKS, RULES, Choice, snippet_of
 from tests.api.test_event_sites import BLOG, admitted, booked, counting, seen  # noqa: F401 - a fixture
 from tests.api.world import World, open_world
 from tests.web.test_administration import boss

@@ -147,7 +147,7 @@ def test_a_summary_is_one_line_cut_between_words() -> None:
 
 
 def test_the_card_is_a_small_image_of_the_size_that_pages_say() -> None:
-    image = (Path(structured_data.__file__).parents[1] / "static" / "card.png").read_bytes()
+    image = (Path(structured_data.__file__).parents[2] / "static" / "card.png").read_bytes()
     assert image[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">II", image[16:24]) == (1_200, 630)
     assert len(image) <= 40 * 1024

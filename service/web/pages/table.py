@@ -1,68 +1,32 @@
 """The table of pages. Every page in it is routed, guarded and tested."""
 
-from service.web.pages.account.claim import PAGES as CLAIM
-from service.web.pages.account.dashboard import PAGES as DASHBOARD
-from service.web.pages.account.device import PAGES as DEVICE
-from service.web.pages.account.security import PAGES as PASSKEYS
-from service.web.pages.account.security import PAGES as SECURITY
-from service.web.pages.account.settings import PAGES as ACCOUNT_DATA
-from service.web.pages.account.settings import PAGES as SETTINGS
-from service.web.pages.account.sign_in import PAGES as SIGN_IN
-from service.web.pages.admin.accounts import PAGES as ADMIN_ACCOUNTS
-from service.web.pages.admin.administration import PAGES as ADMINISTRATION
-from service.web.pages.admin.bookings import PAGES as DELIVERIES
-from service.web.pages.admin.review_queue import PAGES as REVIEWING
-from service.web.pages.admin.slots import PAGES as SLOTS
-from service.web.pages.admin.websites import PAGES as SITES
-from service.web.pages.ops.components import PAGES as COMPONENTS
-from service.web.pages.ops.outbox import PAGES as OUTBOX
-from service.web.pages.ops.status import PAGES as OPS
+from service.web.pages.account import claim, dashboard, device, security, settings, sign_in
+from service.web.pages.admin import accounts, administration, review_queue, slots, websites
+from service.web.pages.admin import bookings as all_bookings
+from service.web.pages.ops import components, outbox, status
 from service.web.pages.parts.page import Page
-from service.web.pages.public.advertise import PAGES as ADVERTISE
-from service.web.pages.public.catalog import PAGES as CATALOG
-from service.web.pages.public.home import PAGES as HOME
-from service.web.pages.public.mail_links import PAGES as ENDING
-from service.web.pages.public.mail_links import PAGES as UNSUBSCRIBING
-from service.web.pages.sponsor.booking import PAGES as BOOKING
-from service.web.pages.sponsor.bookings import PAGES as BOOKINGS
-from service.web.pages.sponsor.calendar import PAGES as CALENDAR
-from service.web.pages.sponsor.campaigns import PAGES as CAMPAIGNS
-from service.web.pages.sponsor.checkout import PAGES as CHECKOUT
-from service.web.pages.sponsor.invoices import PAGES as INVOICES
-from service.web.pages.sponsor.overview import PAGES as SPONSOR
-from service.web.pages.sponsor.reports import PAGES as REPORTS
-from service.web.pages.sponsor.webhooks import PAGES as WEBHOOKS
+from service.web.pages.public import advertise, catalog, embed_guide, home, mail_links
+from service.web.pages.sponsor import (
+    booking,
+    bookings,
+    calendar,
+    campaigns,
+    checkout,
+    invoices,
+    overview,
+    reports,
+    webhooks,
+)
 
 PAGES: tuple[Page, ...] = (
-    *HOME,
-    *CATALOG,
-    *ADVERTISE,
-    *CLAIM,
-    *SIGN_IN,
-    *PASSKEYS,
-    *DEVICE,
-    *DASHBOARD,
-    *SECURITY,
-    *SETTINGS,
-    *ACCOUNT_DATA,
-    *SPONSOR,
-    *CALENDAR,
-    *CAMPAIGNS,
-    *BOOKINGS,
-    *BOOKING,
-    *REPORTS,
-    *WEBHOOKS,
-    *INVOICES,
-    *CHECKOUT,
-    *ENDING,
-    *UNSUBSCRIBING,
-    *REVIEWING,
-    *SLOTS,
-    *DELIVERIES,
-    *ADMINISTRATION,
-    *ADMIN_ACCOUNTS,
-    *SITES,
-    *OPS,
-    *OUTBOX,
-    *COMPONENTS,
+    *(page for public in (home, catalog, advertise, embed_guide, mail_links) for page in public.PAGES),
+    *(page for account in (claim, sign_in, security, device, dashboard, settings) for page in account.PAGES),
+    *(page for sponsor in (overview, calendar, campaigns, bookings, booking, reports) for page in sponsor.PAGES),
+    *(page for sponsor in (webhooks, invoices, checkout) for page in sponsor.PAGES),
+    *(
+        page
+        for admin in (review_queue, slots, all_bookings, administration, accounts, websites)
+        for page in admin.PAGES
+    ),
+    *(page for ops in (status, outbox, components) for page in ops.PAGES),
 )

@@ -1,9 +1,11 @@
-"""The lines that a website copies to show placements. Pure."""
+"""The guide for owners of websites: the lines that a website copies to show placements, with a preview."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
+
+from service.web.pages.parts.page import Page, PageRequest, Template
 
 LOOKS: Mapping[str, str] = {
     "": "As the page",
@@ -52,3 +54,37 @@ def snippet_of(choice: Choice, base_url: str) -> str:
 def style_of(choice: Choice) -> str:
     """The rule for the style sheet of the website; empty if none is needed."""
     return RULES[choice.look]
+
+
+async def embed(request: PageRequest) -> Template:
+    placements = (await request.ask("listPlacements")).or_refused()["placements"]
+    slots = (await request.ask("getInventory")).or_refused()["slots"]
+    choice = _choice(request.query, [slot["id"] for slot in slots])
+    values = {
+        "choice": choice,
+        "slots": slots,
+        "looks": LOOKS,
+        "snippet": snippet_of(choice, request.base_url),
+        "style": style_of(choice),
+        "origin": request.base_url,
+        "live": [each for each in placements if choice.shows(each)],
+        "counting_sites": request.config.events.count_sites,
+        "bucket_hours": request.config.events.bucket_hours,
+    }
+    return Template("embed.html", values)
+
+
+def _choice(query: Mapping[str, str], slots: list[str]) -> Choice:
+    """The choice of the form. Values that the form does not offer are left at their default."""
+    side, slot, look = query.get("side", "left"), query.get("slot", ""), query.get("look", "")
+    limit = query.get("limit", "")
+    return Choice(
+        side=side if side in ("left", "right", "") else "left",
+        slot=slot if slot in slots else "",
+        limit=limit if limit in ("1", "2", "3") else "",
+        label=" ".join(query.get("label", "").split())[:40],
+        look=look if look in LOOKS else "",
+    )
+
+
+PAGES = (Page("/embed", embed, indexed=True),)
