@@ -1,7 +1,7 @@
-# The image of the service: the program in a Python environment of its own on Debian, and no tools to build anything.
+# The image of the service: the program in its own Python environment on Debian, without build tools.
 # docs/deployment.md says how to run it. `make image-steps` runs these steps without Docker.
 #
-# A tag gets Debian's security updates at each build. For builds that repeat exactly, name the base by its digest:
+# A tag gets Debian's security updates at each build. For reproducible builds, pass the digest of the base:
 #     docker build --build-arg BASE=debian@sha256:... .
 ARG BASE=debian:13.8-slim
 
@@ -20,7 +20,7 @@ COPY pyproject.toml config.toml README.md LICENSE ./
 COPY actors/ actors/
 COPY service/ service/
 COPY storage/ storage/
-# The wheel depends on its sources alone, so the same commit gives the same wheel.
+# The wheel depends only on its sources, so the same commit gives the same wheel.
 ARG SOURCE_DATE_EPOCH=0
 RUN /tools/bin/pip wheel --no-cache-dir --no-deps --no-index --no-build-isolation --wheel-dir /wheels . \
     && /tools/bin/pip --python /opt/catalog-service/bin/python install \
@@ -38,7 +38,7 @@ COPY --from=build /opt/catalog-service /opt/catalog-service
 ENV PATH=/opt/catalog-service/bin:/usr/local/bin:/usr/bin:/bin \
     PYTHONDONTWRITEBYTECODE=1 \
     CATALOG__SERVER__BIND=0.0.0.0:8080
-# /data holds the embedded Postgres and the server's secret. With database.url and server.secret, nothing is kept there.
+# /data holds the embedded Postgres and the server's secret. With database.url and server.secret, it stays empty.
 VOLUME /data
 # A command without --data-dir uses "data" in this folder.
 WORKDIR /

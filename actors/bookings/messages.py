@@ -105,7 +105,7 @@ class OpenCheckout:
 
 @dataclass(frozen=True, slots=True)
 class KeepSession:
-    """Store the id of a checkout session that the processor made for a booking. Only its payment counts (ADR 0061)."""
+    """Store the id of a checkout session that the processor made for a booking. Only its payment counts (ADR 0054)."""
 
     tenant_id: str
     booking_id: str

@@ -1,4 +1,4 @@
-"""The money of bookings: payments, refunds, and what the processor reports. Pure; source: ADR 0018 and 0019."""
+"""The money of bookings: payments, refunds, and what the processor reports. Pure; source: ADR 0019."""
 
 from dataclasses import replace
 

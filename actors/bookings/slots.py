@@ -1,4 +1,4 @@
-"""Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0025."""
+"""Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0021."""
 
 from dataclasses import asdict, fields, replace
 from typing import Any

@@ -1,6 +1,6 @@
 """The rules of the booking ledger: locked rows and messages in, changes and answers out. Pure.
 
-Source of the rules: ADR 0017 to 0021. Later messages of a batch see the changes of earlier ones.
+Source of the rules: ADR 0017 and 0019 to 0021. Later messages of a batch see the changes of earlier ones.
 """
 
 from collections import defaultdict

@@ -1,6 +1,6 @@
 """The state machines of campaigns and bookings: two tables, and the function that applies them. Pure.
 
-Source: ADR 0018 to 0020. `docs/sponsorship.md` draws both diagrams from these tables.
+Source: ADR 0019 and 0020. `docs/sponsorship.md` draws both diagrams from these tables.
 """
 
 from collections.abc import Mapping

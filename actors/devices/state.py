@@ -1,4 +1,4 @@
-"""The rules of device logins. Pure; source: RFC 8628, ADR 0009 and 0010.
+"""The rules of device logins. Pure; source: RFC 8628, ADR 0009.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.

@@ -1,4 +1,4 @@
-"""The rules of minting, claiming, issuing, renewing and revoking keys. Pure; source: ADR 0004, 0006 and 0056.
+"""The rules of minting, claiming, issuing, renewing and revoking keys. Pure; source: ADR 0006 and 0056.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.

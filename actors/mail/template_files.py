@@ -1,4 +1,4 @@
-"""The letters: one file in `templates/` for each template, from which both parts of a mail are made. Pure; source: ADR 0082.
+"""The letters: one file in `templates/` for each template, from which both parts of a mail are made. Pure; source: ADR 0081.
 
 The files are read when this module is imported. A file begins with fields: `subject`, the reason in `because`, and the
 `topic` of mails that their recipient can turn off. Blocks follow, separated by blank lines:

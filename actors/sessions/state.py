@@ -1,4 +1,4 @@
-"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012, 0056 and 0058.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012 and 0056.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.

@@ -1,7 +1,7 @@
 """The rules of emailed codes: how often one is sent, and how often it may be guessed. Pure.
 
 Knows nothing of what a code is for: a row with a code extends `EmailedCode`, and one that counts what was sent extends
-`Sendings`. Source of the rules: ADR 0004 and 0011. `actors.shared.code_mails` has those of whole mailboxes.
+`Sendings`. Source of the rules: ADR 0011 and 0056. `actors.shared.code_mails` has those of whole mailboxes.
 """
 
 from dataclasses import dataclass, replace

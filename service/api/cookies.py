@@ -1,6 +1,6 @@
 """The cookies of sessions and of browsers that sign in, and the check that a request comes from a page of this service.
 
-Source: ADR 0012, 0013, 0056 and 0058.
+Source: ADR 0011, 0012 and 0056.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Deadlines of requests. The time of a request starts when it has been read (ADR 0038)."""
+"""Deadlines of requests. The time of a request starts when it has been read (ADR 0040)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -12,7 +12,7 @@ EventKind = Annotated[Literal["impression", "click"], Field(description="Kind of
 VisitorId = Annotated[Uuid, Field(description="A random UUID that the website keeps for its visitor")]
 
 EVENTS_IN_A_REQUEST = 500
-"""The most events of one request (ADR 0035); a transaction must have room for them."""
+"""The most events of one request (ADR 0033); a transaction must have room for them."""
 
 
 class EventBody(Strict):

@@ -1,4 +1,4 @@
-"""Wire models of creating and editing slots, also used by the commands (specification, "Slot"; ADR 0025)."""
+"""Wire models of creating and editing slots, also used by the commands (specification, "Slot"; ADR 0021)."""
 
 from typing import Annotated, Any, Literal
 

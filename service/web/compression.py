@@ -27,7 +27,7 @@ QUICK = {BR: 4, GZIP: 4}
 STEADY = {BR: 6, GZIP: 6}
 """Levels for documents, which are compressed once."""
 BEST = {BR: 11, GZIP: 9}
-"""Levels for popular bodies, in a thread: br takes a second for 0.9 MB (ADR 0093)."""
+"""Levels for popular bodies, in a thread: br takes a second for 0.9 MB (ADR 0088)."""
 
 _GZIP_FORMAT = 16 + zlib.MAX_WBITS
 _ENTRY_BYTES = 400

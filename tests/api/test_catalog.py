@@ -1,4 +1,4 @@
-"""Operations 6 to 9: lists, search, single entries and caching (ADR 0014 and 0015)."""
+"""Operations 6 to 9: lists, search, single entries and caching (ADR 0015 and 0021)."""
 
 import json
 

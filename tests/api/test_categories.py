@@ -1,4 +1,4 @@
-"""Categories: their list, and lists and searches within one; and searches that no entry matches in full (ADR 0085)."""
+"""Categories: their list, and lists and searches within one; and searches that no entry matches in full (ADR 0015)."""
 
 import json
 

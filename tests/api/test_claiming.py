@@ -1,4 +1,4 @@
-"""Operations 2 and 3: claiming a key by an emailed code (ADR 0004)."""
+"""Operations 2 and 3: claiming a key by an emailed code (ADR 0056)."""
 
 from dataclasses import replace
 from typing import Any

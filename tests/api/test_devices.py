@@ -1,4 +1,4 @@
-"""Device login over HTTP (RFC 8628; specification, operation 4; ADR 0009 and 0010)."""
+"""Device login over HTTP (RFC 8628; specification, operation 4; ADR 0009)."""
 
 import re
 from collections.abc import Mapping, Sequence

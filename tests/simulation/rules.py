@@ -126,7 +126,7 @@ At the turn of a week the longer time ends for a week of keys; at that of the mo
 OLD_DAYS = 24
 """How many days before the first day have partitions when a world begins."""
 STALE_SECONDS = 1.0
-"""How outdated a node's placements may be while its store answers (ADR 0034)."""
+"""How outdated a node's placements may be while its store answers (ADR 0033)."""
 LOOK_SECONDS = 0.5
 PROMPT_SECONDS = 0.15
 """A read of the store within this time is prompt: two reads and the pause between them fit the bound."""

@@ -154,7 +154,7 @@ async def test_only_some_popular_bodies_are_compressed_again(autojump_clock: obj
 async def test_a_list_of_the_sample_catalog_shrinks_as_documented(
     kind: Kind, coding: str, first: float, popular: float
 ) -> None:
-    """The shares of ADR 0093, rounded up."""
+    """The shares of ADR 0088, rounded up."""
     body = sample_list(kind)
     ours = compressor(popular=2)
     shares = []

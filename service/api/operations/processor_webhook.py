@@ -1,4 +1,4 @@
-"""Webhooks of the payment processor: signed events, each applied to the ledger once (ADR 0055)."""
+"""Webhooks of the payment processor: signed events, each applied to the ledger once (ADR 0054)."""
 
 import logging
 
