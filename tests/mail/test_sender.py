@@ -12,7 +12,7 @@ from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.state import Retries
 from actors.statistics import State
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
 from tests.mail.office import CODE, Office, Transport
 

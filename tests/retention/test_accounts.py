@@ -16,9 +16,9 @@ from actors.announcements import Topic
 from actors.bookings.records import CampaignStatus
 from actors.clock import DAY_MS, HOUR_MS
 from actors.values import Account, Agent, Code, Refused, StorageUnavailable
-from storage.memory.tables import Memory
 from storage.pool import Database, open_database
 from storage.target import Target
+from tests.doubles.tables import Memory
 from tests.retention.year import CAREFUL, OPERATOR, PEOPLE, TABLES, Year, open_year, sizes
 
 SPONSOR, READER = PEOPLE[0], PEOPLE[1]

@@ -8,8 +8,8 @@ from trio.testing import MockClock
 from actors.retention.state import RetentionRules
 from actors.stores import Stores
 from service.assembly import prunings
-from storage.memory.tables import Memory
 from storage.pool import Database
+from tests.doubles.tables import Memory
 from tests.retention.year import GROWING, GROWING_IN_POSTGRES, PERIOD, RULES, open_year, stores_in
 from tests.slow import SLOW
 

@@ -24,8 +24,8 @@ from actors.ids import fingerprint
 from actors.keys import granting as key_granting
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
-from storage.memory.invoices import issue
-from storage.memory.ledger import MemoryLedger
+from tests.doubles.invoices import issue
+from tests.doubles.ledger import MemoryLedger
 from tests.simulation.faults import Link, LinkedSponsorship, SimulatedBug
 from tests.simulation.office import CountedSweeper
 from tests.simulation.planting import Bug, Plant, both, patched, replaced, swapped

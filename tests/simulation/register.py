@@ -13,7 +13,7 @@ import trio
 from actors.actor import Actor
 from actors.clock import SECOND_MS
 from actors.values import AuditRecord, BatchId, OutboxMessage
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node

@@ -14,8 +14,8 @@ from actors.events.messages import Kind, Row, Window
 from actors.values import BatchId, OutcomeUnknown, StorageUnavailable
 from storage.distribution import PlaceMap, Worker
 from storage.divided_batches import DividedBatches, Elsewhere, Part
-from storage.memory.tables import Memory
 from storage.postgres.events import PLACES
+from tests.doubles.tables import Memory
 from tests.simulation.faults import Link, LinkedEvents, plainly
 
 if TYPE_CHECKING:

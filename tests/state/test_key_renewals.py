@@ -23,10 +23,11 @@ from actors.keys.messages import (
     RotateKey,
     TellEnds,
 )
-from actors.keys.standing import count_in_grace, count_live, is_live
+from actors.keys.standing import is_live
 from actors.keys.state import LockSet, rows_to_lock
 from actors.notices import notice
 from actors.values import Code, Refused, Scope
+from tests.doubles.conditions import count_in_grace, count_live
 from tests.slow import shortened
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, SESSION, Registry
 

@@ -26,8 +26,8 @@ from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
 from actors.values import Account, Agent, AuditRecord, BatchId, Tenant, Tier
 from actors.weeks import WEEK_MS, week_of
-from storage.memory.tables import Memory
 from storage.pool import Connection
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 
 NOW = 1_790_000_000_000

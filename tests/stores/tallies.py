@@ -6,9 +6,9 @@ from hashlib import blake2b
 
 from actors.events.messages import Kind, Row
 from actors.values import BatchId, Contended
-from storage.memory.tables import Memory
 from storage.postgres.distributed_events import DistributedEvents
 from storage.postgres.events_before_switch import KINDS
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 
 Counts = dict[tuple[str, int], tuple[int, int]]

@@ -8,8 +8,8 @@ from actors.bookings.decision import Decision
 from actors.bookings.messages import CreateCampaign, SendDigest
 from actors.bookings.records import BookingStatus, CampaignStatus, DayDelivered
 from actors.bookings.state import LockSet
-from storage.memory.tables import Memory
 from storage.pool import Connection
+from tests.doubles.tables import Memory
 from tests.stores.books import DAY, NOW, Books, a_world, booking, campaign, origin, week
 from tests.stores.conftest import Stores
 

@@ -13,10 +13,10 @@ from actors.clock import day_of
 from actors.events.messages import Kind, Row
 from actors.values import Agent
 from service.seed.demo import demo_data
-from storage.memory.demo import MemoryDemo
-from storage.memory.tables import Memory
 from storage.pool import Database
 from storage.postgres.demo import PostgresDemo
+from tests.doubles.demo import MemoryDemo
+from tests.doubles.tables import Memory
 from tests.fakes import kinds, together
 from tests.stores.books import NOW
 from tests.stores.conftest import Stores, stores_over

@@ -18,12 +18,12 @@ from actors.weeks import WEEK_MS, week_of
 from service.seed.demo import demo_data
 from service.seed.demo_seeding import replace_demo
 from service.seed.samples import load_demo
-from storage.memory.demo import MemoryDemo
-from storage.memory.tables import Memory
 from storage.pool import Connection, Database, open_database
 from storage.postgres.columns import record_of
 from storage.postgres.demo import PostgresDemo
 from storage.target import Target
+from tests.doubles.demo import MemoryDemo
+from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, together
 
 NOW = 1_795_000_000_000

@@ -11,14 +11,14 @@ from actors.events.messages import Kind, Row, SiteDelivered
 from actors.events.sites import MOST_SITES, SiteStore
 from actors.values import Contended
 from service.seed.demo import demo_data
-from storage.memory.demo import MemoryDemo
-from storage.memory.sites import MemorySites
-from storage.memory.tables import Memory
 from storage.pool import Database, open_database
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.sites import PostgresSites
 from storage.schema import migrate
 from storage.target import Target
+from tests.doubles.demo import MemoryDemo
+from tests.doubles.sites import MemorySites
+from tests.doubles.tables import Memory
 from tests.fakes import together
 from tests.memory_sums import SiteTable, sums_by_site
 from tests.stores.books import NOW, Books, booking, campaign, slot, sponsor, week

@@ -27,10 +27,10 @@ from actors.retention.store import Rows
 from actors.values import Account, AuditRecord, Tenant, Tier
 from actors.webhooks.messages import Delivery, DeliveryStatus, EventType, Webhook, WebhookStatus
 from actors.weeks import WEEK_MS, week_of
-from storage.memory.tables import Memory
 from storage.pool import Connection, Database
 from storage.postgres.audit import append_audits
 from storage.postgres.retention import PRUNING
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 
 NOW = 20_000 * DAY_MS

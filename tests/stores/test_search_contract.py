@@ -9,12 +9,12 @@ from actors.catalog.store import CatalogStore, Entry, Found, Import, Kind, Searc
 from actors.catalog.words import Vocabulary
 from service.snapshots.shelves import Building, CatalogSnapshot
 from storage.error_translation import OutOfTime
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.tables import Memory
 from storage.pool import Database, open_database
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.catalog_search import search_catalog
 from storage.target import Target
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.tables import Memory
 from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
 
 BOUND_SECONDS = 30.0

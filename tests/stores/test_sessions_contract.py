@@ -31,10 +31,10 @@ from actors.sessions.messages import (
 )
 from actors.sessions.state import SessionRules, decide, rows_to_lock
 from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
-from storage.memory.mail import MemoryOutbox
-from storage.memory.tables import Memory
 from storage.pool import Database
 from storage.postgres.mail import PostgresOutbox
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.tables import Memory
 from tests.fakes import now, together
 from tests.stores.conftest import Stores, stores_over
 

@@ -12,7 +12,7 @@ from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from actors.webhooks.messages import DeliveryStatus, WebhookStatus
 from actors.webhooks.sender import SenderLimits
 from actors.webhooks.sending import Retries
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.fakes import Script
 from tests.webhooks.exchange import NEVER, World
 

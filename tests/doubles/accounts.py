@@ -10,11 +10,11 @@ from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
 from actors.values import Account, AuditRecord, BatchId, Tier
-from storage.memory.account_lists import MemoryAccountLists
-from storage.memory.export import export
-from storage.memory.retention import GIVEN_UP, drop_bookings, drop_keys
-from storage.memory.tables import picked
-from storage.memory.webhooks import drop_webhooks
+from tests.doubles.account_lists import MemoryAccountLists
+from tests.doubles.export import export
+from tests.doubles.retention import GIVEN_UP, drop_bookings, drop_keys
+from tests.doubles.tables import picked
+from tests.doubles.webhooks import drop_webhooks
 
 DELETED = Content("Deleted", "", "", "", "")
 
