@@ -5,19 +5,18 @@ from collections.abc import Sequence
 from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
-from actors.values import Account, BatchId, OutboxMessage
+from actors.values import Account, BatchId
 from storage.journal import decide_once
 from storage.pool import Connection
 from storage.postgres.account_lists import PostgresAccountLists
-from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, record_of, write
+from storage.postgres.columns import record_of
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
+from storage.postgres.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX
 from storage.statements import statements
 
 SQL = statements("accounts")
-MAIL = statements("mail")
 
 ERASING = (
     SQL.forget_in_audit,
@@ -91,10 +90,10 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     if decision.ended:
         await _end(connection, decision)
-    await write(connection, SQL.save_deletions, columns(Deletion, decision.deletions.values()))
-    await write(connection, SQL.save_mail_choices, columns(MailChoices, decision.choices.values()))
-    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
-    await append_audits(connection, decision.audits)
+    await DELETIONS.save(connection, decision.deletions.values())
+    await MAIL_CHOICES.save(connection, decision.choices.values())
+    await OUTBOX.insert(connection, decision.outbox)
+    await AUDIT.insert(connection, decision.audits)
 
 
 async def _end(connection: Connection, decision: Decision) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from actors.letters import LetterCount
 from storage.pool import Connection
-from storage.postgres.columns import columns, new_and_known, write
+from storage.postgres.columns import new_and_known
+from storage.postgres.tables import LETTERS
 from storage.statements import statements
 
 SQL = statements("letters")
@@ -19,5 +20,5 @@ async def write_letters(
     connection: Connection, before: Mapping[bytes, LetterCount], changed: Mapping[bytes, LetterCount]
 ) -> None:
     new, known = new_and_known(changed, before)
-    await write(connection, SQL.insert, columns(LetterCount, new))
-    await write(connection, SQL.update, columns(LetterCount, known))
+    await LETTERS.insert(connection, new)
+    await LETTERS.update(connection, known)
