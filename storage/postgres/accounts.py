@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
+from actors.bookings.records import Sponsor
 from actors.values import Account, BatchId
 from storage.journal import decide_once
 from storage.pool import Connection
@@ -13,7 +14,7 @@ from storage.postgres.columns import record_of
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX
+from storage.postgres.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX, SPONSORS
 from storage.statements import statements
 
 SQL = statements("accounts")
@@ -123,10 +124,13 @@ async def _erase(connection: Connection, deletion: Deletion, limit: int) -> bool
     remains = await connection.fetchrow(SQL.remains, tenant_id)
     if remains["holds"]:
         return False
-    for statement in (
-        (SQL.blank_sponsor, SQL.reset_tenant) if remains["bookings"] else (SQL.erase_sponsor, SQL.erase_tenant)
-    ):
-        await connection.execute(statement, tenant_id)
+    if remains["bookings"]:
+        sponsors = await connection.fetch(LEDGER.lock_sponsors, [tenant_id])
+        await SPONSORS.update(connection, [record_of(Sponsor, row).erased for row in sponsors])
+        await connection.execute(SQL.reset_tenant, tenant_id)
+    else:
+        await connection.execute(SQL.erase_sponsor, tenant_id)
+        await connection.execute(SQL.erase_tenant, tenant_id)
     await connection.execute(SQL.finish, tenant_id)
     await connection.execute(LEDGER.advance)
     return False

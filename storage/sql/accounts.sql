@@ -243,10 +243,6 @@ select count(*) from gone
 select count(*) filter (where status in ('reserved', 'checkout')) as holds, count(*) as bookings
 from bookings where tenant_id = $1
 
--- name: blank_sponsor
--- Keep a sponsor's name, which its paid bookings need, and nothing else.
-update sponsors set website = '' where tenant_id = $1
-
 -- name: erase_sponsor
 -- Delete a sponsor.
 delete from sponsors where tenant_id = $1

@@ -127,7 +127,7 @@ class MemoryAccounts(MemoryAccountLists):
             return False
         if bookings:
             if tenant_id in tables.sponsors:
-                tables.sponsors[tenant_id] = replace(tables.sponsors[tenant_id], website="")
+                tables.sponsors[tenant_id] = tables.sponsors[tenant_id].erased
             tables.tenants[tenant_id] = replace(
                 tables.tenants[tenant_id], tier=Tier.CLAIMED, lifetime_used=0, usecase_reads=0, month_used=0, day_used=0
             )

@@ -325,7 +325,7 @@ class _BlindLedger(BookingLedger):
 
 def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
     if message.sponsor is not None and message.campaign is not None:
-        keep_profile(unit, message.sponsor, message.origin)
+        keep_profile(unit, message.sponsor, message.origin, message.sponsor.profile)
         known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
             keep_new(unit, message.campaign, message.origin)
