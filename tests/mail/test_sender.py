@@ -1,4 +1,6 @@
-"""The mail sender in virtual time: prompt, at least once, never twice within a lease, never for ever."""
+"""The mail sender in virtual time: prompt, at least once, never twice within a lease, never for ever.
+
+The webhook sender works in the same way; `tests/webhooks` tests what is its own."""
 
 import logging
 
