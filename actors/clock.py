@@ -7,8 +7,6 @@ import secrets
 import time
 from typing import Protocol
 
-import trio
-
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, day_of, month_of
 
 __all__ = [
@@ -20,7 +18,6 @@ __all__ = [
     "Entropy",
     "SystemClock",
     "SystemEntropy",
-    "TrioClock",
     "day_of",
     "month_of",
 ]
@@ -43,16 +40,6 @@ class SystemClock:
 
     def now_ms(self) -> int:
         return time.time_ns() // 1_000_000
-
-
-class TrioClock:
-    """Wall time derived from Trio's clock and a base: virtual in tests, with an optional skew."""
-
-    def __init__(self, base_ms: int, skew_ms: int = 0) -> None:
-        self._base_ms = base_ms + skew_ms
-
-    def now_ms(self) -> int:
-        return self._base_ms + int(trio.current_time() * SECOND_MS)
 
 
 class SystemEntropy:

@@ -9,6 +9,7 @@ from typing import Any
 
 import trio
 
+from actors.clock import SECOND_MS
 from actors.stores import PoolStatistics
 
 HANGS_SECONDS = 24 * 3_600.0
@@ -33,6 +34,16 @@ class HandClock:
 
     def now_ms(self) -> int:
         return self.at_ms
+
+
+class TrioClock:
+    """Wall time derived from Trio's clock and a base: virtual in tests, with an optional skew."""
+
+    def __init__(self, base_ms: int, skew_ms: int = 0) -> None:
+        self._base_ms = base_ms + skew_ms
+
+    def now_ms(self) -> int:
+        return self._base_ms + int(trio.current_time() * SECOND_MS)
 
 
 Step = float | Exception | None

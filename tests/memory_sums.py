@@ -1,6 +1,6 @@
 """The counts by website of a database in memory."""
 
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 SiteTable = dict[tuple[str, int, str], tuple[int, int]]
 

@@ -4,6 +4,8 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -66,6 +68,8 @@ PURE = (
 )
 """Modules without I/O, clocks and randomness, beside those whose docstring says that they are pure."""
 
+STARTED_BY_NAME = ("service.process.worker_process",)
+
 IMPURE = ("trio", "random", "secrets", "os", "socket", "uuid", "logging", "subprocess")
 
 
@@ -120,6 +124,42 @@ def test_a_worker_process_does_not_load_the_operators_commands() -> None:
     reached = reachable("service.process.worker_process")
     assert "service.running.node" in reached
     assert [name for name in reached if within(name, "service.cli")] == []
+
+
+def test_the_product_holds_no_module_and_no_function_that_only_tests_use() -> None:
+    """Doubles of the stores, and all else that serves tests alone, belong to `tests`."""
+    roots = [name for name in graph() if name.endswith(".__main__") or within(name, "service.cli", *STARTED_BY_NAME)]
+    used = set().union(*map(reachable, roots))
+    assert [name for name in graph() if name not in used and not _path_of(name).is_dir()] == []
+    words = Counter(word for path in modules(*PACKAGES) for word in _words_of(path))
+    assert [name for path in modules(*PACKAGES) for name in _public_names(path) if not words[name]] == []
+
+
+def _path_of(name: str) -> Path:
+    return ROOT / name.replace(".", "/")
+
+
+def _words_of(path: Path) -> Iterator[str]:
+    """The names that a module uses, also those in texts that are no docstrings."""
+    for node in ast.walk(tree(path)):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+            case ast.Call(args=arguments):
+                yield from (word for each in arguments for word in _words_in(each))
+            case ast.Dict(values=values):
+                yield from (word for each in values for word in _words_in(each))
+
+
+def _words_in(node: ast.expr) -> list[str]:
+    return re.findall(r"\w+", str(node.value)) if isinstance(node, ast.Constant) else []
+
+
+def _public_names(path: Path) -> list[str]:
+    defined = (
+        node for node in tree(path).body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    )
+    return [node.name for node in defined if not node.name.startswith("_") and not node.decorator_list]
 
 
 def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_load_no_library() -> None:

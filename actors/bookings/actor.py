@@ -86,9 +86,9 @@ class BookingLedger(Actor[Message, Answer]):
 
     # Intents of sponsors.
 
-    async def save_profile(self, owner: str, name: str, website: str, agent: Agent) -> Sponsor:
-        """Save the account's profile."""
-        answer = await self.ask(SaveProfile(self._sponsor(owner, name, website), self._origin(agent)))
+    async def save_profile(self, owner: str, name: str, website: str, agent: Agent, **others: Any) -> Sponsor:
+        """Save the account's profile. `others` are the other fields of `Sponsor.profile`."""
+        answer = await self.ask(SaveProfile(self._sponsor(owner, name, website, **others), self._origin(agent)))
         assert isinstance(answer, ProfileKept)
         return answer.sponsor
 
@@ -294,8 +294,8 @@ class BookingLedger(Actor[Message, Answer]):
     def _origin(self, agent: Agent) -> Origin:
         return Origin(agent, request_id.get(), self._id("aud"))
 
-    def _sponsor(self, owner: str, name: str, website: str) -> Sponsor:
-        return Sponsor(owner, self._id("spo"), name, website, self._clock.now_ms())
+    def _sponsor(self, owner: str, name: str, website: str, **others: Any) -> Sponsor:
+        return Sponsor(owner, self._id("spo"), name, website, self._clock.now_ms(), **others)
 
     def _campaign(self, owner: str, name: str, content: Content) -> Campaign:
         now_ms = self._clock.now_ms()

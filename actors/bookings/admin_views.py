@@ -5,11 +5,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from actors.bookings.records import (
-    OPEN,
     Booking,
     BookingStatus,
     BookingView,
-    Campaign,
     CampaignStatus,
     CampaignView,
     Mode,
@@ -30,7 +28,7 @@ class Before(NamedTuple):
 class BookingFilter:
     """Which bookings to list; None means any. `week_ms` is the start of a week that a booking covers. `sponsor` is the id of
     a sponsor or of its account. `text` is the id of a booking or of a payment, or a part of a sponsor's name. `trouble` is
-    what `in_trouble` says, and `requested` what `is_requested` says."""
+    whether a person has to look at its payment, and `requested` whether its sponsor has asked for a refund."""
 
     status: BookingStatus | None = None
     week_ms: int | None = None
@@ -39,28 +37,6 @@ class BookingFilter:
     text: str | None = None
     trouble: bool | None = None
     requested: bool | None = None
-
-
-def in_trouble(booking: Booking) -> bool:
-    """Whether a person has to look at its payment: it is disputed, has a problem and is not refunded, or its sponsor has
-    asked for a refund."""
-    has_issue = booking.payment_issue is not None and booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
-    return booking.disputed or has_issue or is_requested(booking)
-
-
-def is_requested(booking: Booking) -> bool:
-    """Whether its sponsor has asked for a refund, and an administrator has to decide."""
-    return booking.status is BookingStatus.PAID and booking.refund_requested_ms is not None
-
-
-def is_listed(campaign: Campaign, status: CampaignStatus) -> bool:
-    """Whether a list of campaigns in a state has it. One whose edit waits for review is also listed as pending."""
-    return campaign.status is status or (status is CampaignStatus.PENDING and campaign.edit is not None)
-
-
-def is_in(booking: Booking, status: BookingStatus, now_ms: int) -> bool:
-    """Whether a booking is listed in a state. An expired hold that the sweeper has not found yet is in none."""
-    return booking.status is status and (status not in OPEN or booking.hold_ms > now_ms)
 
 
 @dataclass(frozen=True, slots=True)

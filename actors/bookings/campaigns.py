@@ -1,6 +1,8 @@
 """Profiles and campaigns: saving, editing, reviewing. Pure; source: ADR 0020."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 from actors.bookings import notifications
 from actors.bookings.messages import (
@@ -44,20 +46,17 @@ REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
 
 
 def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
-    return ProfileKept(keep_profile(unit, message.sponsor, message.origin))
+    return ProfileKept(keep_profile(unit, message.sponsor, message.origin, message.sponsor.profile))
 
 
-def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
-    """Save a profile. Saving it unchanged has no effect."""
+def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin, changes: Mapping[str, Any]) -> Sponsor:
+    """Save changes of a profile, or all of a new one. Saving it unchanged has no effect."""
     known = unit.sponsor(wanted.tenant_id)
-    if known is None:
-        sponsor = wanted
-    elif (known.name, known.website) == (wanted.name, wanted.website):
-        return known
-    else:
-        sponsor = replace(known, name=wanted.name, website=wanted.website)
+    sponsor = wanted if known is None else replace(known, **changes)
+    if sponsor == known:
+        return sponsor
     unit.keep_sponsor(sponsor)
-    unit.audit(origin, "profile.saved", "sponsor", sponsor.id, {"name": sponsor.name, "website": sponsor.website})
+    unit.audit(origin, "profile.saved", "sponsor", sponsor.id, sponsor.profile)
     return sponsor
 
 

@@ -3,8 +3,9 @@
 A sponsor and its rows belong to an account, identified by its tenant.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import Any
 
 from actors.shared.weeks import WEEK_MS
 
@@ -99,7 +100,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Sponsor:
-    """An account's profile as a sponsor."""
+    """An account's profile as a sponsor. Fields of the profile that are added later have a default."""
 
     tenant_id: str
     id: str
@@ -107,6 +108,19 @@ class Sponsor:
     website: str
     created_ms: int
     demo: bool = False
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """What its owner can change."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _NO_PROFILE}
+
+    @property
+    def erased(self) -> "Sponsor":
+        """Its name, which its paid bookings need, and nothing else of the profile."""
+        return Sponsor(self.tenant_id, self.id, self.name, "", self.created_ms, self.demo)
+
+
+_NO_PROFILE = ("tenant_id", "id", "created_ms", "demo")
 
 
 @dataclass(frozen=True, slots=True)

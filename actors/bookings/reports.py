@@ -24,11 +24,6 @@ class Days:
     def __contains__(self, day: int) -> bool:
         return self.first <= day <= self.last
 
-    def touches(self, booking: Booking) -> bool:
-        """Whether a booking can have counts on one of the days."""
-        latest_day = day_of(booking.week_end_ms) - 1 + LATE_DAYS
-        return day_of(booking.week_start_ms) <= self.last and latest_day >= self.first
-
 
 @dataclass(frozen=True, slots=True)
 class BookingDelivered:

@@ -112,8 +112,8 @@ def _wait(unit: UnitOfWork, until_ms: int, words: str) -> Refused:
 
 
 def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) -> Answer:
-    if message.sponsor is not None:
-        keep_profile(unit, message.sponsor, message.origin)
+    if (sponsor := message.sponsor) is not None:
+        keep_profile(unit, sponsor, message.origin, {"name": sponsor.name, "website": sponsor.website})
     if message.campaign is not None:
         keep_new(unit, message.campaign, message.origin)
     booking = Booking(

@@ -26,16 +26,6 @@ class NodeRules:
         assert self.live_seconds <= self.keep_seconds, "a node must not forget the others sooner than they forget it"
 
 
-def is_live(age_seconds: float, live_seconds: float) -> bool:
-    """Whether a heartbeat of that age counts. One far ahead was written before the store's clock was set back."""
-    return -live_seconds < age_seconds < live_seconds
-
-
-def is_gone(age_seconds: float) -> bool:
-    """Whether a row of that age may be deleted."""
-    return age_seconds > GONE_SECONDS
-
-
 def live_nodes(
     node: NodeInfo, seen: Sequence[LiveNode], silent_seconds: float, rules: NodeRules
 ) -> tuple[LiveNode, ...]:

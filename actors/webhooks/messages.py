@@ -106,6 +106,15 @@ class Task:
     delivery: Delivery
     webhook: Webhook
 
+    @property
+    def id(self) -> str:
+        return self.delivery.id
+
+    @property
+    def due_ms(self) -> int:
+        assert self.delivery.due_ms is not None, "a leased delivery has an end of its lease"
+        return self.delivery.due_ms
+
 
 @dataclass(frozen=True, slots=True)
 class Room:

@@ -1,7 +1,11 @@
-"""Converts the configuration to the rules and limits of each component. Pure."""
+"""Fills the rules and limits of each component from the configuration. Pure.
+
+A setting fills the field of the same name, and `lock_minutes` fills `lock_ms`. Only what differs is written down here.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 from actors.accounts.state import AccountRules
 from actors.backups.state import BackupRules
@@ -28,10 +32,15 @@ from actors.values import Tier
 from actors.webhooks.sender import SenderLimits
 from actors.webhooks.sending import Retries
 from actors.webhooks.state import WebhookRules
+from service.config.bounds import Section
 from service.config.model import Config
 from service.http.limits import ServingLimits
 from service.snapshots.catalog import CatalogLimits
 from service.snapshots.placements import PlacementsLimits
+
+R = TypeVar("R")
+
+UNITS = {"days": DAY_MS, "hours": HOUR_MS, "minutes": MINUTE_MS, "seconds": SECOND_MS}
 
 EVENT_LANES = 3
 """Batches of events under way at once in each section of a node. The database's ceiling is reached by three connections:
@@ -87,21 +96,34 @@ class Limits:
             per_minute=per_minute(config),
             mail=mail_limits(config),
             bookings=booking_rules(config),
-            sweeper=SweeperLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds),
-            events=ActorLimits(events.mailbox, events.batch, events.answer_seconds, lanes=EVENT_LANES),
-            event_rules=EventRules(events.bucket_hours, events.keep_days, events.ahead_days),
+            sweeper=filled(SweeperLimits, config.bookings, config.billing),
+            events=filled(ActorLimits, events, lanes=EVENT_LANES),
+            event_rules=filled(EventRules, events),
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,
             event_shards=events.shards,
             sites=SiteRules(events.count_sites, tuple(events.sites), events.site_networks),
-            nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
+            nodes=filled(NodeRules, config.nodes),
             accounts=account_rules(config),
-            retention=retention_rules(config),
+            retention=filled(RetentionRules, config.retention),
             catalog=catalog_limits(config),
-            placements=PlacementsLimits(config.bookings.check_seconds, config.bookings.horizon_weeks),
-            webhooks=WebhookRules(config.webhooks.per_account),
+            placements=filled(PlacementsLimits, config.bookings),
+            webhooks=filled(WebhookRules, config.webhooks),
             webhook_sender=sender_limits(config),
         )
+
+
+def filled(kind: type[R], *sections: Section, **values: Any) -> R:
+    """A rules class from the settings of some sections. `values` are those that no setting fills."""
+    for section in sections:
+        settings = dict(section)
+        for field in fields(kind):  # type: ignore[arg-type]  # rules are dataclasses
+            stem = field.name.removesuffix("_ms")
+            names = [(field.name, 1)] + [(f"{stem}_{unit}", ms) for unit, ms in UNITS.items() if stem != field.name]
+            for name, factor in names:
+                if name in settings:
+                    values.setdefault(field.name, settings[name] if factor == 1 else settings[name] * factor)
+    return kind(**values)
 
 
 def code_rules(config: Config) -> CodeRules:
@@ -115,21 +137,7 @@ def code_rules(config: Config) -> CodeRules:
 
 
 def account_rules(config: Config) -> AccountRules:
-    return AccountRules(undo_ms=config.account.undo_days * DAY_MS, codes=code_rules(config))
-
-
-def retention_rules(config: Config) -> RetentionRules:
-    retention = config.retention
-    return RetentionRules(
-        unclaimed_keys_days=retention.unclaimed_keys_days,
-        ended_keys_days=retention.ended_keys_days,
-        unpaid_bookings_days=retention.unpaid_bookings_days,
-        payment_events_days=retention.payment_events_days,
-        usage_days=retention.usage_days,
-        audit_days=retention.audit_days,
-        sessions_days=retention.sessions_days,
-        webhook_deliveries_days=retention.webhook_deliveries_days,
-    )
+    return filled(AccountRules, config.account, codes=code_rules(config))
 
 
 def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> LetterRules:
@@ -144,105 +152,65 @@ def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> Lett
 
 
 def session_rules(config: Config) -> SessionRules:
-    sessions, passkeys = config.sessions, config.passkeys
-    return SessionRules(
-        life_ms=sessions.days * DAY_MS,
-        touch_ms=sessions.touch_seconds * SECOND_MS,
-        per_account=sessions.per_account,
-        notices_per_hour=config.mail.notices_per_hour,
+    claim = config.claim
+    return filled(
+        SessionRules,
+        config.sessions,
+        config.mail,
+        life_ms=config.sessions.days * DAY_MS,
         codes=code_rules(config),
-        passkeys=PasskeyRules(
-            per_account=passkeys.per_account,
-            challenge_ms=passkeys.challenge_seconds * SECOND_MS,
-            sign_in_ms=passkeys.sign_in_seconds * SECOND_MS,
-            fresh_ms=passkeys.fresh_seconds * SECOND_MS,
-        ),
-        letters=letter_rules(
-            config,
-            per_network=config.claim.codes_per_day,
-            pause_ms=config.claim.code_pause_seconds * SECOND_MS,
-        ),
+        passkeys=filled(PasskeyRules, config.passkeys),
+        letters=letter_rules(config, per_network=claim.codes_per_day, pause_ms=claim.code_pause_seconds * SECOND_MS),
     )
 
 
 def booking_rules(config: Config) -> BookingRules:
-    bookings = config.bookings
-    return BookingRules(
-        hold_ms=bookings.hold_minutes * MINUTE_MS,
-        open_holds=bookings.open_holds,
-        holds_per_day=bookings.holds_per_day,
-        cooldown_ms=bookings.cooldown_minutes * MINUTE_MS,
-        horizon_weeks=bookings.horizon_weeks,
-        refund_unshown=bookings.refund_unshown,
+    billing = config.billing
+    return filled(
+        BookingRules,
+        config.bookings,
         campaigns=config.campaigns.per_account,
         pending_campaigns=config.campaigns.pending_per_account,
-        mode=Mode(config.billing.mode),
-        seller=seller(config),
+        mode=Mode(billing.mode),
+        seller=Seller(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix),
     )
-
-
-def seller(config: Config) -> Seller:
-    billing = config.billing
-    return Seller(billing.seller_name, billing.seller_address, billing.seller_tax_id, billing.invoice_prefix)
 
 
 def catalog_limits(config: Config) -> CatalogLimits:
-    catalog = config.catalog
-    return CatalogLimits(
-        check_seconds=catalog.check_seconds,
-        # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
-        searches=min(catalog.searches, max(1, config.database.connections // 2)),
-        search_waiters=catalog.search_waiters,
-        waiters_per_caller=catalog.waiters_per_caller,
-        search_seconds=catalog.search_seconds,
-    )
+    # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
+    searches = min(config.catalog.searches, max(1, config.database.connections // 2))
+    return filled(CatalogLimits, config.catalog, searches=searches)
 
 
 def actor_limits(config: Config) -> ActorLimits:
-    actors = config.actors
-    return ActorLimits(mailbox=actors.mailbox, batch=actors.batch, answer_seconds=actors.answer_seconds)
+    return filled(ActorLimits, config.actors)
 
 
 def caps(config: Config) -> dict[Tier, Caps]:
-    tiers = config.tiers
-    return {
-        Tier.ANONYMOUS: Caps(
-            daily=tiers.anonymous.daily,
-            lifetime=tiers.anonymous.lifetime,
-            usecase_reads=tiers.anonymous.usecase_reads,
-        ),
-        Tier.CLAIMED: Caps(daily=tiers.claimed.daily, monthly=tiers.claimed.monthly),
-        Tier.UPGRADED: Caps(daily=tiers.upgraded.daily, monthly=tiers.upgraded.monthly),
-    }
+    return {tier: filled(Caps, getattr(config.tiers, tier)) for tier in Tier}
 
 
 def per_minute(config: Config) -> dict[Tier, int]:
-    tiers = config.tiers
-    return {
-        Tier.ANONYMOUS: tiers.anonymous.per_minute,
-        Tier.CLAIMED: tiers.claimed.per_minute,
-        Tier.UPGRADED: tiers.upgraded.per_minute,
-    }
+    return {tier: getattr(config.tiers, tier).per_minute for tier in Tier}
 
 
 def key_rules(config: Config) -> KeyRules:
-    return KeyRules(
+    return filled(
+        KeyRules,
+        config.mail,
         anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
         codes=code_rules(config),
         letters=letter_rules(config, per_network=config.claim.letters_per_email),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
-        notices_per_hour=config.mail.notices_per_hour,
     )
 
 
 def device_rules(config: Config) -> DeviceRules:
-    device = config.device
-    return DeviceRules(
-        life_ms=device.expires_seconds * SECOND_MS,
-        interval_seconds=device.interval_seconds,
-        wrong_codes=device.wrong_codes,
-        lock_ms=device.lock_minutes * MINUTE_MS,
+    return filled(
+        DeviceRules,
+        config.device,
+        life_ms=config.device.expires_seconds * SECOND_MS,
         full_keys_per_account=config.keys.full_per_account,
     )
 
@@ -275,20 +243,10 @@ def sender_limits(config: Config) -> SenderLimits:
 
 def backup_rules(config: Config) -> BackupRules | None:
     """The rules of scheduled backups; None if they are off."""
-    backup = config.backup
-    return BackupRules(every_ms=backup.every_hours * HOUR_MS, keep=backup.keep) if backup.every_hours else None
+    return filled(BackupRules, config.backup) if config.backup.every_hours else None
 
 
 def serving_limits(config: Config) -> ServingLimits:
-    http = config.http
-    return ServingLimits(
-        head_seconds=http.head_seconds,
-        request_seconds=http.request_seconds,
-        stall_seconds=http.stall_seconds,
-        connections=http.connections,
-        connections_per_address=http.connections_per_address,
-        graceful_seconds=config.server.graceful_seconds,
-        drain_seconds=config.server.drain_seconds,
-        # All clients behind a proxy share its address.
-        exempt_networks=(*config.events.exempt_networks, *config.server.trusted_proxies),
-    )
+    # All clients behind a proxy share its address.
+    exempt = (*config.events.exempt_networks, *config.server.trusted_proxies)
+    return filled(ServingLimits, config.http, config.server, exempt_networks=exempt)

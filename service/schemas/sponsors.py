@@ -15,7 +15,7 @@ BrandName = Annotated[str, Field(min_length=1, max_length=100), NAME]
 
 
 class ProfileBody(Strict):
-    """The profile to save."""
+    """The profile to save. Its fields are named like those of `Sponsor.profile`."""
 
     name: BrandName = Field(description="Name of the brand, shown with its ads; one line")
     website: SponsorUrl = Field(description="Website of the brand; a public host")
@@ -26,6 +26,10 @@ class Profile(BaseModel):
 
     name: str = Field(description="Name of the brand")
     website: str = Field(description="Website of the brand")
+
+    @classmethod
+    def of(cls, sponsor: SponsorRecord) -> "Profile":
+        return cls(**sponsor.profile)
 
 
 class ProfileSaved(BaseModel):
@@ -45,17 +49,15 @@ class Identity(BaseModel):
     billingMode: BillingMode = Field(description="Whether money moves (`live`) or not (`test`)")
 
 
-class Sponsor(BaseModel):
+class Sponsor(Profile):
     """A sponsor as seen by administrators."""
 
-    name: str = Field(description="Name of the brand")
-    website: str = Field(description="Website of the brand")
     id: str = Field(description="Id of the sponsor")
     createdAt: Milliseconds
 
     @classmethod
     def of(cls, sponsor: SponsorRecord) -> "Sponsor":
-        return cls(name=sponsor.name, website=sponsor.website, id=sponsor.id, createdAt=sponsor.created_ms)
+        return cls(**sponsor.profile, id=sponsor.id, createdAt=sponsor.created_ms)
 
 
 class SponsorPage(Page):

@@ -1,11 +1,17 @@
-"""Named SQL: `sql/<concern>.sql` holds statements, each below `-- name: <name>` and a sentence about what it does."""
+"""Named SQL: `sql/<concern>.sql` holds statements, each below `-- name: <name>` and a sentence about what it does.
+
+`{bookings}` stands for the columns of `BOOKINGS` in `storage.postgres.tables`, and `{b.bookings}` for the same with an alias.
+"""
 
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+from storage.postgres import tables
+
 _NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
+_COLUMNS = re.compile(r"\{(?:(\w+)\.)?([a-z_]+)\}")
 
 
 class Statements:
@@ -13,7 +19,7 @@ class Statements:
 
     def __init__(self, concern: str, text: str) -> None:
         self._concern = concern
-        parts = _NAME.split(text)
+        parts = _NAME.split(_COLUMNS.sub(_columns, text))
         assert not parts[0].strip() or parts[0].lstrip().startswith("--"), f"{concern}.sql: SQL before the first name"
         names = parts[1::2]
         assert len(names) == len(set(names)), f"{concern}.sql: duplicate statement name"
@@ -27,6 +33,11 @@ class Statements:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._by_name)
+
+
+def _columns(placeholder: re.Match[str]) -> str:
+    table = getattr(tables, placeholder[2].upper(), None)
+    return table.names(placeholder[1] or "") if isinstance(table, tables.Table) else placeholder[0]
 
 
 @cache

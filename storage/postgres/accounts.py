@@ -5,19 +5,19 @@ from collections.abc import Sequence
 from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
-from actors.values import Account, BatchId, OutboxMessage
+from actors.bookings.records import Sponsor
+from actors.values import Account, BatchId
 from storage.connection.journal import decide_once
 from storage.connection.pool import Connection
 from storage.connection.statements import statements
 from storage.postgres.account_lists import PostgresAccountLists
-from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, record_of, write
+from storage.postgres.columns import record_of
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
+from storage.postgres.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX, SPONSORS
 
 SQL = statements("accounts")
-MAIL = statements("mail")
 
 ERASING = (
     SQL.forget_in_audit,
@@ -91,10 +91,10 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     if decision.ended:
         await _end(connection, decision)
-    await write(connection, SQL.save_deletions, columns(Deletion, decision.deletions.values()))
-    await write(connection, SQL.save_mail_choices, columns(MailChoices, decision.choices.values()))
-    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
-    await append_audits(connection, decision.audits)
+    await DELETIONS.save(connection, decision.deletions.values())
+    await MAIL_CHOICES.save(connection, decision.choices.values())
+    await OUTBOX.insert(connection, decision.outbox)
+    await AUDIT.insert(connection, decision.audits)
 
 
 async def _end(connection: Connection, decision: Decision) -> None:
@@ -124,10 +124,13 @@ async def _erase(connection: Connection, deletion: Deletion, limit: int) -> bool
     remains = await connection.fetchrow(SQL.remains, tenant_id)
     if remains["holds"]:
         return False
-    for statement in (
-        (SQL.blank_sponsor, SQL.reset_tenant) if remains["bookings"] else (SQL.erase_sponsor, SQL.erase_tenant)
-    ):
-        await connection.execute(statement, tenant_id)
+    if remains["bookings"]:
+        sponsors = await connection.fetch(LEDGER.lock_sponsors, [tenant_id])
+        await SPONSORS.update(connection, [record_of(Sponsor, row).erased for row in sponsors])
+        await connection.execute(SQL.reset_tenant, tenant_id)
+    else:
+        await connection.execute(SQL.erase_sponsor, tenant_id)
+        await connection.execute(SQL.erase_tenant, tenant_id)
     await connection.execute(SQL.finish, tenant_id)
     await connection.execute(LEDGER.advance)
     return False

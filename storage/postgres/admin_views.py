@@ -23,7 +23,7 @@ from storage.postgres.account_lists import tenants_named
 from storage.postgres.columns import record_of
 from storage.postgres.conditions import Conditions
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.sponsorship_rows import booking_of, booking_view_of, campaign_view_of
+from storage.postgres.sponsorship_rows import booking_view_of, campaign_view_of
 
 SQL = statements("oversight")
 
@@ -101,7 +101,7 @@ class PostgresOversight(Store):
         )
 
     async def refundable(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[Booking]:
-        return [booking_of(row) for row in await self._database.fetch(SQL.refundable, tenant_id, now_ms, limit)]
+        return [record_of(Booking, row) for row in await self._database.fetch(SQL.refundable, tenant_id, now_ms, limit)]
 
     async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
         found = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from actors.shared.announcements import AccountMail
 from storage.connection.pool import Connection
 from storage.connection.statements import statements
-from storage.postgres.columns import columns, columns_of, write
+from storage.postgres.columns import arrays, columns, write
 
 MAIL = statements("mail")
 
@@ -17,4 +17,4 @@ async def tell(connection: Connection, mails: Sequence[AccountMail]) -> None:
     owners = [mail for mail in mails if mail.tenant_id is not None]
     administrators = [mail for mail in mails if mail.tenant_id is None]
     await write(connection, MAIL.enqueue_for_owners, columns(AccountMail, owners))
-    await write(connection, MAIL.enqueue_for_administrators, columns_of(_TO_ADMINISTRATORS, administrators))
+    await write(connection, MAIL.enqueue_for_administrators, arrays(_TO_ADMINISTRATORS, administrators))

@@ -1,18 +1,10 @@
-"""The audit table: appending to it within a transaction, and reading it."""
-
-from collections.abc import Sequence
+"""Reading the audit."""
 
 from actors.values import AuditRecord
 from storage.connection.pool import Connection
 from storage.connection.statements import statements
-from storage.postgres.columns import columns, write
 
 SQL = statements("audit")
-
-
-async def append_audits(connection: Connection, audits: Sequence[AuditRecord]) -> None:
-    """Append records in the transaction of the change they describe."""
-    await write(connection, SQL.append, columns(AuditRecord, audits))
 
 
 async def read_audits(

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from actors.shared.code_mails import LetterCount
 from storage.connection.pool import Connection
 from storage.connection.statements import statements
-from storage.postgres.columns import columns, new_and_known, write
+from storage.postgres.columns import new_and_known
+from storage.postgres.tables import LETTERS
 
 SQL = statements("letters")
 
@@ -19,5 +20,5 @@ async def write_letters(
     connection: Connection, before: Mapping[bytes, LetterCount], changed: Mapping[bytes, LetterCount]
 ) -> None:
     new, known = new_and_known(changed, before)
-    await write(connection, SQL.insert, columns(LetterCount, new))
-    await write(connection, SQL.update, columns(LetterCount, known))
+    await LETTERS.insert(connection, new)
+    await LETTERS.update(connection, known)

@@ -1,29 +1,79 @@
-"""Records as arrays, one per column, and rows as records: a batch of records becomes the parameters of one statement."""
+"""Dataclass records as columns of tables: their names, their types, and a batch of records as an array per column.
 
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import fields
+A field that is a dataclass lies in columns of its own, one that may be None in a column of JSON. A tuple of words is one text
+on its way to the database, because Postgres arrays of arrays are rectangular.
+"""
+
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
-from typing import Any, TypeVar, get_args, get_type_hints
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from storage.connection.pool import Connection, Row
 
 R = TypeVar("R")
 K = TypeVar("K")
 
-
-def _names(kind: Any) -> list[str]:
-    return [field.name for field in fields(kind)]
+_TYPES = {bool: "boolean", int: "bigint", str: "text", bytes: "bytea"}
 
 
-def columns(kind: type[Any], records: Iterable[Any]) -> list[list[Any]]:
-    """The fields of dataclass records, one array per field, in the order of their declaration."""
-    return columns_of(_names(kind), records)
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, the attribute that is stored in it, the type of its parameter, and what makes its value of the parameter."""
+
+    name: str
+    attribute: str
+    type: str
+    value: str = "{}"
+    encode: Callable[[Any], str] | None = None
+
+    def array(self, records: Iterable[Any]) -> list[Any]:
+        values = map(attrgetter(self.attribute), records)
+        encode = self.encode
+        return list(values) if encode is None else [None if value is None else encode(value) for value in values]
 
 
-def columns_of(names: Iterable[str], records: Iterable[Any]) -> list[list[Any]]:
-    """The named attributes of records, one array per name. `content.body` is an attribute of an attribute."""
+@cache
+def columns_of(kind: type[Any]) -> tuple[Column, ...]:
+    """The columns of a dataclass, in the order of its fields."""
+    return tuple(column for field in fields(kind) for column in _columns(field.name, *_hint(kind, field.name)))
+
+
+def _columns(name: str, hint: Any, optional: bool) -> Iterator[Column]:
+    if is_dataclass(hint) and optional:
+        yield Column(name, name, "text", "{}::json", _as_json)
+    elif isinstance(hint, type) and is_dataclass(hint):
+        for inner in columns_of(hint):
+            yield Column(inner.name, f"{name}.{inner.attribute}", inner.type, inner.value, inner.encode)
+    elif get_origin(hint) is tuple:
+        yield Column(name, name, "text", "string_to_array({}, ' ')", " ".join)
+    else:
+        yield Column(name, name, next(_TYPES[base] for base in hint.__mro__ if base in _TYPES))
+
+
+def _as_json(record: Any) -> str:
+    return json.dumps(asdict(record), ensure_ascii=False)
+
+
+def _hint(kind: type[Any], name: str) -> tuple[Any, bool]:
+    """The type of a field without None, and whether it may be None."""
+    hint = get_type_hints(kind)[name]
+    kinds = [each for each in get_args(hint) if each is not NoneType]
+    return (kinds[0], True) if NoneType in get_args(hint) else (hint, False)
+
+
+def columns(kind: Any, records: Iterable[Any]) -> list[list[Any]]:
+    """Dataclass records as one array per column."""
+    rows = list(records)
+    return [column.array(rows) for column in columns_of(kind)]
+
+
+def arrays(names: Iterable[str], records: Iterable[Any]) -> list[list[Any]]:
+    """The named attributes of records, one array per name."""
     rows = list(records)
     return [list(map(attrgetter(name), rows)) for name in names]
 
@@ -35,23 +85,33 @@ async def write(connection: Connection, statement: str, arrays: list[list[Any]])
 
 
 def record_of(kind: type[R], row: Row, /, **values: Any) -> R:
-    """A dataclass record from the columns named like its fields. `values` are used in place of columns."""
-    for name, enum in _enums(kind).items():  # type: ignore[arg-type]  # a class is hashable
+    """A dataclass record from the columns of its fields. `values` are used in place of columns."""
+    for name, read in _readers(kind):  # type: ignore[arg-type]  # a class is hashable
         if name not in values:
-            value = row[name]
-            values[name] = value if enum is None or value is None else enum(value)
+            values[name] = row[name] if read is None else read(row)
     return kind(**values)
 
 
 @cache
-def _enums(kind: type[Any]) -> Mapping[str, type[StrEnum] | None]:
-    """The fields of a dataclass, each with its enum if it has one, whether or not the field can be None."""
-    hints = get_type_hints(kind)
-    return {name: next(filter(_is_enum, (hints[name], *get_args(hints[name]))), None) for name in _names(kind)}
+def _readers(kind: type[Any]) -> tuple[tuple[str, Callable[[Row], Any] | None], ...]:
+    """The fields of a dataclass, each with the function that reads it, if it is not in its column as it is."""
+    return tuple((field.name, _reader(field.name, *_hint(kind, field.name))) for field in fields(kind))
 
 
-def _is_enum(hint: Any) -> bool:
-    return isinstance(hint, type) and issubclass(hint, StrEnum)
+def _reader(name: str, hint: Any, optional: bool) -> Callable[[Row], Any] | None:
+    if is_dataclass(hint):
+        return _read(name, lambda text: hint(**json.loads(text))) if optional else partial(record_of, hint)  # type: ignore[arg-type,operator]
+    if get_origin(hint) is tuple:
+        return _read(name, lambda words: tuple(map(get_args(hint)[0], words)))
+    return _read(name, hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else None
+
+
+def _read(name: str, decode: Callable[[Any], Any]) -> Callable[[Row], Any]:
+    def read(row: Row) -> Any:
+        value = row[name]
+        return None if value is None else decode(value)
+
+    return read
 
 
 def new_and_known(records: Mapping[K, R], known: Container[K]) -> tuple[list[R], list[R]]:

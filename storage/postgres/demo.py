@@ -2,18 +2,14 @@
 
 from collections.abc import Iterable
 
-from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
+from actors.bookings.demo import DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
 from actors.bookings.messages import Origin
-from actors.bookings.records import Booking, Slot, Sponsor
 from actors.values import Account, Tenant, Tier
 from storage.connection.pool import Connection, Store
 from storage.connection.statements import statements
-from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, write
-from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import week_columns
-from storage.postgres.sponsorship_rows import campaign_columns
+from storage.postgres.tables import ACCOUNTS, AUDIT, BOOKINGS, CAMPAIGNS, DEMO_DAYS, DEMO_SLOTS, SPONSORS, TENANTS
 
 SQL = statements("demo")
 LOCK = 7_206_341_119
@@ -36,7 +32,7 @@ class PostgresDemo(Store):
             planned = plan(await _ground(connection, data or DemoData()), data)
             await _remove(connection, planned, now_ms)
             await _write(connection, planned, now_ms)
-            await append_audits(connection, [audit_record(data, planned.counts, origin, now_ms)])
+            await AUDIT.insert(connection, [audit_record(data, planned.counts, origin, now_ms)])
             await connection.execute(LEDGER.advance)
             return planned.counts
 
@@ -88,12 +84,12 @@ async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None
     data = planned.data
     tenants = [Tenant(account.tenant_id, Tier.CLAIMED) for account in planned.accounts]
     accounts = [Account(account.email, account.tenant_id, now_ms) for account in planned.accounts]
-    await write(connection, KEYS.save_tenants, columns(Tenant, tenants))
-    await write(connection, KEYS.insert_accounts, columns(Account, accounts))
-    await write(connection, LEDGER.insert_sponsors, columns(Sponsor, data.sponsors))
-    await write(connection, LEDGER.save_campaigns, campaign_columns(data.campaigns))
-    await write(connection, SQL.save_slots, columns(Slot, data.slots))
-    await write(connection, LEDGER.save_bookings, columns(Booking, data.bookings))
+    await TENANTS.save(connection, tenants)
+    await ACCOUNTS.insert(connection, accounts)
+    await SPONSORS.insert(connection, data.sponsors)
+    await CAMPAIGNS.save(connection, data.campaigns)
+    await DEMO_SLOTS.save(connection, data.slots)
+    await BOOKINGS.save(connection, data.bookings)
     if data.weeks:
         await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
-    await write(connection, SQL.insert_days, columns(DeliveryDay, data.days))
+    await DEMO_DAYS.insert(connection, data.days)

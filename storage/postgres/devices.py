@@ -1,20 +1,19 @@
 """The device store over Postgres."""
 
-from actors.devices.messages import Device, FreshKey, Guesses, Status
+from actors.devices.messages import Device, Guesses, Status
 from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
-from actors.values import Account, BatchId, OutboxMessage
+from actors.values import Account, BatchId
 from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Store
 from storage.connection.statements import statements
-from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, record_of, write
+from storage.postgres.columns import record_of
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.pruning import prune
 from storage.postgres.quota import SQL as QUOTA
+from storage.postgres.tables import AUDIT, DEVICES, FRESH_KEYS, GUESSES, OUTBOX
 
 SQL = statements("devices")
-MAIL = statements("mail")
 
 
 class PostgresDevices(Store):
@@ -57,8 +56,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
-    await write(connection, SQL.insert_keys, columns(FreshKey, decision.keys))
-    await write(connection, SQL.save_devices, columns(Device, changed.devices.values()))
-    await write(connection, SQL.save_guesses, columns(Guesses, changed.guesses.values()))
-    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
-    await append_audits(connection, decision.audits)
+    await FRESH_KEYS.insert(connection, decision.keys)
+    await DEVICES.save(connection, changed.devices.values())
+    await GUESSES.save(connection, changed.guesses.values())
+    await OUTBOX.insert(connection, decision.outbox)
+    await AUDIT.insert(connection, decision.audits)

@@ -6,7 +6,8 @@ from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.store import Before
 from storage.connection.pool import Connection, Database
 from storage.connection.statements import statements
-from storage.postgres.columns import columns, record_of, write
+from storage.postgres.columns import record_of
+from storage.postgres.tables import INVOICES
 
 SQL = statements("invoices")
 
@@ -26,7 +27,7 @@ async def issue(connection: Connection, decided: Sequence[Invoice]) -> None:
     emails = {row["tenant_id"]: row["email"] for row in await connection.fetch(SQL.emails, tenant_ids)}
     taken = await connection.fetch(SQL.advance_series, list(series), list(series.values()))
     last = {row["series"]: row["last"] for row in taken}
-    await write(connection, SQL.insert_invoices, columns(Invoice, numbered(invoices, last, known, emails)))
+    await INVOICES.insert(connection, numbered(invoices, last, known, emails))
 
 
 async def of_booking(database: Database, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:

@@ -1,38 +1,23 @@
 """The key store over Postgres."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from actors.keys.messages import Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS
-from actors.values import Account, BatchId, OutboxMessage, Scope, Tenant, Tier
+from actors.values import Account, BatchId, Tenant, Tier
 from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Row, Store
 from storage.connection.statements import statements
-from storage.postgres.audit import append_audits
 from storage.postgres.code_mails import lock_letters, write_letters
-from storage.postgres.columns import columns, columns_of, record_of, write
+from storage.postgres.columns import arrays, record_of, write
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
+from storage.postgres.tables import ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
 
 SQL = statements("keys")
-MAIL = statements("mail")
-
-_BEFORE_SCOPES = ("id", "hash", "prefix", "kind", "tenant_id", "created_ms")
-_AFTER_SCOPES = (
-    "name",
-    "expires_ms",
-    "revoked_ms",
-    "granter_id",
-    "admin",
-    "successor_id",
-    "origin_id",
-    "generation",
-    "end_notice_ms",
-)
 
 
 class PostgresKeys(Store):
@@ -50,7 +35,7 @@ class PostgresKeys(Store):
         return [_resolved(row) for row in await self._database.fetch(SQL.resolve_prefix, prefix)]
 
     async def live_keys(self, tenant_id: str, now_ms: int) -> Sequence[Key]:
-        return [_key(row) for row in await self._database.fetch(SQL.live_keys, tenant_id, now_ms)]
+        return [record_of(Key, row) for row in await self._database.fetch(SQL.live_keys, tenant_id, now_ms)]
 
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]
@@ -107,7 +92,7 @@ async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapsh
     """Lock the named keys and those of claims, then the keys of owners, then the keys that others granted."""
 
     def keep(rows: Sequence[Row]) -> None:
-        snapshot.keys.update((row["id"], _key(row)) for row in rows)
+        snapshot.keys.update((row["id"], record_of(Key, row)) for row in rows)
 
     key_ids = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in snapshot.claims.values())}
     if key_ids:
@@ -124,19 +109,17 @@ async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapsh
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
     await _write_tenants(connection, sorted(changed.tenants.values(), key=lambda tenant: tenant.id))
-    await write(connection, SQL.insert_accounts, columns(Account, changed.accounts.values()))
-    changes = ("email", "suspended_ms", "suspension_reason")
-    await write(connection, SQL.save_suspensions, columns_of(changes, decision.suspensions.values()))
+    await ACCOUNTS.insert(connection, changed.accounts.values())
+    await ACCOUNTS.update(connection, decision.suspensions.values())
     if decision.dismissed:
         await connection.execute(SQL.delete_administrators, sorted(decision.dismissed))
     admins = changed.administrators
     await write(connection, SQL.insert_administrators, [list(admins), list(admins.values())])
-    await write(connection, SQL.save_keys, _key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
-    claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
-    await write(connection, SQL.save_claims, columns(Claim, claims))
+    await KEYS.save(connection, changed.keys.values())
+    await CLAIMS.save(connection, changed.claims.values())
     await write_letters(connection, before.letters, changed.letters)
-    await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
-    await append_audits(connection, decision.audits)
+    await OUTBOX.insert(connection, decision.outbox)
+    await AUDIT.insert(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]
     topics += [f"tenant:{tenant_id}" for tenant_id in decision.touched_tenants]
     if topics:
@@ -149,21 +132,10 @@ async def _write_tenants(connection: Connection, tenants: Sequence[Tenant]) -> N
     """Write tenants before those that are merged into them, because of the foreign key."""
     merged = [tenant for tenant in tenants if tenant.merged_into is not None]
     for group in ([tenant for tenant in tenants if tenant.merged_into is None], merged):
-        await write(connection, SQL.save_tenants, columns(Tenant, group))
+        await TENANTS.save(connection, group)
     for statement in (SQL.merge_days, SQL.merge_key_days):
-        await write(connection, statement, columns_of(("id", "merged_into"), merged))
-
-
-def _key_columns(keys: Sequence[Key]) -> list[list[Any]]:
-    """As `columns`, with the scopes of a key joined into one text, because Postgres arrays of arrays are rectangular."""
-    scopes = [None if key.scopes is None else " ".join(key.scopes) for key in keys]
-    return [*columns_of(_BEFORE_SCOPES, keys), scopes, *columns_of(_AFTER_SCOPES, keys)]
-
-
-def _key(row: Row) -> Key:
-    scopes = row["scopes"]
-    return record_of(Key, row, scopes=None if scopes is None else tuple(map(Scope, scopes)))
+        await write(connection, statement, arrays(("id", "merged_into"), merged))
 
 
 def _resolved(row: Row) -> Resolved:
-    return Resolved(_key(row), Tier(row["tier"]), row["email"], row["administers"], row["suspended"])
+    return Resolved(record_of(Key, row), Tier(row["tier"]), row["email"], row["administers"], row["suspended"])

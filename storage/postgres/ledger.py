@@ -12,7 +12,7 @@ from typing import Any
 
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.digests import SHOWN
-from actors.bookings.records import Booking, DayDelivered, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import Booking, Campaign, DayDelivered, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
@@ -20,34 +20,13 @@ from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Database, Row
 from storage.connection.statements import statements
 from storage.postgres.announcements import tell
-from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, columns_of, new_and_known, record_of, write
+from storage.postgres.columns import new_and_known, record_of
 from storage.postgres.invoices import issue
-from storage.postgres.sponsorship_rows import (
-    booking_of,
-    campaign_columns,
-    campaign_of,
-    campaign_view_of,
-    slot_of,
-)
+from storage.postgres.sponsorship_rows import campaign_view_of
+from storage.postgres.tables import AUDIT, BOOKING_KEYS, BOOKINGS, CAMPAIGNS, PAYMENT_REPORTS, SLOTS, SPONSORS, Table
 from storage.postgres.webhooks import publish
 
 SQL = statements("ledger")
-
-_SPONSOR_CHANGES = ("tenant_id", "name", "website")
-_SLOT_CHANGES = (
-    "id",
-    "name",
-    "side",
-    "week_price_cents",
-    "active",
-    "weeks",
-    "coming_soon",
-    "offer_ends_ms",
-    "package_kind",
-    "description",
-    "retired_ms",
-)
 
 
 class PostgresLedger:
@@ -97,11 +76,11 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
     await _recall(connection, lock_set, places, snapshot)
     if places.campaign_ids:
         for row in await connection.fetch(SQL.lock_campaigns, sorted(places.campaign_ids)):
-            snapshot.campaigns[row["id"]] = campaign_of(row)
+            snapshot.campaigns[row["id"]] = record_of(Campaign, row)
     if places.slot_ids:
         ordered = sorted(places.slot_ids)
         for row in await connection.fetch(SQL.lock_slots, ordered):
-            snapshot.slots[row["id"]] = slot_of(row)
+            snapshot.slots[row["id"]] = record_of(Slot, row)
         if places.from_week_ms is not None:
             for row in await connection.fetch(SQL.held_weeks, ordered, places.from_week_ms):
                 snapshot.weeks[row["slot_id"], row["week_ms"]] = row["booking_id"]
@@ -111,7 +90,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
             SQL.lock_bookings, sorted(booking_ids), sorted(places.tenant_ids), lock_set.recent_ms
         )
         for row in rows:
-            snapshot.bookings[row["id"]] = booking_of(row)
+            snapshot.bookings[row["id"]] = record_of(Booking, row)
     await _check_new_sponsors(connection, lock_set, snapshot)
     if lock_set.event_ids:
         snapshot.events.update(row["id"] for row in await connection.fetch(SQL.handled, list(lock_set.event_ids)))
@@ -187,47 +166,35 @@ async def _check_new_sponsors(connection: Connection, lock_set: LockSet, snapsho
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     """Write a decision: referenced rows first, the revision last."""
-    await _write_sponsors(connection, before, decision.sponsors)
-    await _write_slots(connection, before, decision.slots)
-    if decision.campaigns:
-        await connection.execute(SQL.save_campaigns, *campaign_columns(decision.campaigns.values()))
-    if decision.bookings:
-        await connection.execute(SQL.save_bookings, *columns(Booking, decision.bookings.values()))
+    await _add_or_update(SPONSORS, connection, decision.sponsors, before.sponsors)
+    await _add_or_update(SLOTS, connection, decision.slots, before.slots)
+    await CAMPAIGNS.save(connection, decision.campaigns.values())
+    await BOOKINGS.save(connection, decision.bookings.values())
     if decision.weeks_freed:
         await connection.execute(SQL.free_weeks, *week_columns(decision.weeks_freed))
     if decision.weeks_taken:
         await connection.execute(SQL.take_weeks, *week_columns(decision.weeks_taken))
-    if decision.remembered:
-        await connection.execute(SQL.insert_keys, *columns(IdempotencyRecord, decision.remembered))
+    await BOOKING_KEYS.insert(connection, decision.remembered)
     if decision.events:
         await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
-    await write(connection, SQL.save_reports, columns(PaymentReport, decision.reports.values()))
+    await PAYMENT_REPORTS.save(connection, decision.reports.values())
     await tell(connection, decision.mails)
     if decision.digest_ms is not None:
         await connection.execute(SQL.mailed, decision.digest_ms)
-    await append_audits(connection, decision.audits)
+    await AUDIT.insert(connection, decision.audits)
     await publish(connection, decision.happenings)
     await issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)
 
 
-async def _write_sponsors(connection: Connection, before: Snapshot, sponsors: Mapping[str, Sponsor]) -> None:
-    """Insert new sponsors and update known ones. An upsert could overwrite what another node has just inserted."""
-    new, known = new_and_known(sponsors, before.sponsors)
-    if new:
-        await connection.execute(SQL.insert_sponsors, *columns(Sponsor, new))
-    if known:
-        await connection.execute(SQL.update_sponsors, *columns_of(_SPONSOR_CHANGES, known))
-
-
-async def _write_slots(connection: Connection, before: Snapshot, slots: Mapping[str, Slot]) -> None:
-    """As with sponsors: two administrators may choose the same slot id on two nodes."""
-    new, known = new_and_known(slots, before.slots)
-    if new:
-        await connection.execute(SQL.insert_slots, *columns(Slot, new))
-    if known:
-        await connection.execute(SQL.update_slots, *columns_of(_SLOT_CHANGES, known))
+async def _add_or_update(
+    table: Table, connection: Connection, records: Mapping[str, Any], before: Mapping[str, Any]
+) -> None:
+    """Insert new rows and update known ones. An upsert could overwrite what another node has just inserted."""
+    new, known = new_and_known(records, before)
+    await table.insert(connection, new)
+    await table.update(connection, known)
 
 
 def week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:

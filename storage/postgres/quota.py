@@ -8,7 +8,7 @@ from actors.values import BatchId, Tenant
 from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Row, Store
 from storage.connection.statements import statements
-from storage.postgres.columns import columns_of, record_of, write
+from storage.postgres.columns import arrays, record_of, write
 
 SQL = statements("quota")
 
@@ -39,7 +39,7 @@ async def _write(connection: Connection, before: Mapping[str, Tenant], decision:
     changed = [decision.changed[tenant_id] for tenant_id in sorted(decision.changed)]
     steps = [[*place, step] for place, step in decision.by_key.items()]
     keyed = [list(column) for column in zip(*steps, strict=True)] or [[], [], [], []]
-    await write(connection, SQL.save, [*columns_of(_COUNTERS, changed), *keyed])
+    await write(connection, SQL.save, [*arrays(_COUNTERS, changed), *keyed])
 
 
 def tenant_of(row: Row) -> Tenant:

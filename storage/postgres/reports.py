@@ -3,14 +3,14 @@ other servers."""
 
 from collections.abc import Sequence
 
-from actors.bookings.records import DayDelivered
+from actors.bookings.records import Booking, DayDelivered
 from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import Before
 from actors.times import DAY_MS
 from storage.connection.pool import Database
 from storage.connection.statements import statements
+from storage.postgres.columns import record_of
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.sponsorship_rows import booking_of
 
 SQL = statements("reports")
 
@@ -26,7 +26,7 @@ async def deliveries(
     counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
     for row in await database.fetch(SQL.days_delivered, list(counted), days.first, days.last):
         counted[row["booking_id"]].append(DayDelivered(row["day"], row["impressions"], row["clicks"]))
-    return [BookingDelivered(booking_of(row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows]
+    return [BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows]
 
 
 async def reach(database: Database, ended_ms: int, mode: str) -> Sequence[SlotReach]:

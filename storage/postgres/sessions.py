@@ -6,19 +6,28 @@ from actors.sessions.messages import Session, SignedIn, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, SecondFactorRows
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
-from actors.values import Account, BatchId, OutboxMessage, Tenant, Tier
+from actors.values import Account, BatchId, Tier
 from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Database, Row
 from storage.connection.statements import statements
-from storage.postgres.audit import append_audits
 from storage.postgres.code_mails import SQL as LETTERS
 from storage.postgres.code_mails import lock_letters, write_letters
-from storage.postgres.columns import columns, new_and_known, record_of, write
-from storage.postgres.keys import SQL as KEYS
+from storage.postgres.columns import new_and_known, record_of
 from storage.postgres.pruning import prune
+from storage.postgres.tables import (
+    ACCOUNTS,
+    AUDIT,
+    CHALLENGES,
+    OUTBOX,
+    PASSKEYS,
+    PENDING_SIGN_INS,
+    SESSIONS,
+    SIGN_IN_LINKS,
+    SIGN_INS,
+    TENANTS,
+)
 
 SQL = statements("sessions")
-MAIL = statements("mail")
 
 
 class PostgresSessions:
@@ -109,23 +118,19 @@ async def _read_second_factor(
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:
     changed = decision.changed
-    if decision.tenants:
-        await connection.execute(KEYS.save_tenants, *columns(Tenant, decision.tenants))
-    if changed.accounts:
-        await connection.execute(KEYS.insert_accounts, *columns(Account, changed.accounts.values()))
+    await TENANTS.save(connection, decision.tenants)
+    await ACCOUNTS.insert(connection, changed.accounts.values())
     new, known = new_and_known(changed.sign_ins, before.sign_ins)
-    await write(connection, SQL.insert_sign_ins, columns(SignIn, new))
-    await write(connection, SQL.update_sign_ins, columns(SignIn, known))
+    await SIGN_INS.insert(connection, new)
+    await SIGN_INS.update(connection, known)
     await write_letters(connection, before.letters, changed.letters)
-    await write(connection, SQL.save_links, columns(SignInLink, changed.links.values()))
-    if changed.sessions:
-        await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))
+    await SIGN_IN_LINKS.save(connection, changed.links.values())
+    await SESSIONS.save(connection, changed.sessions.values())
     second_factor = changed.second_factor
-    await write(connection, SQL.save_pending, columns(PendingSignIn, second_factor.pending.values()))
-    await write(connection, SQL.save_challenges, columns(Challenge, second_factor.challenges.values()))
-    await write(connection, SQL.save_passkeys, columns(Passkey, second_factor.passkeys.values()))
+    await PENDING_SIGN_INS.save(connection, second_factor.pending.values())
+    await CHALLENGES.save(connection, second_factor.challenges.values())
+    await PASSKEYS.save(connection, second_factor.passkeys.values())
     if second_factor.removed:
         await connection.execute(SQL.delete_passkeys, sorted(second_factor.removed))
-    if decision.outbox:
-        await connection.execute(MAIL.enqueue, *columns(OutboxMessage, decision.outbox))
-    await append_audits(connection, decision.audits)
+    await OUTBOX.insert(connection, decision.outbox)
+    await AUDIT.insert(connection, decision.audits)

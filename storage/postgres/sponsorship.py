@@ -8,7 +8,6 @@ from actors.bookings.records import (
     BookingView,
     CampaignStatus,
     CampaignView,
-    Content,
     DayDelivered,
     Slot,
     Sponsor,
@@ -23,7 +22,7 @@ from storage.postgres.admin_views import PostgresOversight
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
-from storage.postgres.sponsorship_rows import booking_of, campaign_view_of, slot_of
+from storage.postgres.sponsorship_rows import campaign_view_of
 
 SQL = statements("sponsorship")
 
@@ -120,7 +119,7 @@ class PostgresSponsorship(PostgresOversight):
         return [row["id"] for row in await self._database.fetch(SQL.due_holds, now_ms, limit)]
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
-        return [booking_of(row) for row in await self._database.fetch(SQL.due_refunds, now_ms, limit)]
+        return [record_of(Booking, row) for row in await self._database.fetch(SQL.due_refunds, now_ms, limit)]
 
     async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
         return [row["id"] for row in await self._database.fetch(SQL.due_steps, now_ms, limit)]
@@ -143,8 +142,8 @@ class PostgresSponsorship(PostgresOversight):
 
 
 async def _slots(connection: Connection) -> list[Slot]:
-    return [slot_of(row) for row in await connection.fetch(SQL.slots)]
+    return [record_of(Slot, row) for row in await connection.fetch(SQL.slots)]
 
 
 def _placement(row: Row) -> SoldPlacement:
-    return record_of(SoldPlacement, row, content=record_of(Content, row))
+    return record_of(SoldPlacement, row)

@@ -8,7 +8,6 @@ from actors.webhooks.messages import (
     Attempt,
     Backlog,
     Delivery,
-    EventType,
     Lease,
     NewDelivery,
     Ready,
@@ -20,20 +19,16 @@ from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
 from storage.connection.journal import decide_once
-from storage.connection.pool import Connection, Row, Store
+from storage.connection.pool import Connection, Store
 from storage.connection.statements import statements
 from storage.postgres.announcements import tell
-from storage.postgres.audit import append_audits
-from storage.postgres.columns import columns, columns_of, record_of, write
+from storage.postgres.columns import columns, record_of, write
+from storage.postgres.tables import AUDIT, DELIVERIES, WEBHOOKS
 
 SQL = statements("webhooks")
 
 MOST_READY = 4
 """A lease looks at so many webhooks for each free attempt."""
-
-_CREATED = ("id", "tenant_id", "url", "host", "events", "created_ms", "status", "slow")
-_STANDING = ("id", "status", "disabled_ms", "disabled_reason", "failures", "failing_since_ms", "slow", "paused_ms")
-_OUTCOME = ("seq", "due_ms", "done_ms", "status", "answered", "last_error")
 
 
 async def publish(connection: Connection, happenings: Sequence[Happening]) -> None:
@@ -45,7 +40,7 @@ async def publish(connection: Connection, happenings: Sequence[Happening]) -> No
         return
     tenants = sorted({each.tenant_id for each in happenings})
     rows = await connection.fetch(SQL.lock_wanting, tenants, sorted({each.type for each in happenings}))
-    await _add(connection, fan_out(map(_webhook, rows), happenings))
+    await _add(connection, fan_out((record_of(Webhook, row) for row in rows), happenings))
 
 
 class PostgresWebhooks(Store):
@@ -62,11 +57,11 @@ class PostgresWebhooks(Store):
         )
 
     async def webhooks(self, tenant_id: str) -> Sequence[Webhook]:
-        return [_webhook(row) for row in await self._database.fetch(SQL.of_account, tenant_id)]
+        return [record_of(Webhook, row) for row in await self._database.fetch(SQL.of_account, tenant_id)]
 
     async def webhook(self, tenant_id: str, webhook_id: str) -> Webhook | None:
         row = await self._database.fetchrow(SQL.one, tenant_id, webhook_id)
-        return None if row is None else _webhook(row)
+        return None if row is None else record_of(Webhook, row)
 
     async def deliveries(self, webhook_id: str, before_seq: int | None, limit: int) -> Sequence[Delivery]:
         rows = await self._database.fetch(SQL.log, webhook_id, before_seq, limit)
@@ -88,7 +83,7 @@ class PostgresWebhooks(Store):
                 leased = await connection.fetch(SQL.lease, ids, [chosen[each] for each in ids], now_ms, until_ms)
                 await connection.execute(SQL.pause, ids, until_ms)
                 await connection.execute(SQL.refresh, ids)
-                webhooks = {row["id"]: _webhook(row) for row in await connection.fetch(SQL.lock, ids)}
+                webhooks = {row["id"]: record_of(Webhook, row) for row in await connection.fetch(SQL.lock, ids)}
                 tasks = [Task(record_of(Delivery, row), webhooks[row["webhook_id"]]) for row in leased]
             next_due_ms = await connection.fetchval(SQL.next_due, now_ms)
             return Lease(tuple(sorted(tasks, key=lambda task: task.delivery.seq)), next_due_ms)
@@ -98,7 +93,7 @@ class PostgresWebhooks(Store):
     async def settle(self, attempts: Sequence[Attempt], judge: Judge) -> Sequence[Webhook]:
         async def work(connection: Connection) -> list[Webhook]:
             grouped = by_webhook(attempts)
-            webhooks = {row["id"]: _webhook(row) for row in await connection.fetch(SQL.lock, list(grouped))}
+            webhooks = {row["id"]: record_of(Webhook, row) for row in await connection.fetch(SQL.lock, list(grouped))}
             rows = await connection.fetch(SQL.deliveries, [each.delivery_id for each in attempts])
             found = {row["id"]: record_of(Delivery, row) for row in rows}
             changed: dict[int, Delivery] = {}
@@ -128,14 +123,10 @@ class PostgresWebhooks(Store):
         return await self._database.read(work)
 
 
-def _webhook(row: Row) -> Webhook:
-    return record_of(Webhook, row, events=tuple(map(EventType, row["events"])))
-
-
 async def _snapshot(connection: Connection, locks: LockSet) -> Snapshot:
     await connection.execute(SQL.lock_names, list(locks.tenant_ids))
     rows = await connection.fetch(SQL.lock_of, list(locks.tenant_ids))
-    webhooks = {row["id"]: _webhook(row) for row in rows}
+    webhooks = {row["id"]: record_of(Webhook, row) for row in rows}
     named = [record_of(Delivery, row) for row in await connection.fetch(SQL.deliveries, list(locks.delivery_ids))]
     waiting = await connection.fetch(SQL.waiting_like, list(locks.delivery_ids), list(webhooks))
     return snapshot_of(webhooks, named, [record_of(Delivery, row) for row in waiting])
@@ -144,16 +135,14 @@ async def _snapshot(connection: Connection, locks: LockSet) -> Snapshot:
 async def _write(connection: Connection, decision: Decision, now_ms: int) -> None:
     if decision.deleted:
         await connection.execute(SQL.delete, sorted(decision.deleted))
-    created = columns_of(_CREATED, decision.created.values())
-    created[_CREATED.index("events")] = [" ".join(each.events) for each in decision.created.values()]
-    await write(connection, SQL.create, created)
+    await WEBHOOKS.insert(connection, decision.created.values())
     enabled = sorted(decision.enabled)
     if enabled:
-        await write(connection, SQL.save, columns_of(_STANDING, decision.enabled.values()))
+        await WEBHOOKS.update(connection, decision.enabled.values())
         await connection.execute(SQL.restart, enabled, now_ms)
         await connection.execute(SQL.refresh, enabled)
     await _add(connection, decision.deliveries)
-    await append_audits(connection, decision.audits)
+    await AUDIT.insert(connection, decision.audits)
 
 
 async def _add(connection: Connection, deliveries: Sequence[NewDelivery]) -> None:
@@ -165,11 +154,11 @@ async def _add(connection: Connection, deliveries: Sequence[NewDelivery]) -> Non
 async def _settle(
     connection: Connection, webhooks: dict[str, Webhook], changed: dict[int, Delivery], mails: Sequence[AccountMail]
 ) -> None:
-    await write(connection, SQL.settle, columns_of(_OUTCOME, changed.values()))
+    await DELIVERIES.update(connection, changed.values())
     done = {each.seq: each.done_ms for each in changed.values() if each.done_ms is not None}
     if done:
         await connection.execute(SQL.follow, list(done), max(done.values()))
-    await write(connection, SQL.save, columns_of(_STANDING, webhooks.values()))
+    await WEBHOOKS.update(connection, webhooks.values())
     if webhooks:
         await connection.execute(SQL.refresh, list(webhooks))
     await tell(connection, mails)

@@ -3,7 +3,7 @@
 -- name: page
 -- A page of accounts strictly after a place: of the next $3 that are read, the first $4 that match.
 with read as materialized (
-    select email, tenant_id, created_ms, suspended_ms, suspension_reason from accounts
+    select {accounts} from accounts
     where (created_ms, tenant_id) < ($1, $2)
     order by created_ms desc, tenant_id desc limit $3
 ), page as materialized (
@@ -19,7 +19,7 @@ order by page.created_ms desc, page.tenant_id desc
 -- name: page_of_suspended
 -- The same of suspended accounts.
 with read as materialized (
-    select email, tenant_id, created_ms, suspended_ms, suspension_reason from accounts
+    select {accounts} from accounts
     where suspended_ms is not null and (created_ms, tenant_id) < ($1, $2)
     order by created_ms desc, tenant_id desc limit $3
 ), page as materialized (

@@ -2,30 +2,20 @@
 
 -- name: account
 -- The account of an email.
-select email, tenant_id, created_ms, suspended_ms, suspension_reason from accounts where email = $1
+select {accounts} from accounts where email = $1
 
 -- name: deletion
 -- The deletion of an account.
-select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms,
-    begun_ms
+select {deletions}
 from account_deletions where tenant_id = $1
 
 -- name: mail_choices
 -- The choices of emails. The row of an account is locked with its choices.
-select email, reviews, bookings, reports from mail_choices where email = any ($1::text[])
-
--- name: save_mail_choices
--- Insert choices, or change them.
-insert into mail_choices (email, reviews, bookings, reports)
-select * from unnest($1::text[], $2::boolean[], $3::boolean[], $4::boolean[]) as chosen (email, reviews, bookings, reports)
-order by email
-on conflict (email) do update set
-    reviews = excluded.reviews, bookings = excluded.bookings, reports = excluded.reports
+select {mail_choices} from mail_choices where email = any ($1::text[])
 
 -- name: due
 -- Deletions that are due or have begun, longest due first.
-select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms,
-    begun_ms
+select {deletions}
 from account_deletions where due_ms <= $1 order by due_ms, tenant_id limit $2
 
 -- name: lock_devices
@@ -34,8 +24,7 @@ select id from devices where email = any ($1::text[]) order by id for update
 
 -- name: lock_deletions
 -- Lock the deletions of emails that have not begun.
-select proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms,
-    begun_ms
+select {deletions}
 from account_deletions where email = any ($1::text[]) and begun_ms is null order by tenant_id for update
 
 -- name: standings
@@ -48,19 +37,6 @@ select accounts.email, administrators.email is not null as admin,
 from accounts left join administrators on administrators.email = accounts.email
 left join bookings on bookings.tenant_id = accounts.tenant_id
 where accounts.email = any ($1::text[]) group by accounts.email, administrators.email
-
--- name: save_deletions
--- Insert deletions, or update the columns that can change.
-insert into account_deletions (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, tenant_id, email, requested_ms,
-    confirmed_ms, due_ms, begun_ms)
-select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::text[], $8::text[],
-    $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[]) as changed (proof, code_expires_ms, attempts, sent_ms, sent_day,
-    sent_today, tenant_id, email, requested_ms, confirmed_ms, due_ms, begun_ms)
-order by tenant_id
-on conflict (tenant_id) do update set
-    proof = excluded.proof, code_expires_ms = excluded.code_expires_ms, attempts = excluded.attempts,
-    sent_ms = excluded.sent_ms, sent_day = excluded.sent_day, sent_today = excluded.sent_today,
-    confirmed_ms = excluded.confirmed_ms, due_ms = excluded.due_ms, begun_ms = excluded.begun_ms
 
 -- name: lock_sign_ins
 -- Lock the sign-in codes of emails. The session actor locks them before accounts.
@@ -266,10 +242,6 @@ select count(*) from gone
 -- Whether a tenant still has open bookings, and whether it has bookings at all.
 select count(*) filter (where status in ('reserved', 'checkout')) as holds, count(*) as bookings
 from bookings where tenant_id = $1
-
--- name: blank_sponsor
--- Keep a sponsor's name, which its paid bookings need, and nothing else.
-update sponsors set website = '' where tenant_id = $1
 
 -- name: erase_sponsor
 -- Delete a sponsor.

@@ -7,7 +7,7 @@ from claims where token_hash = any ($1::bytea[]) order by token_hash for update
 
 -- name: lock_accounts
 -- Lock accounts by email.
-select email, tenant_id, created_ms, suspended_ms, suspension_reason from accounts
+select {accounts} from accounts
 where email = any ($1::text[]) order by email for update
 
 -- name: lock_sessions
@@ -40,16 +40,14 @@ insert into administrators (email, granted_ms) select * from unnest($1::text[], 
 
 -- name: lock_keys
 -- Lock keys by id.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, generation, end_notice_ms
+select {keys}
 from api_keys where id = any ($1::text[]) order by id for update
 
 -- name: lock_granted
 -- Lock the keys of these tenants that keys granted, or that keys became by rotating themselves, unless they are revoked or,
 -- at $2, rotated and ended. Repeated until no new one appears, because a key that was granted while this waited for a lock is
 -- not in its result.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, generation, end_notice_ms
+select {keys}
 from api_keys
 where tenant_id = any ($1::text[]) and (granter_id is not null or origin_id is not null) and revoked_ms is null
     and (successor_id is null or expires_ms > $2)
@@ -58,8 +56,7 @@ order by id for update
 -- name: lock_keys_of
 -- Lock the keys of tenants, except revoked ones and those that were rotated and have ended at $2: a key that is rotated every
 -- hour would leave thousands in a year.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, generation, end_notice_ms
+select {keys}
 from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null and (successor_id is null or expires_ms > $2)
 order by id for update
 
@@ -76,17 +73,6 @@ from (
     select tenant_id, false, false, count(*) from devices join accounts on accounts.email = devices.email
     where tenant_id = any ($1::text[]) and status = 'approved' and expires_ms > $2 group by 1
 ) as counted group by 1, 2
-
--- name: save_tenants
--- Insert tenants, or overwrite all columns of existing ones.
-insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into)
-select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::int[], $6::bigint[], $7::int[], $8::bigint[],
-    $9::text[]) as changed (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into)
-order by id
-on conflict (id) do update set
-    tier = excluded.tier, lifetime_used = excluded.lifetime_used, usecase_reads = excluded.usecase_reads,
-    month = excluded.month, month_used = excluded.month_used, day = excluded.day, day_used = excluded.day_used,
-    merged_into = excluded.merged_into
 
 -- name: merge_days
 -- Move the daily usage of merged tenants to the tenants they were merged into.
@@ -108,56 +94,13 @@ insert into key_usage_days (tenant_id, key_id, day, used)
 select target, key_id, day, sum(used) from gone group by target, key_id, day order by target, key_id, day
 on conflict (tenant_id, key_id, day) do update set used = key_usage_days.used + excluded.used
 
--- name: insert_accounts
--- Insert accounts. If another node inserted one first, the unique violation makes the batch run again.
-insert into accounts (email, tenant_id, created_ms, suspended_ms, suspension_reason)
-select * from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::text[])
-    as made (email, tenant_id, created_ms, suspended_ms, suspension_reason) order by email
-
--- name: save_suspensions
--- Suspend locked accounts, or restore them.
-update accounts set suspended_ms = changed.suspended_ms, suspension_reason = changed.suspension_reason
-from unnest($1::text[], $2::bigint[], $3::text[]) as changed (email, suspended_ms, suspension_reason)
-where accounts.email = changed.email
-
--- name: save_keys
--- Insert keys, or update the columns that can change.
-insert into api_keys (id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin,
-    successor_id, origin_id, generation, end_notice_ms)
-select id, hash, prefix, kind, tenant_id, created_ms, string_to_array(scopes, ' '), name, expires_ms, revoked_ms, granter_id,
-    admin, successor_id, origin_id, generation, end_notice_ms
-from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::bigint[],
-    $10::bigint[], $11::text[], $12::boolean[], $13::text[], $14::text[], $15::int[], $16::bigint[]) as changed (id, hash,
-    prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id, origin_id,
-    generation, end_notice_ms)
-order by id
-on conflict (id) do update set
-    tenant_id = excluded.tenant_id, name = excluded.name, expires_ms = excluded.expires_ms, revoked_ms = excluded.revoked_ms,
-    granter_id = excluded.granter_id, admin = excluded.admin, successor_id = excluded.successor_id,
-    end_notice_ms = excluded.end_notice_ms
-
--- name: save_claims
--- Insert claims, or update the columns that can change.
-insert into claims (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today, token_hash, key_id, created_ms, email,
-    completed_ms)
-select * from unnest($1::bytea[], $2::bigint[], $3::int[], $4::bigint[], $5::int[], $6::int[], $7::bytea[], $8::text[],
-    $9::bigint[], $10::text[], $11::bigint[]) as changed (proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today,
-    token_hash, key_id, created_ms, email, completed_ms)
-order by token_hash
-on conflict (token_hash) do update set
-    email = excluded.email, proof = excluded.proof, code_expires_ms = excluded.code_expires_ms,
-    attempts = excluded.attempts, sent_ms = excluded.sent_ms, sent_day = excluded.sent_day,
-    sent_today = excluded.sent_today, completed_ms = excluded.completed_ms
-
 -- name: announce
 -- Notify all nodes, on commit, of the keys and tenants that changed.
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 
 -- name: resolve
 -- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator or suspended.
-select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, successor_id, origin_id, generation, end_notice_ms, tier, accounts.email,
-    administrators.email is not null as administers,
+select {keys.keys}, tier, accounts.email, administrators.email is not null as administers,
     suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
@@ -165,9 +108,7 @@ where hash = any ($1::bytea[])
 
 -- name: resolve_prefix
 -- Keys by displayed prefix, with the same columns as `resolve`.
-select keys.id, hash, prefix, kind, keys.tenant_id, keys.created_ms, scopes, name, expires_ms, revoked_ms,
-    granter_id, keys.admin, successor_id, origin_id, generation, end_notice_ms, tier, accounts.email,
-    administrators.email is not null as administers,
+select {keys.keys}, tier, accounts.email, administrators.email is not null as administers,
     suspended_ms is not null as suspended
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
@@ -176,8 +117,7 @@ where prefix = $1 order by keys.id limit 10
 -- name: live_keys
 -- Keys of a tenant, newest first, except revoked ones and those that were rotated and have ended at $2. The limit is the
 -- maximum number of keys per account.
-select id, hash, prefix, kind, tenant_id, created_ms, scopes, name, expires_ms, revoked_ms, granter_id, admin, successor_id,
-    origin_id, generation, end_notice_ms
+select {keys}
 from api_keys where tenant_id = $1 and revoked_ms is null and (successor_id is null or expires_ms > $2)
 order by created_ms desc, id collate "C" desc limit 2000
 

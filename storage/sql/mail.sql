@@ -1,12 +1,5 @@
 -- The outbox: messages are leased, sent outside any transaction, and marked.
 
--- name: enqueue
--- Insert messages, due at once.
-insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms)
-select id, recipient, template, nonce, created_ms, expires_ms, facts::json, created_ms
-from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::text[])
-    as made (id, recipient, template, nonce, created_ms, expires_ms, facts)
-
 -- name: enqueue_for_owners
 -- Insert mails to the owners of accounts, except of topics that they turned off. A step of a schedule is mailed once, whatever
 -- happens to its booking.
@@ -38,8 +31,7 @@ with due as (
     order by due_ms, id limit $2 for update skip locked
 )
 update outbox set attempts = attempts + 1, due_ms = $3 from due where outbox.id = due.id
-returning outbox.id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms, attempts, sent_ms, failed_ms,
-    last_error
+returning {outbox.queue}
 
 -- name: waiting
 -- When the next message is due, how many wait, and when the oldest was created, of those that are longest due.
@@ -74,6 +66,4 @@ select count(*) from gone
 
 -- name: recent
 -- The newest messages.
-select id, recipient, template, nonce, created_ms, expires_ms, facts, due_ms, attempts, sent_ms, failed_ms,
-    last_error
-from outbox order by created_ms desc, id desc limit $1
+select {queue} from outbox order by created_ms desc, id desc limit $1

@@ -3,7 +3,7 @@
 -- name: lock
 -- Lock the tenants of a batch, in one order on all nodes. `no key update`, because unordered writes to tables that
 -- refer to tenants must neither wait for this batch nor block it.
-select id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used, merged_into
+select {tenants}
 from tenants where id = any ($1::text[]) order by id for no key update
 
 -- name: save

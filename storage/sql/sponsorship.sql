@@ -3,11 +3,11 @@
 
 -- name: sponsor
 -- The profile of an account.
-select tenant_id, id, name, website, created_ms, demo from sponsors where tenant_id = $1
+select {sponsors} from sponsors where tenant_id = $1
 
 -- name: sponsors
 -- A page of sponsors.
-select tenant_id, id, name, website, created_ms, demo from sponsors
+select {sponsors} from sponsors
 where (created_ms, id) < ($1, $2) order by created_ms desc, id desc limit $3
 
 -- name: campaigns
@@ -93,8 +93,7 @@ from deliveries where booking_id = $1 group by day order by day
 
 -- name: slots
 -- All slots, including retired ones.
-select id, name, side, week_price_cents, created_ms, active, weeks, coming_soon, offer_ends_ms, package_kind, description,
-    retired_ms, demo
+select {slots}
 from slots order by id
 
 -- name: revision
@@ -130,11 +129,7 @@ select id from bookings where status in ('reserved', 'checkout') and hold_ms <= 
 
 -- name: due_refunds
 -- Bookings to refund now, longest due first.
-select id, tenant_id, campaign_id, slot_id, slot_name, week_start_ms, weeks, amount_cents, currency, status, mode,
-    created_ms, hold_ms, package_kind, package_description, youtube_status, youtube_url, youtube_notes, paid_ms,
-    paid_cents, payment_id,
-    refunded_cents, refund_due_ms, payment_issue, demo, sessions, cancelled_ms, disputed, refund_requested_ms,
-    refund_reason, refund_note, refund_requests, refund_cents, next_step_ms
+select {bookings}
 from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2
 
 -- name: due_steps

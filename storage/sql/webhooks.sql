@@ -7,78 +7,52 @@ from (select name from unnest($1::text[]) as named (name) order by name) as sort
 
 -- name: lock_of
 -- Lock the webhooks of accounts.
-select id, tenant_id, url, host, events, created_ms, status, disabled_ms, disabled_reason, failures, failing_since_ms, slow,
-    paused_ms
+select {webhooks}
 from webhooks where tenant_id = any ($1::text[]) order by id for no key update
 
 -- name: lock
 -- Lock webhooks by id.
-select id, tenant_id, url, host, events, created_ms, status, disabled_ms, disabled_reason, failures, failing_since_ms, slow,
-    paused_ms
+select {webhooks}
 from webhooks where id = any ($1::text[]) order by id for no key update
 
 -- name: lock_wanting
 -- Lock the enabled webhooks of accounts that want one of some events.
-select id, tenant_id, url, host, events, created_ms, status, disabled_ms, disabled_reason, failures, failing_since_ms, slow,
-    paused_ms
+select {webhooks}
 from webhooks where tenant_id = any ($1::text[]) and status = 'enabled' and events && $2::text[]
 order by id for no key update
 
 -- name: of_account
 -- The webhooks of an account, oldest first.
-select id, tenant_id, url, host, events, created_ms, status, disabled_ms, disabled_reason, failures, failing_since_ms, slow,
-    paused_ms
+select {webhooks}
 from webhooks where tenant_id = $1 order by created_ms, id
 
 -- name: one
 -- A webhook of an account.
-select id, tenant_id, url, host, events, created_ms, status, disabled_ms, disabled_reason, failures, failing_since_ms, slow,
-    paused_ms
+select {webhooks}
 from webhooks where tenant_id = $1 and id = $2
 
 -- name: log
 -- Deliveries of a webhook before a place, newest first.
-select seq, id, webhook_id, event_id, subject_id, type, body, created_ms, due_ms, attempts, first_ms, done_ms, status, answered,
-    last_error
+select {deliveries}
 from webhook_deliveries where webhook_id = $1 and ($2::bigint is null or seq < $2) order by seq desc limit $3
 
 -- name: deliveries
 -- Deliveries by id.
-select seq, id, webhook_id, event_id, subject_id, type, body, created_ms, due_ms, attempts, first_ms, done_ms, status, answered,
-    last_error
+select {deliveries}
 from webhook_deliveries where id = any ($1::text[])
 
 -- name: waiting_like
 -- The deliveries that wait with the webhook and subject of some deliveries, and the tests that wait for webhooks.
-select seq, id, webhook_id, event_id, subject_id, type, body, created_ms, due_ms, attempts, first_ms, done_ms, status, answered,
-    last_error
+select {deliveries}
 from webhook_deliveries
 where done_ms is null and (webhook_id, subject_id) in (
     select webhook_id, subject_id from webhook_deliveries where id = any ($1::text[])
     union all select id, id from unnest($2::text[]) as asked (id)
 )
 
--- name: create
--- Insert webhooks. A taken URL is a unique violation.
-insert into webhooks (id, tenant_id, url, host, events, created_ms, status, slow)
-select id, tenant_id, url, host, string_to_array(events, ' '), created_ms, status, slow
-from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::text[], $8::boolean[])
-    as made (id, tenant_id, url, host, events, created_ms, status, slow)
-order by id
-
 -- name: delete
 -- Delete webhooks with their deliveries.
 delete from webhooks where id = any ($1::text[])
-
--- name: save
--- Write what changes of webhooks.
-update webhooks set status = changed.status, disabled_ms = changed.disabled_ms, disabled_reason = changed.disabled_reason,
-    failures = changed.failures, failing_since_ms = changed.failing_since_ms, slow = changed.slow,
-    paused_ms = changed.paused_ms,
-    due_ms = case when changed.status = 'enabled' then webhooks.due_ms end
-from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::int[], $6::bigint[], $7::boolean[], $8::bigint[])
-    as changed (id, status, disabled_ms, disabled_reason, failures, failing_since_ms, slow, paused_ms)
-where webhooks.id = changed.id
 
 -- name: restart
 -- Let the first waiting delivery of each subject of webhooks be due now, as if none had been tried.
@@ -127,8 +101,7 @@ with heads as materialized (
 )
 update webhook_deliveries set attempts = attempts + 1, due_ms = $4, first_ms = coalesce(first_ms, $3)
 where seq = any (array(select seq from heads))
-returning seq, id, webhook_id, event_id, subject_id, type, body, created_ms, due_ms, attempts, first_ms, done_ms, status,
-    answered, last_error
+returning {deliveries}
 
 -- name: pause
 -- Look at slow webhooks again when their lease ends.
@@ -137,14 +110,6 @@ update webhooks set paused_ms = $2 where id = any ($1::text[]) and slow
 -- name: next_due
 -- When the next webhook becomes due.
 select due_ms from webhooks where due_ms > $1 order by due_ms limit 1
-
--- name: settle
--- Write what follows attempts.
-update webhook_deliveries set due_ms = changed.due_ms, done_ms = changed.done_ms, status = changed.status,
-    answered = changed.answered, last_error = changed.last_error
-from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::int[], $6::text[])
-    as changed (seq, due_ms, done_ms, status, answered, last_error)
-where webhook_deliveries.seq = changed.seq
 
 -- name: follow
 -- Let the next delivery of the subjects of done ones be due.

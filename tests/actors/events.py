@@ -7,8 +7,8 @@ from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
 from actors.events.state import EventRules, VisitorHasher
 from actors.kernel.actor import ActorLimits
-from storage.memory.events import MemoryEvents
-from storage.memory.tables import Memory
+from tests.doubles.events import MemoryEvents
+from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, Step
 
 DAY = 20_000

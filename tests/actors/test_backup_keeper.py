@@ -10,9 +10,9 @@ from trio.testing import MockClock
 from actors.backups.scheduler import BackupKeeper
 from actors.backups.state import BackupRules, Room, name_at
 from actors.backups.store import BackupFailed
-from actors.clock import HOUR_MS, TrioClock
+from actors.clock import HOUR_MS
 from actors.kernel.supervision import running
-from tests.fakes import HandClock, Script, Step, utc_ms
+from tests.fakes import HandClock, Script, Step, TrioClock, utc_ms
 
 START = utc_ms(2026, 3, 1)
 HOUR = 3_600.0

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS, HOUR_MS, TrioClock
+from actors.clock import DAY_MS, HOUR_MS
 from actors.events.actor import RecentKeys
 from actors.events.messages import Bucket
 from actors.events.state import VisitorHasher
@@ -17,7 +17,7 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, Overloaded, StorageUnavailable
 from tests.actors.events import DAY, MIDNIGHT_MS, NOON_MS, SECRET, a_memory, clicked, deduper, kept, seen
-from tests.fakes import HandClock, Step, after, kinds, now, together
+from tests.fakes import HandClock, Step, TrioClock, after, kinds, now, together
 
 AWAY, LOST = StorageUnavailable("away"), OutcomeUnknown("broken")
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS, TrioClock
+from actors.clock import DAY_MS
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.codes import shown_code
 from actors.devices.messages import DeviceView, Status
@@ -15,9 +15,9 @@ from actors.kernel.supervision import running
 from actors.sessions.messages import Session
 from actors.shared.credentials import Kind, digest, is_device_code, is_key
 from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
-from storage.memory.devices import MemoryDevices
-from storage.memory.tables import Memory
-from tests.fakes import Script, SeededEntropy, after, now, together
+from tests.doubles.devices import MemoryDevices
+from tests.doubles.tables import Memory
+from tests.fakes import Script, SeededEntropy, TrioClock, after, now, together
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 ANN = "ann@example.org"

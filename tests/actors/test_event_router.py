@@ -12,8 +12,8 @@ from actors.events.router import EventOutcome, EventRouter
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.values import Overloaded, StorageUnavailable
-from storage.memory.tables import Memory
 from tests.actors.events import DAY, a_memory, clicked, deduper, kept, seen
+from tests.doubles.tables import Memory
 from tests.fakes import after, kinds, now, together
 
 AWAY = StorageUnavailable("away")

@@ -12,8 +12,8 @@ from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.nodes.state import NodeRules
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.memory.nodes import MemoryNodes
-from storage.memory.tables import Memory
+from tests.doubles.nodes import MemoryNodes
+from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
 
 RULES = NodeRules(beat_seconds=2.0, live_seconds=10.0, keep_seconds=60.0)

@@ -8,7 +8,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS, HOUR_MS, TrioClock
+from actors.clock import DAY_MS, HOUR_MS
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
@@ -19,9 +19,9 @@ from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import Kind, code_from, digest, is_claim_token, is_key
 from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
-from storage.memory.keys import MemoryKeys
-from storage.memory.tables import Memory
-from tests.fakes import Script, SeededEntropy, after, now, together
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.tables import Memory
+from tests.fakes import Script, SeededEntropy, TrioClock, after, now, together
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 SECRET = b"server secret"

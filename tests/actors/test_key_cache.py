@@ -7,16 +7,15 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import TrioClock
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.keys.cache import KeyCache
 from actors.keys.messages import Key, Resolved
 from actors.shared.credentials import ENTROPY_BYTES, Kind, digest, new_key, prefix_of
 from actors.values import Account, StorageUnavailable, Tenant, Tier
-from storage.memory.keys import MemoryKeys
-from storage.memory.tables import Memory
-from tests.fakes import HandClock, Script, SeededEntropy, Step, after, now, together
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.tables import Memory
+from tests.fakes import HandClock, Script, SeededEntropy, Step, TrioClock, after, now, together
 
 NOON = 20_000 * 86_400_000
 ENTROPY = SeededEntropy()

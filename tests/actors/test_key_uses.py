@@ -6,13 +6,13 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from actors.clock import DAY_MS, SECOND_MS, TrioClock
+from actors.clock import DAY_MS, SECOND_MS
 from actors.kernel.supervision import running
 from actors.keys.last_uses import KeyUses
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.memory.keys import MemoryKeys
-from storage.memory.tables import Memory
-from tests.fakes import Script
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.tables import Memory
+from tests.fakes import Script, TrioClock
 
 START_MS = 20_000 * DAY_MS
 AWAY = StorageUnavailable("away")

@@ -6,15 +6,15 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS, TrioClock
+from actors.clock import DAY_MS
 from actors.events.partitions import RETRY_SECONDS, PartitionKeeper
 from actors.events.state import EventRules, days_to_keep
 from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.memory.events import MemoryEvents
-from storage.memory.tables import Memory
 from tests.actors.events import DAY, a_memory
-from tests.fakes import Script
+from tests.doubles.events import MemoryEvents
+from tests.doubles.tables import Memory
+from tests.fakes import Script, TrioClock
 
 RULES = EventRules()
 SWEEP_SECONDS = 600.0

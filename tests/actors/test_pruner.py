@@ -6,10 +6,11 @@ import pytest
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
-from actors.clock import DAY_MS, TrioClock
+from actors.clock import DAY_MS
 from actors.kernel.pruner import Pruner, PrunerLimits, Pruning
 from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
+from tests.fakes import TrioClock
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
 LIMITS = PrunerLimits(sweep_seconds=100.0, rows=10, batches=3, pause_seconds=0.0)

@@ -9,7 +9,6 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import TrioClock
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import answer_due
 from actors.kernel.supervision import running
@@ -19,9 +18,9 @@ from actors.quota.state import Caps, Decision
 from actors.quota.store import Decide
 from actors.shared.limits import Allowance
 from actors.values import BatchId, Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
-from storage.memory.quota import MemoryQuota
-from storage.memory.tables import Memory
-from tests.fakes import Script, after, kinds, now, together
+from tests.doubles.quota import MemoryQuota
+from tests.doubles.tables import Memory
+from tests.fakes import Script, TrioClock, after, kinds, now, together
 
 BASE_MS = 20_000 * 86_400_000
 CAPS = {

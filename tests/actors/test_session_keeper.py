@@ -13,8 +13,8 @@ from actors.sessions.state import SessionRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import code_from, digest, is_session_token
 from actors.values import Agent, OutcomeUnknown, StorageUnavailable
-from storage.memory.sessions import MemorySessions
-from storage.memory.tables import Memory
+from tests.doubles.sessions import MemorySessions
+from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, now, together
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2

@@ -24,15 +24,15 @@ from actors.bookings.records import (
 )
 from actors.bookings.state import BookingRules
 from actors.bookings.sweeper import HoldAndRefundSweeper, SweeperLimits
-from actors.clock import MINUTE_MS, TrioClock
+from actors.clock import MINUTE_MS
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Account, StorageUnavailable
-from storage.memory.ledger import MemoryLedger
-from storage.memory.sponsorship import MemorySponsorship
-from storage.memory.tables import Memory
-from tests.fakes import SeededEntropy
+from tests.doubles.ledger import MemoryLedger
+from tests.doubles.sponsorship import MemorySponsorship
+from tests.doubles.tables import Memory
+from tests.fakes import SeededEntropy, TrioClock
 
 BASE_MS = 20_000 * 86_400_000
 WEEK = week_of(BASE_MS) + WEEK_MS

@@ -12,9 +12,9 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.shared.weeks import WEEK_MS
 from actors.values import Overloaded, StorageUnavailable
-from storage.memory.events import MemoryEvents
-from storage.memory.tables import Memory
 from tests.actors.events import a_memory
+from tests.doubles.events import MemoryEvents
+from tests.doubles.tables import Memory
 from tests.fakes import Step, after, kinds, now, together
 from tests.stores.books import booking, campaign, week
 

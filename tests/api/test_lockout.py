@@ -7,10 +7,10 @@ from contextlib import AsyncExitStack
 import pytest
 
 from actors.clock import DAY_MS
-from storage.memory.tables import Memory
 from tests.api.browsers import COMPLETE, Browser
 from tests.api.callers import OUR_PAGE
 from tests.api.world import World, open_world
+from tests.doubles.tables import Memory
 from tests.fakes import HandClock
 
 ANN = "ann@example.com"

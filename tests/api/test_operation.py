@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from actors.events.servers import ServerReport
 from actors.values import StorageUnavailable
 from service.api.operations import OPERATIONS
-from storage.memory.nodes import MemoryNodes
 from tests.api.asgi import Response
 from tests.api.world import World, away, open_world
+from tests.doubles.nodes import MemoryNodes
 
 NODE = {"node", "version"}
 NAMES = {operation.name for operation in OPERATIONS} | {"other"}

@@ -11,11 +11,11 @@ from actors.sessions.reader import SessionReader
 from actors.values import Tier
 from service.api.cookies import cookie_name, drop_cookie, keep_cookie, session_token
 from service.web.requests import headers_of
-from storage.memory.sessions import MemorySessions
 from tests.api.asgi import Response
 from tests.api.browsers import AGENT, COMPLETE, START, Browser
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World, away, open_world
+from tests.doubles.sessions import MemorySessions
 
 SESSIONS = "/api/v1/auth/sessions"
 ANN, BOB = "ann@example.com", "bob@example.com"

@@ -40,22 +40,22 @@ from service.schemas.catalog import Bot, UseCase, document_of
 from service.web.app import build_app
 from service.web.pages.table import PAGES
 from service.web.routing import Routing
-from storage.memory.accounts import MemoryAccounts
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.devices import MemoryDevices
-from storage.memory.events import MemoryEvents
-from storage.memory.keys import MemoryKeys
-from storage.memory.ledger import MemoryLedger
-from storage.memory.mail import MemoryOutbox
-from storage.memory.nodes import MemoryNodes
-from storage.memory.quota import MemoryQuota
-from storage.memory.retention import MemoryRetention
-from storage.memory.sessions import MemorySessions
-from storage.memory.sites import MemorySites
-from storage.memory.tables import Memory
-from storage.memory.webhooks import MemoryWebhooks
 from tests.api.asgi import Client
 from tests.api.conformity import BASE_URL, check
+from tests.doubles.accounts import MemoryAccounts
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.devices import MemoryDevices
+from tests.doubles.events import MemoryEvents
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.ledger import MemoryLedger
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.nodes import MemoryNodes
+from tests.doubles.quota import MemoryQuota
+from tests.doubles.retention import MemoryRetention
+from tests.doubles.sessions import MemorySessions
+from tests.doubles.sites import MemorySites
+from tests.doubles.tables import Memory
+from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 from tests.snapshots.rows import Rows
 

@@ -10,7 +10,6 @@ from actors.shared.weeks import WEEK_MS
 from actors.values import Agent
 from service.seed.catalog_file import parse
 from service.seed.samples import replace_demo
-from storage.memory.demo import MemoryDemo
 from tests.api.authenticator import Authenticator
 from tests.api.devices import decided, in_browser, looked, polled, started
 from tests.api.passkeys import SECOND_STEP, Owner
@@ -18,6 +17,7 @@ from tests.api.sponsors import ADMIN, API, CAMPAIGN, NEXT_WEEK, THIS_WEEK, Perso
 from tests.api.test_invoices import SELLER
 from tests.api.world import World
 from tests.document.recorder import Story
+from tests.doubles.demo import MemoryDemo
 
 SAMPLES = Path(service.seed.samples.__file__).with_name("catalog.jsonl")
 SETTINGS = {**SELLER, "EVENTS__COUNT_SITES": True, "EVENTS__SITE_NETWORKS": 1}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 import trio
 from trio.testing import memory_stream_pair
 
-from actors.clock import TrioClock
 from service.http.asgi import App, Receive, Scope, Send
 from service.http.engine import Engine
 from service.http.limits import ServingLimits
@@ -17,7 +16,7 @@ from service.observability.metrics import Metrics
 from service.observability.refusal_log import RefusalLog
 from service.web.error_responses import handlers, reject
 from service.web.middleware import NO_HSTS, RequestMiddleware
-from tests.fakes import IDLE, SeededEntropy
+from tests.fakes import IDLE, SeededEntropy, TrioClock
 from tests.http.http2_client import Http2Client
 
 NOON_MS = 20_775 * 86_400_000 + 43_200_000

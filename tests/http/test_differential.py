@@ -13,7 +13,6 @@ from hypercorn.trio.worker_context import WorkerContext
 from hypercorn.typing import ConnectionState
 from trio.testing import memory_stream_pair
 
-from actors.clock import TrioClock
 from actors.values import Tier
 from service.http.asgi import App
 from service.http.engine import Engine
@@ -21,6 +20,7 @@ from service.http.transports import StreamTransport
 from service.web.error_responses import handlers, reject
 from service.web.middleware import NO_HSTS, RequestMiddleware
 from tests.api.world import World, open_world
+from tests.fakes import TrioClock
 from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Reply, replies
 
 Key = str | None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from actors.kernel.actor import Actor, ActorLimits
 from actors.values import BatchId
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
 
 

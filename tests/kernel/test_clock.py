@@ -6,8 +6,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS, SystemClock, SystemEntropy, TrioClock, day_of, month_of
-from tests.fakes import utc_ms
+from actors.clock import DAY_MS, SystemClock, SystemEntropy, day_of, month_of
+from tests.fakes import TrioClock, utc_ms
 
 
 def test_a_day_turns_at_midnight_utc() -> None:

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 
 import trio
 
-from actors.clock import MINUTE_MS, TrioClock
+from actors.clock import MINUTE_MS
 from actors.kernel.supervision import ActorSupervisor, running
 from actors.mail.actor import MailLimits, MailSender
 from actors.mail.messages import Mail, QueuedMessage
@@ -13,9 +13,9 @@ from actors.mail.rendering import MailRenderer
 from actors.mail.store import Outbox
 from actors.shared.announcements import Topic
 from actors.values import OutboxMessage
-from storage.memory.mail import MemoryOutbox
-from storage.memory.tables import Memory
-from tests.fakes import Script, Step
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.tables import Memory
+from tests.fakes import Script, Step, TrioClock
 
 BASE_MS = 1_763_640_000_000
 CODE = "042137"

@@ -1,4 +1,6 @@
-"""The mail sender in virtual time: prompt, at least once, never twice within a lease, never for ever."""
+"""The mail sender in virtual time: prompt, at least once, never twice within a lease, never for ever.
+
+The webhook sender works in the same way; `tests/webhooks` tests what is its own."""
 
 import logging
 
@@ -12,7 +14,7 @@ from actors.mail.actor import MailLimits
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.state import Retries
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
 from tests.mail.office import CODE, Office, Transport
 

@@ -10,7 +10,7 @@ from trio.testing import MockClock
 
 from actors.backups.scheduler import BackupKeeper
 from actors.backups.state import BackupRules, Room, name_at
-from actors.clock import HOUR_MS, SystemClock, TrioClock
+from actors.clock import HOUR_MS, SystemClock
 from actors.kernel.supervision import running
 from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress
@@ -18,6 +18,7 @@ from service.http.listeners import open_listeners
 from service.observability.collectors import BackupCollector
 from service.observability.node_report import Report
 from service.observability.operators_app import merged, serve_operators
+from tests.fakes import TrioClock
 
 ONE = """\
 # HELP catalog_requests_total Requests answered.

@@ -18,7 +18,7 @@ from actors.shared.announcements import Topic
 from actors.values import Account, Agent, Code, Refused, StorageUnavailable
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.retention.year import CAREFUL, OPERATOR, PEOPLE, TABLES, Year, open_year, sizes
 
 SPONSOR, READER = PEOPLE[0], PEOPLE[1]

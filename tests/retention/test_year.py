@@ -9,7 +9,7 @@ from actors.retention.state import RetentionRules
 from actors.stores import Stores
 from service.running.assembly import prunings
 from storage.connection.pool import Database
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.retention.year import GROWING, GROWING_IN_POSTGRES, PERIOD, RULES, open_year, stores_in
 from tests.slow import SLOW
 

@@ -40,21 +40,6 @@ from service.running.assembly import Assembly, Ports, assemble, prunings
 from service.running.limits import Limits
 from storage.connection.pool import Database
 from storage.events.store import PostgresEvents
-from storage.memory.accounts import MemoryAccounts
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.devices import MemoryDevices
-from storage.memory.events import MemoryEvents
-from storage.memory.keys import MemoryKeys
-from storage.memory.ledger import MemoryLedger
-from storage.memory.mail import MemoryOutbox
-from storage.memory.nodes import MemoryNodes
-from storage.memory.quota import MemoryQuota
-from storage.memory.retention import MemoryRetention
-from storage.memory.sessions import MemorySessions
-from storage.memory.sites import MemorySites
-from storage.memory.sponsorship import MemorySponsorship
-from storage.memory.tables import Memory
-from storage.memory.webhooks import MemoryWebhooks
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.devices import PostgresDevices
@@ -71,6 +56,21 @@ from storage.postgres.webhooks import PostgresWebhooks
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
+from tests.doubles.accounts import MemoryAccounts
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.devices import MemoryDevices
+from tests.doubles.events import MemoryEvents
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.ledger import MemoryLedger
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.nodes import MemoryNodes
+from tests.doubles.quota import MemoryQuota
+from tests.doubles.retention import MemoryRetention
+from tests.doubles.sessions import MemorySessions
+from tests.doubles.sites import MemorySites
+from tests.doubles.sponsorship import MemorySponsorship
+from tests.doubles.tables import Memory
+from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
 
 START_MS = week_of(20_000 * DAY_MS)

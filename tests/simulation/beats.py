@@ -17,8 +17,8 @@ from actors.nodes.messages import NodeInfo
 from actors.nodes.state import NodeRules
 from actors.shared.limits import WindowLimiter
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
-from storage.memory.nodes import MemoryNodes
-from storage.memory.tables import Memory
+from tests.doubles.nodes import MemoryNodes
+from tests.doubles.tables import Memory
 from tests.simulation import kernel
 
 RULES = NodeRules(beat_seconds=1.0, live_seconds=4.0, keep_seconds=8.0)

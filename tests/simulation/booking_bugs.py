@@ -23,8 +23,8 @@ from actors.keys import granting as key_granting
 from actors.shared.ids import fingerprint
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
-from storage.memory.invoices import issue
-from storage.memory.ledger import MemoryLedger
+from tests.doubles.invoices import issue
+from tests.doubles.ledger import MemoryLedger
 from tests.simulation.faults import Link, LinkedSponsorship, SimulatedBug
 from tests.simulation.office import CountedSweeper
 from tests.simulation.planting import Bug, Plant, both, patched, replaced, swapped
@@ -324,7 +324,7 @@ class _BlindLedger(BookingLedger):
 
 def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
     if message.sponsor is not None and message.campaign is not None:
-        keep_profile(unit, message.sponsor, message.origin)
+        keep_profile(unit, message.sponsor, message.origin, message.sponsor.profile)
         known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
             keep_new(unit, message.campaign, message.origin)

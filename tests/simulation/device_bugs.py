@@ -13,8 +13,8 @@ from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, L
 from actors.devices.state import Decision, LockSet
 from actors.devices.store import Decide as Deciding
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
-from storage.memory import devices as device_tables
-from storage.memory.keys import live_keys
+from tests.doubles import devices as device_tables
+from tests.doubles.keys import live_keys
 from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.reception import LinkedDevices

@@ -19,11 +19,11 @@ from actors.events.messages import Row, Window
 from actors.keys.messages import Resolved
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.events.divided_batches import Elsewhere
-from storage.memory.events import MemoryEvents
-from storage.memory.keys import MemoryKeys
-from storage.memory.sites import MemorySites
-from storage.memory.sponsorship import MemorySponsorship
-from storage.memory.tables import Memory
+from tests.doubles.events import MemoryEvents
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.sites import MemorySites
+from tests.doubles.sponsorship import MemorySponsorship
+from tests.doubles.tables import Memory
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node

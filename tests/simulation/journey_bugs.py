@@ -14,10 +14,10 @@ from actors.bookings.unit_of_work import UnitOfWork
 from actors.shared.announcements import AccountMail, Happening
 from actors.times import DAY_MS
 from actors.values import BatchId, OutcomeUnknown, Refused
-from storage.memory import announcements, webhooks
-from storage.memory import ledger as ledger_store
-from storage.memory.ledger import MemoryLedger
-from storage.memory.tables import Memory
+from tests.doubles import announcements, webhooks
+from tests.doubles import ledger as ledger_store
+from tests.doubles.ledger import MemoryLedger
+from tests.doubles.tables import Memory
 from tests.simulation.planting import Bug, Plant, replaced, swapped
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene

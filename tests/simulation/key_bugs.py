@@ -27,7 +27,7 @@ from actors.quota.messages import Answer, Message, Refund
 from actors.quota.state import Decision as QuotaDecision
 from actors.quota.store import Decide as QuotaDecide
 from actors.values import AuditRecord, BatchId, Contended, OutcomeUnknown, StorageUnavailable, Tenant
-from storage.memory.quota import MemoryQuota
+from tests.doubles.quota import MemoryQuota
 from tests.simulation.faults import Link, LinkedKeys, SimulatedBug
 from tests.simulation.planting import Bug, replaced, swapped
 from tests.simulation.rules import Scene

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import trio
 
 from actors.bookings.actor import BookingLedger
-from actors.clock import TrioClock
 from actors.events.actor import EventDeduper
 from actors.events.sites import SiteRules
 from actors.events.state import VisitorHasher
@@ -44,15 +43,15 @@ from actors.values import (
 from service.api.deadlines import best_effort
 from service.payments.factory import PaymentGateway
 from service.running.assembly import Classes, Ports, assemble
-from storage.memory.accounts import MemoryAccounts
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.ledger import MemoryLedger
-from storage.memory.nodes import MemoryNodes
-from storage.memory.quota import MemoryQuota
-from storage.memory.retention import MemoryRetention
-from storage.memory.tables import Memory
-from storage.memory.webhooks import MemoryWebhooks
-from tests.fakes import MemoryDatabase
+from tests.doubles.accounts import MemoryAccounts
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.ledger import MemoryLedger
+from tests.doubles.nodes import MemoryNodes
+from tests.doubles.quota import MemoryQuota
+from tests.doubles.retention import MemoryRetention
+from tests.doubles.tables import Memory
+from tests.doubles.webhooks import MemoryWebhooks
+from tests.fakes import MemoryDatabase, TrioClock
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, CountedSites, Handlers, Intake

@@ -15,7 +15,7 @@ from actors.kernel.supervision import Member
 from actors.mail.actor import MailSender
 from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
 from actors.values import OutboxMessage
-from storage.memory.mail import MemoryOutbox
+from tests.doubles.mail import MemoryOutbox
 from tests.simulation.faults import Link
 from tests.simulation.intake import counted
 from tests.simulation.rules import MAIL

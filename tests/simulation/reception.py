@@ -26,8 +26,8 @@ from actors.values import BatchId, Contended, Refused, StorageUnavailable
 from service.api import authentication
 from service.api.authentication import Caller
 from service.api.messages import Request
-from storage.memory.devices import MemoryDevices
-from storage.memory.sessions import MemorySessions
+from tests.doubles.devices import MemoryDevices
+from tests.doubles.sessions import MemorySessions
 from tests.simulation.faults import Link, SimulatedBug, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
 from tests.simulation.limits import BASE_URL

@@ -13,7 +13,7 @@ import trio
 from actors.clock import SECOND_MS
 from actors.kernel.actor import Actor
 from actors.values import AuditRecord, BatchId, OutboxMessage
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node

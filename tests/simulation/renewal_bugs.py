@@ -9,7 +9,7 @@ from actors.keys import state as key_state
 from actors.keys.messages import EditKey, RotateKey
 from actors.quota.actor import QuotaAccountant
 from actors.values import Refused, Tenant
-from storage.memory.keys import MemoryKeys
+from tests.doubles.keys import MemoryKeys
 from tests.simulation.planting import Bug, replaced, swapped
 
 _BATCH = key_state._Batch

@@ -24,7 +24,7 @@ from actors.events.messages import Kind, Row
 from actors.shared.announcements import Topic
 from actors.shared.weeks import WEEK_MS, week_of, weeks_from
 from actors.webhooks.messages import EventType, Webhook
-from storage.memory.invoices import issue
+from tests.doubles.invoices import issue
 from tests.simulation.processor import Payment, PaymentSucceeded
 from tests.simulation.rules import BOOKINGS, OLD_DAYS
 

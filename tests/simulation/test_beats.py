@@ -7,7 +7,7 @@ import trio
 
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import LiveNode
-from storage.memory.nodes import MemoryNodes
+from tests.doubles.nodes import MemoryNodes
 from tests.simulation.beats import CHAOS_SECONDS, Parts, World, run
 
 SEEDS = 20

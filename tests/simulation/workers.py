@@ -15,7 +15,7 @@ from actors.values import BatchId, OutcomeUnknown, StorageUnavailable
 from storage.events.distribution import PlaceMap, Worker
 from storage.events.divided_batches import DividedBatches, Elsewhere, Part
 from storage.events.store import PLACES
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.simulation.faults import Link, LinkedEvents, plainly
 
 if TYPE_CHECKING:

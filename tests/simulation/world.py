@@ -15,7 +15,7 @@ from actors.events.state import EventRules
 from actors.shared import codes
 from actors.shared.credentials import code_from, code_proof, digest, long_code
 from actors.values import BatchId, OutboxMessage
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.simulation import kernel
 from tests.simulation.clients import Board, Client
 from tests.simulation.faults import Assassin, Faults, nemesis

@@ -18,8 +18,8 @@ from actors.bookings.records import (
 from actors.bookings.store import TOPIC, Overview, SoldPlacement, TakenWeek
 from actors.clock import DAY_MS, HOUR_MS
 from actors.shared.weeks import WEEK_MS, week_of, weeks_from
-from storage.memory.sponsorship import MemorySponsorship
-from storage.memory.tables import Memory
+from tests.doubles.sponsorship import MemorySponsorship
+from tests.doubles.tables import Memory
 
 NOON_MS = 20_775 * DAY_MS + 12 * HOUR_MS
 """Wednesday, 18 November 2026, 12:00 UTC."""

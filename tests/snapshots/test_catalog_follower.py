@@ -15,8 +15,8 @@ from actors.values import OutcomeUnknown, Overloaded, StorageUnavailable
 from service.snapshots.catalog import Catalog, CatalogLimits
 from service.snapshots.catalog_entries import Position
 from service.snapshots.turns import Searcher
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.tables import Memory
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.tables import Memory
 from tests.fakes import Script
 from tests.snapshots.entries import bot, of_bots
 

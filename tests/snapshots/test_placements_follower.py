@@ -9,13 +9,13 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import SECOND_MS, TrioClock
+from actors.clock import SECOND_MS
 from actors.kernel.supervision import running
 from actors.shared.weeks import WEEK_MS
 from actors.values import OutcomeUnknown, StorageUnavailable
 from service.snapshots.placements import Placements, PlacementsLimits
-from storage.memory.tables import Memory
-from tests.fakes import HandClock, Script
+from tests.doubles.tables import Memory
+from tests.fakes import HandClock, Script, TrioClock
 from tests.snapshots.rows import NOON_MS, Rows, booking, hold, slot, week
 
 AWAY = StorageUnavailable("nobody is there")

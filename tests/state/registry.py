@@ -21,10 +21,10 @@ from actors.keys.messages import (
     StartClaim,
 )
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
-from actors.keys.validity import count_in_grace, count_live
 from actors.shared.code_mails import Draft, LetterCount
 from actors.shared.credentials import Kind
 from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
+from tests.doubles.conditions import count_in_grace, count_live
 from tests.state.manners import well_said
 
 NOON = 20_000 * 86_400_000 + 12 * 3_600_000

@@ -23,10 +23,11 @@ from actors.keys.messages import (
     TellEnds,
 )
 from actors.keys.state import LockSet, rows_to_lock
-from actors.keys.validity import count_in_grace, count_live, is_live
+from actors.keys.validity import is_live
 from actors.shared.credentials import Kind
 from actors.shared.notices import notice
 from actors.values import Code, Refused, Scope
+from tests.doubles.conditions import count_in_grace, count_live
 from tests.slow import shortened
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, SESSION, Registry
 

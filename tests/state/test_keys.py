@@ -6,9 +6,10 @@ import pytest
 
 from actors.keys.messages import Answer, Kept, TierSet
 from actors.keys.state import LockSet, rows_to_lock
-from actors.keys.validity import count_live, is_live
+from actors.keys.validity import is_live
 from actors.shared.credentials import Kind
 from actors.values import Account, Code, Refused, Scope, Tenant, Tier
+from tests.doubles.conditions import count_live
 from tests.state.registry import ANN, BOB, MINUTE, NOON, SECOND, Registry, count_ids, token
 
 READ = (Scope.LIBRARY_READ,)

@@ -26,7 +26,7 @@ from actors.keys.state import Snapshot as KeysSnapshot
 from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Account, Agent, AuditRecord, BatchId, Tenant, Tier
 from storage.connection.pool import Connection
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 
 NOW = 1_790_000_000_000

@@ -19,17 +19,6 @@ from actors.webhooks.store import WebhookStore
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
 from storage.events.store import PostgresEvents
-from storage.memory.accounts import MemoryAccounts
-from storage.memory.devices import MemoryDevices
-from storage.memory.events import MemoryEvents
-from storage.memory.keys import MemoryKeys
-from storage.memory.ledger import MemoryLedger
-from storage.memory.quota import MemoryQuota
-from storage.memory.retention import MemoryRetention
-from storage.memory.sessions import MemorySessions
-from storage.memory.sponsorship import MemorySponsorship
-from storage.memory.tables import Memory
-from storage.memory.webhooks import MemoryWebhooks
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.devices import PostgresDevices
 from storage.postgres.keys import PostgresKeys
@@ -39,6 +28,17 @@ from storage.postgres.retention import PostgresRetention
 from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sponsorship import PostgresSponsorship
 from storage.postgres.webhooks import PostgresWebhooks
+from tests.doubles.accounts import MemoryAccounts
+from tests.doubles.devices import MemoryDevices
+from tests.doubles.events import MemoryEvents
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.ledger import MemoryLedger
+from tests.doubles.quota import MemoryQuota
+from tests.doubles.retention import MemoryRetention
+from tests.doubles.sessions import MemorySessions
+from tests.doubles.sponsorship import MemorySponsorship
+from tests.doubles.tables import Memory
+from tests.doubles.webhooks import MemoryWebhooks
 from tests.stores.distributed import CITUS_URL, distributed, distributed_events, on_citus
 
 

@@ -8,7 +8,7 @@ from actors.events.messages import Kind, Row
 from actors.values import BatchId, Contended
 from storage.events.before_switch import KINDS
 from storage.events.distributed_store import DistributedEvents
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 
 Counts = dict[tuple[str, int], tuple[int, int]]

@@ -9,7 +9,7 @@ from actors.bookings.records import BookingStatus, CampaignStatus, DayDelivered
 from actors.bookings.state import LockSet
 from actors.shared.announcements import AccountMail, Topic
 from storage.connection.pool import Connection
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.stores.books import DAY, NOW, Books, a_world, booking, campaign, origin, week
 from tests.stores.conftest import Stores
 

@@ -12,9 +12,9 @@ import trio
 from actors.catalog.store import CatalogStore, Counts, Entry, Import, Kind, Search
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.tables import Memory
 from storage.postgres.catalog import PostgresCatalog
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.tables import Memory
 from tests.fakes import together
 from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
 

@@ -14,9 +14,9 @@ from actors.events.messages import Kind, Row
 from actors.values import Agent
 from service.seed.demo import demo_data
 from storage.connection.pool import Database
-from storage.memory.demo import MemoryDemo
-from storage.memory.tables import Memory
 from storage.postgres.demo import PostgresDemo
+from tests.doubles.demo import MemoryDemo
+from tests.doubles.tables import Memory
 from tests.fakes import kinds, together
 from tests.stores.books import NOW
 from tests.stores.conftest import Stores, stores_over

@@ -19,10 +19,10 @@ from service.seed.demo import demo_data
 from service.seed.samples import load_demo, replace_demo
 from storage.connection.pool import Connection, Database, open_database
 from storage.connection.target import Target
-from storage.memory.demo import MemoryDemo
-from storage.memory.tables import Memory
 from storage.postgres.columns import record_of
 from storage.postgres.demo import PostgresDemo
+from tests.doubles.demo import MemoryDemo
+from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, together
 
 NOW = 1_795_000_000_000

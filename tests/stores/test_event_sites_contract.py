@@ -13,12 +13,12 @@ from actors.values import Contended
 from service.seed.demo import demo_data
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
-from storage.memory.demo import MemoryDemo
-from storage.memory.sites import MemorySites
-from storage.memory.tables import Memory
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.sites import PostgresSites
 from storage.schema import migrate
+from tests.doubles.demo import MemoryDemo
+from tests.doubles.sites import MemorySites
+from tests.doubles.tables import Memory
 from tests.fakes import together
 from tests.memory_sums import SiteTable, sums_by_site
 from tests.stores.books import NOW, Books, booking, campaign, slot, sponsor, week

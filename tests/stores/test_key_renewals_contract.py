@@ -24,7 +24,7 @@ from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.shared.credentials import Kind
 from actors.shared.notices import notice
 from actors.values import Code, Refused, Scope
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 from tests.stores.test_keys_and_quota_contract import EMAIL, NOW, Desk, audit, hash_of, key, mint
 

@@ -15,8 +15,8 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows
 from actors.clock import DAY_MS
 from actors.values import AuditRecord, BatchId, Refused
 from storage.connection.pool import Database
-from storage.memory.tables import Memory
 from storage.postgres.columns import record_of
+from tests.doubles.tables import Memory
 from tests.slow import shortened
 from tests.stores.books import DAY, Books, a_world, week
 from tests.stores.conftest import Stores, stores_in_memory, stores_over

@@ -13,11 +13,11 @@ from actors.mail.messages import Backlog, GivenUp, QueuedMessage, RetryLater, Se
 from actors.mail.store import MOST_COUNTED, Outbox
 from actors.values import BatchId, OutboxMessage
 from storage.connection.pool import Connection, Database
-from storage.memory.keys import MemoryKeys
-from storage.memory.mail import MemoryOutbox
-from storage.memory.tables import Memory
 from storage.postgres.keys import PostgresKeys
 from storage.postgres.mail import PostgresOutbox
+from tests.doubles.keys import MemoryKeys
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.tables import Memory
 
 NOW_MS = 1_763_640_000_000
 UNTIL_MS = NOW_MS + 60_000

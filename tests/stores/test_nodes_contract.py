@@ -11,9 +11,9 @@ from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MOST_NODES
 from actors.nodes.store import NodeStore
 from storage.connection.pool import Connection, Database, open_database
 from storage.connection.target import Target
-from storage.memory.nodes import MemoryNodes
-from storage.memory.tables import Memory
 from storage.postgres.nodes import SQL, PostgresNodes
+from tests.doubles.nodes import MemoryNodes
+from tests.doubles.tables import Memory
 from tests.fakes import together
 
 LIVE_SECONDS = 10.0

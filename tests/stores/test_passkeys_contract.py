@@ -28,9 +28,9 @@ from actors.sessions.second_factor import (
 )
 from actors.values import AuditRecord, BatchId, Code, OutboxMessage
 from storage.connection.pool import Database
-from storage.memory.mail import MemoryOutbox
-from storage.memory.tables import Memory
 from storage.postgres.mail import PostgresOutbox
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.tables import Memory
 from tests.fakes import now, together
 from tests.stores.conftest import stores_over
 from tests.stores.test_sessions_contract import ANN, BOB, NOW, Desk, audit, code_of, complete, desk, start

@@ -28,9 +28,9 @@ from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Account, AuditRecord, Tenant, Tier
 from actors.webhooks.messages import Delivery, DeliveryStatus, EventType, Webhook, WebhookStatus
 from storage.connection.pool import Connection, Database
-from storage.memory.tables import Memory
-from storage.postgres.audit import append_audits
 from storage.postgres.retention import PRUNING
+from storage.postgres.tables import AUDIT
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 
 NOW = 20_000 * DAY_MS
@@ -264,7 +264,7 @@ async def test_nothing_but_the_two_functions_changes_the_audit(database: Databas
 
         return await database.transact(work)
 
-    await database.transact(lambda connection: append_audits(connection, [record]))
+    await database.transact(lambda connection: AUDIT.insert(connection, [record]))
     for statement in ("delete from audit", "update audit set actor_email = null", "truncate audit"):
         assert await tried(statement) == "audit is append-only"
         # Nor after one of them has run in the same transaction.

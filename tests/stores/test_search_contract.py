@@ -11,10 +11,10 @@ from service.snapshots.catalog_entries import Building, CatalogSnapshot
 from storage.connection.error_translation import OutOfTime
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.tables import Memory
 from storage.postgres.catalog import PostgresCatalog
 from storage.postgres.catalog_search import search_catalog
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.tables import Memory
 from tests.snapshots.entries import bot, guide_fields, of_bots, of_usecases, usecase
 
 BOUND_SECONDS = 30.0

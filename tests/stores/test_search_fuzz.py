@@ -12,9 +12,9 @@ from actors.catalog.store import CatalogStore, Import, Kind, Search
 from service.snapshots.catalog import SEARCH_CHARACTERS
 from service.snapshots.catalog_entries import Building, CatalogSnapshot
 from storage.connection.pool import Database
-from storage.memory.catalog import MemoryCatalog
-from storage.memory.tables import Memory
 from storage.postgres.catalog import PostgresCatalog
+from tests.doubles.catalog import MemoryCatalog
+from tests.doubles.tables import Memory
 from tests.slow import shortened
 from tests.snapshots.entries import bot, guide_fields, usecase
 

@@ -32,9 +32,9 @@ from actors.shared.codes import CodeRules
 from actors.shared.credentials import digest
 from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
 from storage.connection.pool import Database
-from storage.memory.mail import MemoryOutbox
-from storage.memory.tables import Memory
 from storage.postgres.mail import PostgresOutbox
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.tables import Memory
 from tests.fakes import now, together
 from tests.stores.conftest import Stores, stores_over
 

@@ -18,7 +18,7 @@ from actors.webhooks.messages import (
     WebhookKept,
     WebhookStatus,
 )
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 from tests.stores.webhooks import LEASE_MS, NOW, Post, audit, refused, room, taken, tenant, told, webhook
 

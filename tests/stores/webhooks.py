@@ -29,11 +29,11 @@ from actors.webhooks.sending import Retries, delivery_of, event_of_test, judged_
 from actors.webhooks.state import Decision, WebhookRules, decide, rows_to_lock
 from actors.webhooks.store import WebhookStore
 from storage.connection.pool import Connection, Database
-from storage.memory import webhooks as memory_webhooks
-from storage.memory.mail import MemoryOutbox
-from storage.memory.tables import Memory
 from storage.postgres import webhooks as postgres_webhooks
 from storage.postgres.mail import PostgresOutbox
+from tests.doubles import webhooks as memory_webhooks
+from tests.doubles.mail import MemoryOutbox
+from tests.doubles.tables import Memory
 
 NOW = 1_790_000_000_000
 LEASE_MS = MINUTE_MS

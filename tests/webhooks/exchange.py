@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 
 import trio
 
-from actors.clock import TrioClock
 from actors.kernel.supervision import ActorSupervisor, running
 from actors.webhooks.messages import Task, Webhook
 from actors.webhooks.sender import SenderLimits, WebhookSender
 from actors.webhooks.store import DeliveryFailed
-from storage.memory.tables import Memory
-from storage.memory.webhooks import MemoryWebhooks
+from tests.doubles.tables import Memory
+from tests.doubles.webhooks import MemoryWebhooks
+from tests.fakes import TrioClock
 from tests.stores.webhooks import NOW, Post, told, webhook
 
 Reply = Callable[[Task], float | int | Exception]

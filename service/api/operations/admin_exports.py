@@ -13,6 +13,7 @@ from actors.values import AuditRecord
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
+from service.schemas.sponsors import Profile
 
 T = TypeVar("T")
 Fetch = Callable[[Before | None, int], Awaitable[Sequence[T]]]
@@ -111,9 +112,9 @@ async def campaigns_file(services: Services, fetch: Fetch[CampaignView]) -> Answ
 
 async def sponsors_file(services: Services, fetch: Fetch[Sponsor]) -> Answer:
     def cells(sponsor: Sponsor) -> Sequence[Cell]:
-        return sponsor.id, sponsor.tenant_id, sponsor.name, sponsor.website, moment(sponsor.created_ms)
+        return sponsor.id, sponsor.tenant_id, *sponsor.profile.values(), moment(sponsor.created_ms)
 
-    header = ("id", "accountId", "name", "website", "createdAt")
+    header = ("id", "accountId", *Profile.model_fields, "createdAt")
     return await _file(services, "sponsors.csv", header, fetch, lambda each: Before(each.created_ms, each.id), cells)
 
 

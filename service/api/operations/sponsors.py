@@ -23,7 +23,7 @@ async def read_identity(services: Services, call: Call) -> Answer | Refused:
     sponsor = await services.sponsorship.sponsor(caller.owner)
     return Answer.of(
         Identity(
-            profile=None if sponsor is None else Profile(name=sponsor.name, website=sponsor.website),
+            profile=None if sponsor is None else Profile.of(sponsor),
             email=caller.email,
             isAdmin=caller.admin,
             isDemo=sponsor is not None and sponsor.demo,
@@ -35,8 +35,8 @@ async def read_identity(services: Services, call: Call) -> Answer | Refused:
 
 async def save_profile(services: Services, call: Call) -> Answer | Refused:
     body: ProfileBody = call.body
-    sponsor = await services.ledger.save_profile(call.caller.owner, body.name, body.website, call.caller.agent)
-    return Answer.of(ProfileSaved(profile=Profile(name=sponsor.name, website=sponsor.website)))
+    sponsor = await services.ledger.save_profile(call.caller.owner, agent=call.caller.agent, **body.model_dump())
+    return Answer.of(ProfileSaved(profile=Profile.of(sponsor)))
 
 
 async def list_campaigns(services: Services, call: Call) -> Answer | Refused:

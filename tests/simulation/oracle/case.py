@@ -8,7 +8,7 @@ from actors.clock import SECOND_MS
 from actors.keys.actor import Issued, Minted
 from actors.keys.messages import Key
 from actors.values import Tier
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.simulation.history import Nothing, Operation, Unknown
 
 if TYPE_CHECKING:

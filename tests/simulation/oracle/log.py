@@ -10,7 +10,7 @@ from actors.bookings.decision import Decision
 from actors.shared.announcements import Happening
 from actors.values import AuditRecord, OutboxMessage
 from actors.webhooks.messages import Delivery
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 LEDGER = ("bookings", "campaigns", "slots", "sponsors", "slot_weeks", "booking_keys")
 KEEPER = ("keys", "administrators")

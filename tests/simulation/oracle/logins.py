@@ -12,7 +12,7 @@ from typing import Any
 from actors.devices import messages as devices
 from actors.shared.credentials import Kind
 from actors.values import Refused
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.simulation.oracle.visits import recorded, waiting
 from tests.simulation.register import Kept
 from tests.simulation.rules import DEVICES

@@ -6,7 +6,7 @@ from actors.clock import day_of, month_of
 from actors.keys.messages import Claimed
 from actors.quota.messages import Charge, Metered
 from actors.values import Code, Refused, Tier
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.simulation.history import Nothing, Operation
 from tests.simulation.oracle.case import Case, any_of, maybe_before, possible, surely, surely_before
 from tests.simulation.rules import CAPS, PER_MINUTE

@@ -9,7 +9,7 @@ from actors.keys.messages import Claimed
 from actors.quota.messages import Metered
 from actors.values import Refused
 from service.api.authentication import Caller
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.simulation.history import Heard, Operation
 from tests.simulation.oracle import events
 from tests.simulation.oracle.bookings import week_at

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from actors.events.messages import Kind, Row
 from actors.values import BatchId
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 Counts = tuple[int, int]
 """Impressions and clicks."""

@@ -15,7 +15,7 @@ from actors.sessions import messages as sessions
 from actors.shared.browsers import browser
 from actors.shared.credentials import code_from, code_proof, digest
 from actors.values import AuditRecord, OutboxMessage, Refused
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 from tests.simulation.register import Kept
 from tests.simulation.rules import BLOCKS, SECRET, SESSIONS
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.store import Before
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 
 def issue(tables: Memory, decided: Sequence[Invoice]) -> None:

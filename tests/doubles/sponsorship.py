@@ -21,8 +21,8 @@ from actors.bookings.records import (
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
-from storage.memory import invoices, reports
-from storage.memory.oversight import MemoryOversight, booking_view
+from tests.doubles import invoices, reports
+from tests.doubles.oversight import MemoryOversight, booking_view
 
 
 class _Listed(Protocol):

@@ -10,11 +10,11 @@ from actors.bookings.invoices import Invoice
 from actors.bookings.records import OPEN, BookingStatus, Campaign, CampaignStatus, Content
 from actors.bookings.store import TOPIC
 from actors.values import Account, AuditRecord, BatchId, Tier
-from storage.memory.account_lists import MemoryAccountLists
-from storage.memory.export import export
-from storage.memory.retention import GIVEN_UP, drop_bookings, drop_keys
-from storage.memory.tables import picked
-from storage.memory.webhooks import drop_webhooks
+from tests.doubles.account_lists import MemoryAccountLists
+from tests.doubles.export import export
+from tests.doubles.retention import GIVEN_UP, drop_bookings, drop_keys
+from tests.doubles.tables import picked
+from tests.doubles.webhooks import drop_webhooks
 
 DELETED = Content("Deleted", "", "", "", "")
 
@@ -127,7 +127,7 @@ class MemoryAccounts(MemoryAccountLists):
             return False
         if bookings:
             if tenant_id in tables.sponsors:
-                tables.sponsors[tenant_id] = replace(tables.sponsors[tenant_id], website="")
+                tables.sponsors[tenant_id] = tables.sponsors[tenant_id].erased
             tables.tenants[tenant_id] = replace(
                 tables.tenants[tenant_id], tier=Tier.CLAIMED, lifetime_used=0, usecase_reads=0, month_used=0, day_used=0
             )

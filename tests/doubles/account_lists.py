@@ -5,7 +5,7 @@ from collections import Counter
 from actors.accounts.listing import AccountDetails, AccountFilter, AccountLine, AccountList, Spot
 from actors.keys.validity import is_live
 from actors.values import Account
-from storage.memory.tables import MemoryStore
+from tests.doubles.tables import MemoryStore
 
 
 class MemoryAccountLists(MemoryStore):

@@ -6,8 +6,8 @@ from actors.devices.store import Decide
 from actors.keys.messages import Key
 from actors.shared.credentials import Kind
 from actors.values import BatchId, Contended
-from storage.memory.keys import live_keys
-from storage.memory.tables import MemoryStore, oldest, picked
+from tests.doubles.keys import live_keys
+from tests.doubles.tables import MemoryStore, oldest, picked
 
 
 class MemoryDevices(MemoryStore):

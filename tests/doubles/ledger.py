@@ -6,10 +6,10 @@ from actors.bookings.records import OPEN, Booking, CampaignView, DayDelivered
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide
 from actors.values import BatchId, Contended
-from storage.memory.announcements import tell
-from storage.memory.invoices import issue
-from storage.memory.tables import Memory, picked
-from storage.memory.webhooks import publish
+from tests.doubles.announcements import tell
+from tests.doubles.invoices import issue
+from tests.doubles.tables import Memory, picked
+from tests.doubles.webhooks import publish
 
 
 class MemoryLedger:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from actors.bookings.records import BookingStatus, DayDelivered
 from actors.bookings.reports import MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import Before
-from storage.memory.tables import Memory
+from tests.doubles.conditions import touches
+from tests.doubles.tables import Memory
 
 
 def deliveries(
@@ -16,7 +17,7 @@ def deliveries(
         for row in memory.bookings.values()
         if row.tenant_id == tenant_id
         and row.paid_ms is not None
-        and days.touches(row)
+        and touches(days, row)
         and (after is None or (row.created_ms, row.id) > after)
     ]
     page = sorted(mine, key=lambda row: (row.created_ms, row.id))[:limit]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from actors.events.messages import OTHER_NAME, SiteDelivered
-from storage.memory.tables import MemoryStore
+from tests.doubles.tables import MemoryStore
 
 
 class MemorySites(MemoryStore):

@@ -7,7 +7,7 @@ from actors.bookings.demo import DemoCounts, DemoData, DemoPlan, ExistingRows, a
 from actors.bookings.messages import Origin
 from actors.bookings.store import TOPIC
 from actors.values import Account, Tenant, Tier
-from storage.memory.tables import MemoryStore
+from tests.doubles.tables import MemoryStore
 
 
 class MemoryDemo(MemoryStore):

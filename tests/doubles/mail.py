@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 
 from actors.mail.messages import Backlog, GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
 from actors.mail.store import MOST_COUNTED
-from storage.memory.tables import MemoryStore, oldest
+from tests.doubles.tables import MemoryStore, oldest
 
 
 class MemoryOutbox(MemoryStore):

@@ -7,9 +7,10 @@ from actors.devices.messages import Status
 from actors.keys.messages import Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
-from actors.keys.validity import CLOCKS_DIFFER_MS, count_in_grace, count_live, is_spent
+from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.values import BatchId, Contended
-from storage.memory.tables import Memory, MemoryStore, picked
+from tests.doubles.conditions import count_in_grace, count_live, is_spent
+from tests.doubles.tables import Memory, MemoryStore, picked
 
 
 class MemoryKeys(MemoryStore):

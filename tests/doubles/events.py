@@ -6,7 +6,7 @@ from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Kind, Row, Window
 from actors.shared.weeks import WEEK_MS
 from actors.values import BatchId
-from storage.memory.tables import MemoryStore
+from tests.doubles.tables import MemoryStore
 
 
 class MemoryEvents(MemoryStore):

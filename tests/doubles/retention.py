@@ -10,7 +10,7 @@ from actors.shared.credentials import Kind
 from actors.times import day_of
 from actors.values import Tier
 from actors.webhooks.messages import WebhookStatus
-from storage.memory.tables import Memory, MemoryStore, oldest
+from tests.doubles.tables import Memory, MemoryStore, oldest
 
 K = TypeVar("K")
 V = TypeVar("V")

@@ -17,7 +17,7 @@ import trio
 from actors.catalog.queries import category_of, is_plain, searchable
 from actors.catalog.store import TOPIC, Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
 from actors.catalog.words import IN_TITLE, MOST_WORDS, Term, is_kept, near_the_best, steps_of, terms_of
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 LOAD_ROWS = 500
 

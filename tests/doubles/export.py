@@ -10,8 +10,8 @@ from actors.accounts.store import SECRET
 from actors.events.messages import OTHER_NAME
 from actors.mail.messages import QueuedMessage
 from actors.values import Account
-from storage.memory.tables import Memory
-from storage.memory.webhooks import due_ms
+from tests.doubles.tables import Memory
+from tests.doubles.webhooks import due_ms
 
 Row = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from actors.sessions.second_factor import Passkey, PendingSignIn, SecondFactorRo
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import BatchId
-from storage.memory.tables import Memory, oldest, picked
+from tests.doubles.tables import Memory, oldest, picked
 
 K = TypeVar("K")
 

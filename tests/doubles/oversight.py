@@ -13,14 +13,11 @@ from actors.bookings.admin_views import (
     MonthRevenue,
     Urgency,
     Waiting,
-    in_trouble,
-    is_in,
-    is_listed,
-    is_requested,
 )
 from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, CampaignView, Mode
 from actors.times import SECOND_MS
-from storage.memory.tables import Memory, MemoryStore
+from tests.doubles.conditions import in_trouble, is_in, is_listed, is_requested
+from tests.doubles.tables import Memory, MemoryStore
 
 
 class MemoryOversight(MemoryStore):

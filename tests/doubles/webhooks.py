@@ -21,8 +21,8 @@ from actors.webhooks.messages import (
 from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
-from storage.memory.announcements import tell
-from storage.memory.tables import Memory, MemoryStore, picked
+from tests.doubles.announcements import tell
+from tests.doubles.tables import Memory, MemoryStore, picked
 
 
 def publish(tables: Memory, happenings: Sequence[Happening]) -> None:

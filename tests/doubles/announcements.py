@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from actors.accounts.messages import MailChoices
 from actors.shared.announcements import AccountMail
 from actors.values import OutboxMessage
-from storage.memory.tables import Memory
+from tests.doubles.tables import Memory
 
 
 def tell(memory: Memory, mails: Sequence[AccountMail]) -> None:

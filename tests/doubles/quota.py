@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from actors.quota.state import Decision
 from actors.quota.store import Decide
 from actors.values import BatchId
-from storage.memory.tables import MemoryStore, picked
+from tests.doubles.tables import MemoryStore, picked
 
 
 class MemoryQuota(MemoryStore):

@@ -1,0 +1,78 @@
+"""Every setting has an effect: it fills a field of a rules class by its name, or the service names it.
+
+Every number has a least value."""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from service.config.bounds import Section
+from service.config.loading import load
+from service.config.model import Config
+from service.config.user_errors import ConfigError
+from service.running.limits import Limits, backup_rules, serving_limits
+from tests.architecture import modules, name_of, tree, within
+
+Path = tuple[str, ...]
+
+MAY_BE_ZERO = {
+    "backup.every_hours",
+    "bookings.cooldown_minutes",
+    "claim.code_pause_seconds",
+    "events.per_booking_per_hour",
+    "server.drain_seconds",
+    "server.hsts_seconds",
+    "tracing.sample",
+}
+"""Numbers for which 0 means off, none or never."""
+
+
+def values(section: Section, place: Path = ()) -> Iterator[tuple[Path, Any]]:
+    for name, value in section:
+        if isinstance(value, Section):
+            yield from values(value, (*place, name))
+        else:
+            yield (*place, name), value
+
+
+def changed(section: Section, place: Path) -> Section:
+    """The same settings with another value in one place."""
+    name, *rest = place
+    value = getattr(section, name)
+    other = changed(value, tuple(rest)) if rest else not value if isinstance(value, bool) else value + 1
+    return section.model_copy(update={name: other})
+
+
+def filled(config: Section) -> str:
+    assert isinstance(config, Config)
+    return repr((Limits.of(config), serving_limits(config), backup_rules(config)))
+
+
+def test_every_setting_fills_a_rule_or_is_named_by_the_service() -> None:
+    config = load(None, {"CATALOG__BACKUP__EVERY_HOURS": "24"})
+    code = [path for path in modules("service") if not within(name_of(path), "service.config")]
+    named = {node.attr for path in code for node in ast.walk(tree(path)) if isinstance(node, ast.Attribute)}
+    places = [place for place, _ in values(config)]
+    assert len(places) > 100
+    before = filled(config)
+    unnamed = [place for place in places if place[-1] not in named]
+    assert len(unnamed) > 15
+    assert [place for place in unnamed if filled(changed(config, place)) == before] == []
+
+
+def test_a_number_below_its_least_value_is_refused_by_its_name() -> None:
+    numbers = [place for place, value in values(load(None, {})) if type(value) in (int, float)]
+    assert len(numbers) > 100
+    for place in numbers:
+        name = ".".join(place)
+        refused = (-1,) if name in MAY_BE_ZERO else (0, -1)
+        for number in (0, -1):
+            environment = {f"CATALOG__{'__'.join(place).upper()}": str(number)}
+            if number in refused:
+                with pytest.raises(ConfigError, match=re.escape(f"{name}: ")):
+                    load(None, environment)
+            else:
+                load(None, environment)
