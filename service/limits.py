@@ -60,7 +60,6 @@ class Limits:
     event_rules: EventRules
     event_keys_remembered: int
     event_sweep_seconds: float
-    event_shards: int
     sites: SiteRules
     nodes: NodeRules
     accounts: AccountRules
@@ -89,10 +88,9 @@ class Limits:
             bookings=booking_rules(config),
             sweeper=SweeperLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds),
             events=ActorLimits(events.mailbox, events.batch, events.answer_seconds, lanes=EVENT_LANES),
-            event_rules=EventRules(events.bucket_hours, events.keep_days, events.ahead_days),
+            event_rules=EventRules(events.keep_days, events.ahead_days),
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,
-            event_shards=events.shards,
             sites=SiteRules(events.count_sites, tuple(events.sites), events.site_networks),
             nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
             accounts=account_rules(config),

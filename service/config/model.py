@@ -81,8 +81,6 @@ class Config(Section):
                 "backup.every_hours works on the embedded database only, and database.url is set: set it to 0, and back up "
                 "your database by its own means, as docs/backups.md says"
             )
-        if database.distributed and self.events.shards != 1:
-            raise ValueError("events.shards: where database.distributed is true the database says how many there are")
         at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
         at_most("events.batch", self.events.batch, "events.mailbox", self.events.mailbox)
         at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)

@@ -16,6 +16,7 @@ from actors import credentials
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
 from actors.credentials import digest, new_key, new_session_token, prefix_of
+from actors.events.store import Sections
 from actors.keys.messages import Key
 from actors.keys.standing import ADMIN_SCOPES
 from actors.mail.messages import Mail
@@ -323,11 +324,12 @@ async def open_world(
     number: int = 1,
     clock: HandClock | None = None,
     tracer: Tracer | None = None,
+    sections: Sections | None = None,
     /,
     **settings: object,
 ) -> AsyncIterator[World]:
     """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`. Nodes with
-    different numbers may share `memory`, their database, and a clock."""
+    different numbers may share `memory`, their database, and a clock. `sections` are those of its events."""
     named = {"SERVER__BASE_URL": BASE_URL, **settings}
     config = load(None, {f"CATALOG__{name}": str(value) for name, value in named.items()})
     clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
@@ -352,6 +354,7 @@ async def open_world(
         sponsorship=sponsorship_store,
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sections=sections,
         sites=MemorySites(memory),
         nodes=MemoryNodes(node_memory),
         accounts=MemoryAccounts(memory),

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
-from actors.events.messages import Bucket
 from actors.events.state import VisitorHasher
 from tests.chaos.history import LOST, Happened, Kept, Made, Request, Said, Wish
 from tests.chaos.told import broken_tellings
@@ -88,7 +87,7 @@ def judge(
     verdict.found += broken_counts(said, before, after, hasher, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
     verdict.found += [f"a bug in a log: {each}" for each in happened.complaints]
-    told = {hasher.key(Bucket(day, 0), event) for event in said.recorded.keys() | said.duplicates for day in days}
+    told = {hasher.key(day, event) for event in said.recorded.keys() | said.duplicates for day in days}
     verdict.untold = len(after.rows.keys() - told)
     return verdict
 
@@ -249,7 +248,7 @@ def broken_counts(said: Said, before: Kept, after: Kept, hasher: VisitorHasher, 
     """Every row was sent, every recorded event has its row, and counts are the sums of rows."""
     if before.rows:
         yield f"{len(before.rows)} rows existed before the run"
-    keys = {hasher.key(Bucket(day, 0), event): (event, day) for event in said.events for day in days}
+    keys = {hasher.key(day, event): (event, day) for event in said.events for day in days}
     strangers = after.rows.keys() - keys.keys()
     if strangers:
         yield f"{len(strangers)} rows match no event that was sent"
