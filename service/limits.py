@@ -23,7 +23,6 @@ from actors.quota.state import Caps
 from actors.retention.state import RetentionRules
 from actors.sessions.standing import PasskeyRules
 from actors.sessions.state import SessionRules
-from actors.supervision import Intensity
 from actors.values import Tier
 from actors.webhooks.sender import SenderLimits
 from actors.webhooks.sending import Retries
@@ -43,7 +42,6 @@ class Limits:
     """Rules and limits of one node. The simulation passes smaller ones than a configuration allows, to reach each limit."""
 
     actors: ActorLimits
-    intensity: Intensity
     drain_seconds: float
     keys: KeyRules
     key_cache_seconds: int
@@ -74,7 +72,6 @@ class Limits:
         events, keys = config.events, config.keys
         return cls(
             actors=actor_limits(config),
-            intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
             drain_seconds=config.actors.drain_seconds,
             keys=key_rules(config),
             key_cache_seconds=keys.remember_seconds,

@@ -21,6 +21,9 @@ FILE = "__FILE"
 FILE_CHARACTERS = 16_384
 
 REMOVED = {
+    "actors.failure_window_seconds": "was removed in 1.2, because it is always a minute: delete it",
+    "actors.failures": "was removed in 1.2, because the fifth failure within a minute always ends the process: delete it",
+    "database.os_user": "was removed in 1.2, because server.user names the same user: set that",
     "events.bucket_hours": "was removed in 1.2, because an event counts once a day: delete it",
     "events.shards": "was removed in 1.2, because a node commits several batches of events at once by itself: delete it",
 }

@@ -33,7 +33,6 @@ from service.api.operations import OPERATIONS
 from service.assembly import Ports, assemble
 from service.config.loading import load
 from service.config.model import Config
-from service.limits import Limits
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.schemas.catalog import Bot, UseCase, document_of
@@ -366,13 +365,13 @@ async def open_world(
         replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, receivers=endpoints, tracer=tracer
     )
     node = assemble(config, stores, ports)
-    services, metrics, limits = node.services, node.metrics, Limits.of(config)
+    services, metrics = node.services, node.metrics
     client = Client(
         build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING, tracer=tracer),
         check,
         urlsplit(config.server.base_url).netloc,
     )
-    async with running(node.members, intensity=limits.intensity):
+    async with running(node.members):
         await wait_all_tasks_blocked()
         yield World(
             config,
