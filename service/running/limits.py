@@ -14,7 +14,6 @@ from actors.devices.state import DeviceRules
 from actors.events.sites import SiteRules
 from actors.events.state import EventRules
 from actors.kernel.actor import ActorLimits
-from actors.kernel.supervision import Intensity
 from actors.keys.state import KeyRules
 from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
@@ -43,7 +42,6 @@ class Limits:
     """Rules and limits of one node. The simulation passes smaller ones than a configuration allows, to reach each limit."""
 
     actors: ActorLimits
-    intensity: Intensity
     drain_seconds: float
     keys: KeyRules
     key_cache_seconds: int
@@ -60,7 +58,6 @@ class Limits:
     event_rules: EventRules
     event_keys_remembered: int
     event_sweep_seconds: float
-    event_shards: int
     sites: SiteRules
     nodes: NodeRules
     accounts: AccountRules
@@ -75,7 +72,6 @@ class Limits:
         events, keys = config.events, config.keys
         return cls(
             actors=actor_limits(config),
-            intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
             drain_seconds=config.actors.drain_seconds,
             keys=key_rules(config),
             key_cache_seconds=keys.remember_seconds,
@@ -89,10 +85,9 @@ class Limits:
             bookings=booking_rules(config),
             sweeper=SweeperLimits(config.bookings.sweep_seconds, config.billing.refund_retry_seconds),
             events=ActorLimits(events.mailbox, events.batch, events.answer_seconds, lanes=EVENT_LANES),
-            event_rules=EventRules(events.bucket_hours, events.keep_days, events.ahead_days),
+            event_rules=EventRules(events.keep_days, events.ahead_days),
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,
-            event_shards=events.shards,
             sites=SiteRules(events.count_sites, tuple(events.sites), events.site_networks),
             nodes=NodeRules(config.nodes.beat_seconds, config.nodes.live_seconds, config.nodes.keep_seconds),
             accounts=account_rules(config),

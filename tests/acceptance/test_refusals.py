@@ -136,10 +136,6 @@ SETTINGS: dict[str, Refusal] = {
     "no worker": ({"server.workers": 0}, "server.workers: "),
     "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
-    "two users": (
-        {"server.user": "one", "database.os_user": "other"},
-        "server.user and database.os_user must name the same user: set one of them",
-    ),
     "contradictory caps": (
         {"tiers.anonymous.daily": 2_000},
         "tiers.anonymous.daily (2000) must be at most tiers.anonymous.lifetime (1000)",
@@ -152,11 +148,6 @@ SETTINGS: dict[str, Refusal] = {
         {"actors.drain_seconds": 3},
         "database.command_seconds (4) must be below actors.drain_seconds (3)",
     ),
-    "a bucket across days": (
-        {"events.bucket_hours": 5},
-        "events.bucket_hours: 5 does not divide a day of 24 hours",
-    ),
-    "a bucket of two days": ({"events.bucket_hours": 48}, "events.bucket_hours: "),
     "a website with a scheme": ({"events.sites": '["https://a.example.com"]'}, "events.sites.0: must be a host name"),
     "no events at all": ({"events.per_minute": 0}, "events.per_minute: "),
     "a cap below none": ({"events.per_booking_per_hour": -1}, "events.per_booking_per_hour: "),
@@ -216,14 +207,9 @@ SETTINGS: dict[str, Refusal] = {
         {"campaigns.pending_per_account": 201},
         "campaigns.pending_per_account (201) must be at most campaigns.per_account (200)",
     ),
-    "no shard": ({"events.shards": 0}, "events.shards: "),
     "the embedded database distributed": (
         {"database.distributed": "true"},
         "database.distributed needs database.url: the embedded Postgres has no Citus extension",
-    ),
-    "shards of two minds": (
-        {"database.distributed": "true", "database.url": "postgresql://nobody@/nothing", "events.shards": 2},
-        "events.shards: where database.distributed is true the database says how many there are",
     ),
 }
 
