@@ -3,4 +3,4 @@
 PROGRAM = "catalog-service"
 """The command of an installation, and the name of its folders."""
 
-VERSION = "1.1.0"
+VERSION = "1.2.0"

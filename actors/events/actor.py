@@ -5,9 +5,9 @@ from itertools import chain, repeat
 
 import trio
 
-from actors.clock import Clock
-from actors.events.messages import Bucket, Event, Record
-from actors.events.state import NO_SITES, EventRules, VisitorHasher, bucket_of, rows_of
+from actors.clock import Clock, day_of
+from actors.events.messages import Event, Record
+from actors.events.state import NO_SITES, VisitorHasher, rows_of
 from actors.events.store import EventStore
 from actors.kernel.actor import Actor, ActorLimits
 from actors.values import BatchId
@@ -52,7 +52,6 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         store: EventStore,
         clock: Clock,
         hasher: VisitorHasher,
-        rules: EventRules,
         *,
         node: str,
         limits: ActorLimits,
@@ -63,24 +62,23 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         self._store = store
         self._clock = clock
         self._hasher = hasher
-        self._rules = rules
         self.seen = RecentKeys(remember)
-        # The batch under way of each owner, with its bucket.
-        self._buckets: dict[str, tuple[BatchId, Bucket]] = {}
+        # The batch under way of each owner, with its day.
+        self._days: dict[str, tuple[BatchId, int]] = {}
 
     # Intents.
 
     async def record(self, events: Sequence[Event]) -> Sequence[bool]:
-        """Record events in the present bucket, as `record_keyed` does."""
+        """Record today's events, as `record_keyed` does."""
         return await self.record_keyed(self.keyed(events))
 
     def keyed(self, events: Sequence[Event], site: int | None = None) -> Record:
-        """Events of one website with their keys in the present bucket."""
-        bucket = bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-        return Record(events, bucket, self._hasher.keys(bucket, events), site)
+        """Events of one website with their keys of today."""
+        day = day_of(self._clock.now_ms())
+        return Record(events, day, self._hasher.keys(day, events), site)
 
     async def record_keyed(self, offered: Record) -> Sequence[bool]:
-        """Record events. True for each event that is new in its bucket and now committed, False for duplicates. Raises
+        """Record events. True for each event that is new on its day and now committed, False for duplicates. Raises
         as `Actor.ask` does; the events may or may not be committed then."""
         keys = offered.keys
         if keys and self.seen.knows_none(keys):
@@ -98,11 +96,11 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         return len(message.events)
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        bucket = self._bucket_of(batch_id)
-        batch = [self._keys_in(bucket, message) for message in messages]
+        day = self._day_of(batch_id)
+        batch = [self._keys_on(day, message) for message in messages]
         events = chain.from_iterable(message.events for message in messages)
         rows = rows_of(events, chain.from_iterable(batch), _sites_of(messages))
-        added = set(await self._store.record(batch_id, bucket.day, rows))
+        added = set(await self._store.record(batch_id, day, rows))
         # Only now: a key that another lane has not committed yet is no duplicate.
         self.seen.add([row.key for row in rows])
         if len(added) == sum(map(len, batch)):
@@ -110,20 +108,20 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
             return [[True] * len(keys) for keys in batch]
         return [_firsts(keys, added) for keys in batch]
 
-    def _bucket_of(self, batch_id: BatchId) -> Bucket:
-        """One bucket for the whole batch and its retries: events received before midnight and committed after it count
+    def _day_of(self, batch_id: BatchId) -> int:
+        """One day for the whole batch and its retries: events received before midnight and committed after it count
         for the new day."""
-        known = self._buckets.get(batch_id.owner)
+        known = self._days.get(batch_id.owner)
         if known is None or known[0] is not batch_id:
-            known = batch_id, bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
-            self._buckets[batch_id.owner] = known
+            known = batch_id, day_of(self._clock.now_ms())
+            self._days[batch_id.owner] = known
         return known[1]
 
-    def _keys_in(self, bucket: Bucket, message: Record) -> Sequence[bytes]:
-        """The message's keys in the batch's bucket, which nearly always is the bucket they were made for."""
-        if message.bucket == bucket:
+    def _keys_on(self, day: int, message: Record) -> Sequence[bytes]:
+        """The message's keys on the batch's day, which nearly always is the day that they were made for."""
+        if message.day == day:
             return message.keys
-        return self._hasher.keys(bucket, message.events)
+        return self._hasher.keys(day, message.events)
 
 
 def _sites_of(messages: Sequence[Record]) -> Iterable[int | None]:

@@ -25,27 +25,20 @@ class Event(NamedTuple):
         return f"<Event {self.kind} of {self.booking_id}>"
 
 
-class Bucket(NamedTuple):
-    """The period within which an event counts once: a UTC day, and the hour of that day at which it begins."""
-
-    day: int
-    hour: int
-
-
 @dataclass(slots=True)
 class Record:
-    """Record these events. `keys` are their hashes in `bucket`: see `VisitorHasher`. `site` is the number of the website
+    """Record these events. `keys` are their hashes on `day`: see `VisitorHasher`. `site` is the number of the website
     that sent them, None if events are not counted by website."""
 
     events: Sequence[Event]
-    bucket: Bucket
+    day: int
     keys: Sequence[bytes]
     site: int | None = None
 
     def some(self, positions: Sequence[int]) -> "Record":
         """The events at these positions."""
         events, keys = [self.events[each] for each in positions], [self.keys[each] for each in positions]
-        return Record(events, self.bucket, keys, self.site)
+        return Record(events, self.day, keys, self.site)
 
 
 class Row(NamedTuple):

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import trio
@@ -26,43 +25,30 @@ class EventOutcome(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-@dataclass(frozen=True, slots=True)
-class Even:
-    """Sections of a store that has none of its own."""
-
-    count: int = 1
-
-    def section_of(self, place: int) -> int:
-        return place % self.count
-
-
 class EventRouter:
-    """Holds a deduper for each section of the places, which is selected by an event's key. A section that is away refuses its
-    own events only."""
+    """Holds the deduper of a store, or one for each of its sections, which is selected by an event's key. A section that is
+    away refuses its own events only."""
 
     def __init__(self, dedupers: Sequence[EventDeduper], sections: Sections | None = None) -> None:
-        assert dedupers
+        assert len(dedupers) == (sections.count if sections else 1)
         self.dedupers = tuple(dedupers)
-        self.sections = sections or Even(len(self.dedupers))
-        assert self.sections.count == len(self.dedupers)
+        self.sections = sections
         self.outcomes: Counter[EventOutcome] = Counter()
 
     async def record(self, event: Event, site: int | None = None) -> EventOutcome:
         """Record one event of a website, which is None if events are not counted by website. Raises as `Actor.ask` does."""
-        deduper = self.dedupers[0]
-        keyed = deduper.keyed((event,), site)
-        if len(self.dedupers) > 1:
-            deduper = self.dedupers[self.sections.section_of(keyed.keys[0][0])]
-        [recorded] = await deduper.record_keyed(keyed)
+        keyed = self.dedupers[0].keyed((event,), site)
+        section = self.sections.section_of(keyed.keys[0][0]) if self.sections else 0
+        [recorded] = await self.dedupers[section].record_keyed(keyed)
         return self.count(EventOutcome.RECORDED if recorded else EventOutcome.DUPLICATE)
 
     async def record_all(self, events: Sequence[Event], site: int | None = None) -> list[EventOutcome]:
         """Record events of a website, all sections at once. Those of a section that fails are `UNAVAILABLE`. If all fail,
         raises the error of the first one."""
         keyed = self.dedupers[0].keyed(events, site)
-        if len(self.dedupers) == 1:
+        if self.sections is None:
             return self._counted(await self.dedupers[0].record_keyed(keyed))
-        sections = self._by_section(keyed)
+        sections = _by_section(keyed, self.sections)
         outcomes = [EventOutcome.UNAVAILABLE] * len(events)
         errors: dict[int, CallFailed] = {}
 
@@ -85,13 +71,6 @@ class EventRouter:
             self.outcomes[EventOutcome.UNAVAILABLE] += len(sections[section])
         return outcomes
 
-    def _by_section(self, keyed: Record) -> Mapping[int, list[int]]:
-        """The sections of some events, with the positions of their events."""
-        found: dict[int, list[int]] = {}
-        for position, key in enumerate(keyed.keys):
-            found.setdefault(self.sections.section_of(key[0]), []).append(position)
-        return found
-
     def _counted(self, answers: Sequence[bool]) -> list[EventOutcome]:
         outcomes = [EventOutcome.RECORDED if answer else EventOutcome.DUPLICATE for answer in answers]
         self.outcomes.update(outcomes)
@@ -104,3 +83,11 @@ class EventRouter:
 
     def __repr__(self) -> str:
         return f"<EventRouter of {len(self.dedupers)}, {dict(self.outcomes)}>"
+
+
+def _by_section(keyed: Record, sections: Sections) -> Mapping[int, list[int]]:
+    """The sections of some events, with the positions of their events."""
+    found: dict[int, list[int]] = {}
+    for position, key in enumerate(keyed.keys):
+        found.setdefault(sections.section_of(key[0]), []).append(position)
+    return found

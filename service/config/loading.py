@@ -20,6 +20,14 @@ FILE = "__FILE"
 """The end of a variable that names a file with the setting's value."""
 FILE_CHARACTERS = 16_384
 
+REMOVED = {
+    "actors.failure_window_seconds": "was removed in 1.2, because it is always a minute: delete it",
+    "actors.failures": "was removed in 1.2, because the fifth failure within a minute always ends the process: delete it",
+    "database.os_user": "was removed in 1.2, because server.user names the same user: set that",
+    "events.bucket_hours": "was removed in 1.2, because an event counts once a day: delete it",
+    "events.shards": "was removed in 1.2, because a node commits several batches of events at once by itself: delete it",
+}
+"""What became of settings of earlier releases."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 INSTALLED = (PACKAGE / "config.toml").exists()
@@ -62,6 +70,8 @@ def _overlay(settings: dict[str, Any], over: Mapping[str, Any], source: str, pla
     """Override `settings` in place. Raises `ConfigError` for settings that it does not have."""
     for name, value in over.items():
         where = f"{place}.{name}" if place else name
+        if where in REMOVED:
+            raise ConfigError(f"{where} in {source} {REMOVED[where]}")
         if name not in settings:
             raise ConfigError(f"unknown setting {where} in {source}{_similar(name, settings, place)}")
         if isinstance(settings[name], dict):

@@ -74,15 +74,11 @@ class Config(Section):
         below("actors.answer_seconds", actors.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         below("events.answer_seconds", self.events.answer_seconds, "http.answer_seconds", self.http.answer_seconds)
         below("catalog.search_seconds", self.catalog.search_seconds, "http.answer_seconds", self.http.answer_seconds)
-        if self.server.user and database.os_user not in ("", self.server.user):
-            raise ValueError("server.user and database.os_user must name the same user: set one of them")
         if self.backup.every_hours and database.url:
             raise ValueError(
                 "backup.every_hours works on the embedded database only, and database.url is set: set it to 0, and back up "
                 "your database by its own means, as docs/backups.md says"
             )
-        if database.distributed and self.events.shards != 1:
-            raise ValueError("events.shards: where database.distributed is true the database says how many there are")
         at_most("actors.batch", actors.batch, "actors.mailbox", actors.mailbox)
         at_most("events.batch", self.events.batch, "events.mailbox", self.events.mailbox)
         at_most("tiers.anonymous.daily", tiers.anonymous.daily, "tiers.anonymous.lifetime", tiers.anonymous.lifetime)

@@ -71,7 +71,6 @@ class DatabaseSection(Section):
     url: Annotated[
         str, format_of(r"(postgres(ql)?://\S+)?", "must begin with postgresql:// or postgres://, and have no spaces")
     ]
-    os_user: str
     connections: Annotated[int, Field(ge=2, le=500)]
     waiters: Count
     wait_seconds: Seconds
@@ -125,8 +124,6 @@ class Actors(Section):
     batch: Count
     answer_seconds: Seconds
     drain_seconds: Seconds
-    failures: Count
-    failure_window_seconds: Seconds
 
 
 class Http(Section):

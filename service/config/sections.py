@@ -211,7 +211,6 @@ Site = Annotated[str, AfterValidator(_site)]
 
 
 class Events(Section):
-    bucket_hours: Annotated[int, Field(ge=1, le=24)]
     per_minute: Count
     per_booking_per_hour: Annotated[int, Field(ge=0, le=1_000_000_000)]
     exempt_networks: list[Network]
@@ -223,16 +222,9 @@ class Events(Section):
     batch: Annotated[int, Field(ge=EVENTS_IN_A_REQUEST, le=20_000)]
     answer_seconds: Seconds
     remember: Annotated[int, Field(ge=1, le=1_000_000)]
-    shards: Annotated[int, Field(ge=1, le=64)]
     count_sites: bool
     sites: Annotated[list[Site], Field(max_length=MOST_SITES)]
     site_networks: Annotated[int, Field(ge=1, le=1_000)]
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if 24 % self.bucket_hours:
-            raise ValueError(f"events.bucket_hours: {self.bucket_hours} does not divide a day of 24 hours")
-        return self
 
 
 class Catalog(Section):

@@ -37,7 +37,6 @@ FIXED = (
     "tls.bind",
     "billing.mode",
     "database.url",
-    "database.os_user",
     "database.connections",
     "backup.every_hours",
     "backup.keep",

@@ -15,7 +15,7 @@ from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
 from actors.events.partitions import PartitionKeeper
-from actors.events.router import Even, EventRouter
+from actors.events.router import EventRouter
 from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
@@ -237,23 +237,22 @@ def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, lim
 
 
 def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
-    """A deduper for each section of the store, or as many as configured on one Postgres."""
+    """A deduper for each worker of a distributed database, or one."""
     hasher = ports.classes.hasher(ports.secrets.visitors)
-    sections = stores.sections or Even(limits.event_shards)
+    count = stores.sections.count if stores.sections else 1
     dedupers = [
         ports.classes.deduper(
             stores.events,
             ports.clock,
             hasher,
-            limits.event_rules,
             node=ports.node.id,
             limits=limits.events,
             section=section,
-            remember=max(2, limits.event_keys_remembered // sections.count),
+            remember=max(2, limits.event_keys_remembered // count),
         )
-        for section in range(sections.count)
+        for section in range(count)
     ]
-    return EventRouter(dedupers, sections)
+    return EventRouter(dedupers, stores.sections)
 
 
 def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:

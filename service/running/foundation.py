@@ -215,7 +215,7 @@ def storage_options(config: Config) -> StorageOptions:
             command_seconds=database.command_seconds,
         ),
         url=database.url or None,
-        os_user=config.server.user or database.os_user or None,
+        os_user=config.server.user or None,
         allow_unsafe=database.allow_unsafe,
         nodes=config.server.workers,
         distributed=database.distributed,

@@ -18,7 +18,6 @@ from actors.devices.state import DeviceRules
 from actors.events.sites import SiteRules
 from actors.events.state import EventRules
 from actors.kernel.actor import ActorLimits
-from actors.kernel.supervision import Intensity
 from actors.keys.state import KeyRules
 from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
@@ -52,7 +51,6 @@ class Limits:
     """Rules and limits of one node. The simulation passes smaller ones than a configuration allows, to reach each limit."""
 
     actors: ActorLimits
-    intensity: Intensity
     drain_seconds: float
     keys: KeyRules
     key_cache_seconds: int
@@ -69,7 +67,6 @@ class Limits:
     event_rules: EventRules
     event_keys_remembered: int
     event_sweep_seconds: float
-    event_shards: int
     sites: SiteRules
     nodes: NodeRules
     accounts: AccountRules
@@ -84,7 +81,6 @@ class Limits:
         events, keys = config.events, config.keys
         return cls(
             actors=actor_limits(config),
-            intensity=Intensity(config.actors.failures, config.actors.failure_window_seconds),
             drain_seconds=config.actors.drain_seconds,
             keys=key_rules(config),
             key_cache_seconds=keys.remember_seconds,
@@ -101,7 +97,6 @@ class Limits:
             event_rules=filled(EventRules, events),
             event_keys_remembered=events.remember,
             event_sweep_seconds=events.sweep_seconds,
-            event_shards=events.shards,
             sites=SiteRules(events.count_sites, tuple(events.sites), events.site_networks),
             nodes=filled(NodeRules, config.nodes),
             accounts=account_rules(config),

@@ -121,7 +121,7 @@ async def open_node(config: Config, data_dir: Path, opened: Opened, url: str) ->
     ports = await system_ports(config, data_dir, opened, url)
     async with _open_tracer(config, ports) as tracer:
         node = assemble(config, opened, replace(ports, tracer=tracer), limits)
-        async with running(node.members, intensity=limits.intensity, drain_seconds=limits.drain_seconds):
+        async with running(node.members, drain_seconds=limits.drain_seconds):
             log.info("node %s is up", node.services.nodes.node.id)
             log.debug("its members: %r", node.members)
             yield node

@@ -72,7 +72,9 @@ def server_account(os_user: str | None) -> Account:
         if account and account.uid != 0:
             return account
     wanted = f"OS user {os_user!r}" if os_user else "OS user 'postgres' or 'nobody'"
-    raise EmbeddedError(f"Postgres cannot run as root, and there is no unprivileged {wanted}: create it or set os_user")
+    raise EmbeddedError(
+        f"Postgres cannot run as root, and there is no unprivileged {wanted}: create it, or set server.user"
+    )
 
 
 def account_of(uid: int) -> Account:

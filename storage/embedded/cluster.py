@@ -196,7 +196,9 @@ def _check(cluster: Cluster) -> None:
         raise EmbeddedError(f"{directory} is a cluster of Postgres {version}; {hint}")
     owner = directory.stat().st_uid
     if owner != account.uid:
-        hint = f"Postgres would run as {account.name!r} ({account.uid}): run the service as its owner, or set os_user"
+        hint = (
+            f"Postgres would run as {account.name!r} ({account.uid}): run the service as its owner, or set server.user"
+        )
         raise EmbeddedError(f"{directory} belongs to the user id {owner}; {hint}")
 
 

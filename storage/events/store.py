@@ -8,7 +8,6 @@ from actors.shared.weeks import WEEK_MS
 from actors.values import BatchId
 from storage.connection.pool import Connection, Database
 from storage.connection.statements import statements
-from storage.events.before_switch import EventsBeforeSwitch
 from storage.events.booking_numbers import BookingNumbers
 from storage.events.packing import counted_by_site, keys_in, packed
 from storage.events.partitions import EventPartitions
@@ -33,19 +32,15 @@ def home_of(owner: str) -> int:
 
 
 class PostgresEvents:
-    """`event_keys`, partitioned by day, `event_counts` and `event_journal`; `events` and `delivery_days` before them."""
+    """`event_keys`, partitioned by day, `event_counts` and `event_journal`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._partitions = EventPartitions(database, "event_keys")
         self._numbers = BookingNumbers(database)
-        self._before = EventsBeforeSwitch(database, self._numbers)
-        self._since: int | None = None
         self._careful = 0
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
-        if day < await self._switch():
-            return await self._before.record(batch_id, day, rows, home_of(batch_id.owner))
         await self._partitions.prepare([day])
         with self._partitions.expected(day):
             return await self._record_at(self._database, home_of(batch_id.owner), batch_id, day, rows)
@@ -98,23 +93,15 @@ class PostgresEvents:
 
         return await database.commit(work)
 
-    async def _switch(self) -> int:
-        """The first day of `event_keys`, which never changes."""
-        if self._since is None:
-            self._since = await self._database.fetchval(SQL.since)
-        return self._since
-
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         rows = await self._database.fetch(SQL.windows, sorted(booking_ids))
         return {row["id"]: _window(row["start_ms"], row["weeks"]) for row in rows}
 
     async def prepare(self, days: Sequence[int]) -> None:
-        since = await self._switch()
-        await self._before.partitions.prepare([day for day in days if day < since])
-        await self._partitions.prepare([day for day in days if day >= since])
+        await self._partitions.prepare(days)
 
     async def drop_before(self, day: int) -> Sequence[int]:
-        return [*await self._before.partitions.drop_before(day), *await self._partitions.drop_before(day)]
+        return await self._partitions.drop_before(day)
 
 
 def _window(start_ms: int | None, weeks: int) -> Window:

@@ -71,8 +71,7 @@ async def _ground(connection: Connection, data: DemoData) -> ExistingRows:
 async def _remove(connection: Connection, planned: DemoPlan, now_ms: int) -> None:
     for statement in (SQL.remove_weeks, SQL.remove_keys, SQL.remove_events, SQL.remove_bookings):
         await connection.execute(statement, planned.bookings)
-    await connection.execute(SQL.lock_days)
-    for statement in (SQL.remove_days, SQL.remove_counts, SQL.remove_site_counts):
+    for statement in (SQL.remove_counts, SQL.remove_site_counts):
         await connection.execute(statement, sorted(planned.counted))
     await connection.execute(SQL.remove_campaigns, planned.campaigns)
     await connection.execute(SQL.remove_sponsors, planned.sponsors)

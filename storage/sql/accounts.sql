@@ -48,9 +48,7 @@ select email from sign_in_links where email = any ($1::text[]) order by token_ha
 
 -- name: end_sign_ins
 -- Delete the sign-in codes and links of emails.
-with old as (
-    delete from sign_ins where email = any ($1::text[])
-), links as (
+with links as (
     delete from sign_in_links where email = any ($1::text[])
 )
 delete from sign_in_codes where email = any ($1::text[])

@@ -59,16 +59,9 @@ delete from booking_keys where booking_id = any ($1::text[])
 -- Delete the payment events of bookings, so that a booking with the same id can be paid again.
 delete from payment_events where booking_id = any ($1::text[])
 
--- name: lock_days
--- Block event counting until the replacement commits. Counting locks no other row of the demo.
-lock table delivery_days in share row exclusive mode
-
--- name: remove_days
--- Delete the delivery counts of bookings. Event keys stay, so a visitor counted today is not counted again today.
-delete from delivery_days where booking_id = any ($1::text[])
-
 -- name: remove_counts
--- Block counting in the same way, and delete what events have added to the counts of bookings.
+-- Block event counting until the replacement commits, and delete the counts of bookings. Counting locks no other row of the demo.
+-- Event keys stay, so a visitor counted today is not counted again today.
 select remove_event_counts($1::text[])
 
 -- name: remove_site_counts
@@ -94,3 +87,7 @@ delete from slots where id = any ($1::text[])
 -- name: retire_slots
 -- Retire slots.
 update slots set active = false, retired_ms = coalesce(retired_ms, $2) where id = any ($1::text[])
+
+-- name: insert_days
+-- Insert delivery counts.
+select count_days($1, $2, $3, $4)

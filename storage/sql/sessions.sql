@@ -37,16 +37,12 @@ where id = any ($1::text[]) or (email = any ($2::text[]) and revoked_ms is null 
 order by id for no key update
 
 -- name: prune_sign_ins
--- Delete sign-in codes that ended, and return how many; and what nodes of the previous version left in their own table. The
--- keys are arrays because with a join the planner, which overestimates them, reads the whole table.
+-- Delete sign-in codes that ended, and return how many. The keys are arrays because with a join the planner, which overestimates
+-- them, reads the whole table.
 with gone as (
     delete from sign_in_codes where ctid = any (array(
         select ctid from sign_in_codes where code_expires_ms < $1 order by code_expires_ms limit $2 for update skip locked
     )) returning 1
-), of_the_previous_version as (
-    delete from sign_ins where email = any (array(
-        select email from sign_ins where sent_ms < $1 - 172800000 order by sent_ms limit $2 for update skip locked
-    ))
 )
 select count(*) from gone
 

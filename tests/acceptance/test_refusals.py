@@ -129,10 +129,6 @@ SETTINGS: dict[str, Refusal] = {
     ),
     "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
-    "two users": (
-        {"server.user": "one", "database.os_user": "other"},
-        "server.user and database.os_user must name the same user: set one of them",
-    ),
     "contradictory caps": (
         {"tiers.anonymous.daily": 2_000},
         "tiers.anonymous.daily (2000) must be at most tiers.anonymous.lifetime (1000)",
@@ -145,11 +141,6 @@ SETTINGS: dict[str, Refusal] = {
         {"actors.drain_seconds": 3},
         "database.command_seconds (4) must be below actors.drain_seconds (3)",
     ),
-    "a bucket across days": (
-        {"events.bucket_hours": 5},
-        "events.bucket_hours: 5 does not divide a day of 24 hours",
-    ),
-    "a bucket of two days": ({"events.bucket_hours": 48}, "events.bucket_hours: "),
     "a website with a scheme": ({"events.sites": '["https://a.example.com"]'}, "events.sites.0: must be a host name"),
     "a network that is none": ({"events.exempt_networks": "the office"}, NO_NETWORK),
     "a network with bits of a host": ({"events.exempt_networks": "10.0.0.1/8"}, NO_NETWORK),
@@ -194,10 +185,6 @@ SETTINGS: dict[str, Refusal] = {
     "the embedded database distributed": (
         {"database.distributed": "true"},
         "database.distributed needs database.url: the embedded Postgres has no Citus extension",
-    ),
-    "shards of two minds": (
-        {"database.distributed": "true", "database.url": "postgresql://nobody@/nothing", "events.shards": 2},
-        "events.shards: where database.distributed is true the database says how many there are",
     ),
 }
 

@@ -153,7 +153,7 @@ async def test_a_renewal_replaces_all_and_no_request_fails(service: Service, con
         ("[server]\nworker = 3\n", "unknown setting server.worker in "),
         ("[server\n", "is not valid TOML"),
         ("[database]\nstatement_seconds = 9\n", "database.statement_seconds (9) must be below "),
-        ('[database]\nos_user = "nobody"\n', "database.os_user cannot change in a reload: restart the service"),
+        ('[server]\nuser = "nobody"\n', "server.user cannot change in a reload: restart the service"),
     ],
 )
 def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text: str, complaint: str) -> None:

@@ -1,11 +1,12 @@
 """Helpers of the deduper tests: events, a deduper over a store in memory, and its contents."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from actors.clock import Clock
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
-from actors.events.state import EventRules, VisitorHasher
+from actors.events.state import VisitorHasher
 from actors.kernel.actor import ActorLimits
 from tests.doubles.events import MemoryEvents
 from tests.doubles.tables import Memory
@@ -26,6 +27,16 @@ def clicked(visitor: int, booking: int = 1) -> Event:
     return seen(visitor, booking)._replace(kind=Kind.CLICK)
 
 
+@dataclass(frozen=True, slots=True)
+class Even:
+    """Sections of equal size."""
+
+    count: int
+
+    def section_of(self, place: int) -> int:
+        return place % self.count
+
+
 def a_memory(before: Iterable[Step] = (), after: Iterable[Step] = ()) -> Memory:
     """A store whose failures follow a script."""
     return Memory(before=Script(before), after=Script(after))
@@ -36,8 +47,7 @@ def deduper(
     clock: Clock | None = None,
     *,
     node: str = "one",
-    shard: int = 0,
-    hours: int = 24,
+    section: int = 0,
     remember: int = 1_000,
     limits: ActorLimits | None = None,
 ) -> EventDeduper:
@@ -45,10 +55,9 @@ def deduper(
         MemoryEvents(memory),
         clock or HandClock(NOON_MS),
         VisitorHasher(SECRET),
-        EventRules(bucket_hours=hours),
         node=node,
         limits=limits or ActorLimits(),
-        section=shard,
+        section=section,
         remember=remember,
     )
 

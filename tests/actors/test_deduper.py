@@ -9,9 +9,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS, HOUR_MS
+from actors.clock import DAY_MS
 from actors.events.actor import RecentKeys
-from actors.events.messages import Bucket
 from actors.events.state import VisitorHasher
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
@@ -238,7 +237,7 @@ async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojum
     falses = refusals = 0
 
     def days_kept(visitor: int) -> int:
-        keys = {day: VisitorHasher(SECRET).key(Bucket(day, 0), seen(visitor)) for day in memory.events}
+        keys = {day: VisitorHasher(SECRET).key(day, seen(visitor)) for day in memory.events}
         return sum(keys[day] in rows for day, rows in memory.events.items())
 
     async def visit(visitor: int) -> None:
@@ -290,18 +289,6 @@ async def test_a_day_later_the_same_visitor_counts_again(autojump_clock: MockClo
             assert [await events.record([seen(1)]) for _ in range(2)] == [[True], [False]]
             clock.at_ms += DAY_MS
     assert kept(memory) == {DAY: 1, DAY + 1: 1, DAY + 2: 1}
-
-
-async def test_a_narrower_bucket_counts_again_within_the_day_and_adds_to_its_count(autojump_clock: MockClock) -> None:
-    memory, clock = a_memory(), HandClock(NOON_MS)
-    events = deduper(memory, clock, hours=6)
-    async with running([events]):
-        answers: list[bool] = []
-        for _ in range(4):
-            answers += await events.record([seen(1)])
-            clock.at_ms += 3 * HOUR_MS
-    assert answers == [True, False, True, False]
-    assert memory.delivery_days == {("bok_1", DAY): (2, 0)}
 
 
 async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojump_clock: MockClock) -> None:
@@ -396,8 +383,8 @@ async def test_what_waits_is_recorded_before_the_actor_stops(autojump_clock: Moc
     assert kept(memory) == {DAY: 2}
 
 
-def test_shards_have_names_and_the_only_one_has_none_of_its_own() -> None:
-    assert [deduper(a_memory(), shard=shard).name for shard in range(3)] == ["events", "events-1", "events-2"]
+def test_sections_have_names_and_the_first_one_has_that_of_the_only_one() -> None:
+    assert [deduper(a_memory(), section=section).name for section in range(3)] == ["events", "events-1", "events-2"]
 
 
 async def test_of_equal_events_in_two_lanes_one_is_recorded(autojump_clock: MockClock) -> None:
@@ -411,7 +398,7 @@ async def test_of_equal_events_in_two_lanes_one_is_recorded(autojump_clock: Mock
     assert kept(memory) == {DAY: 4}
 
 
-async def test_lanes_that_commit_around_midnight_have_buckets_of_their_own(autojump_clock: MockClock) -> None:
+async def test_lanes_that_commit_around_midnight_have_days_of_their_own(autojump_clock: MockClock) -> None:
     unknown = OutcomeUnknown("lost")
     memory, clock = a_memory(before=[1.0, 0.0, 0.0], after=[None, unknown]), HandClock(MIDNIGHT_MS - 1)
     events = deduper(memory, clock, limits=ActorLimits(lanes=2, gather=1))

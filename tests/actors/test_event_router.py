@@ -12,7 +12,7 @@ from actors.events.router import EventOutcome, EventRouter
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.values import Overloaded, StorageUnavailable
-from tests.actors.events import DAY, a_memory, clicked, deduper, kept, seen
+from tests.actors.events import DAY, Even, a_memory, clicked, deduper, kept, seen
 from tests.doubles.tables import Memory
 from tests.fakes import after, kinds, now, together
 
@@ -23,7 +23,8 @@ BOOKINGS = range(1, 40)
 
 def router(*memories: Memory, limits: ActorLimits | None = None) -> EventRouter:
     """A router with a deduper over each of these stores, which a test can make fail one by one."""
-    return EventRouter([deduper(memory, shard=section, limits=limits) for section, memory in enumerate(memories)])
+    dedupers = [deduper(memory, section=section, limits=limits) for section, memory in enumerate(memories)]
+    return EventRouter(dedupers, Even(len(dedupers)) if len(dedupers) > 1 else None)
 
 
 def section_of(event: Event) -> int:

@@ -8,7 +8,7 @@ import trio
 
 from actors.events.router import EventOutcome
 from tests.api.asgi import Response
-from tests.api.events import BATCH, counted, event, fate, report, stock
+from tests.api.events import BATCH, counted, event, report, stock
 from tests.api.sponsors import uuid
 from tests.api.world import World, open_world
 from tests.snapshots.rows import booking, slot
@@ -163,15 +163,3 @@ async def test_bookings_that_the_node_has_not_heard_of_are_asked_for_together(wo
     )
     assert len(looks) == 2, "one look at the bookings, and one transaction"
     assert [counted(world, name) for name in others] == [(1, 0)] * 20
-
-
-@pytest.mark.parametrize("shards", [1, 4])
-async def test_shards_answer_as_one_does(shards: int) -> None:
-    async with open_world(EVENTS__SHARDS=shards) as world:
-        names = [f"b{number}" for number in range(10)]
-        await stock(world, *(slot(f"s-{name}") for name in names), *(booking(name, f"s-{name}") for name in names))
-        events = [event(bookingId=name, visitorId=uuid(number)) for number in range(20) for name in names]
-        assert fates(await send(world, events[:150])) == ["recorded"] * 150
-        assert fates(await send(world, events)) == ["duplicate"] * 150 + ["recorded"] * 50
-        assert [counted(world, name) for name in names] == [(20, 0)] * 10
-        assert fate(await report(world, bookingId="b3", visitorId=uuid(3))) == "duplicate"

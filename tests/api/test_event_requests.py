@@ -8,6 +8,7 @@ import trio
 
 from actors.values import OutcomeUnknown
 from service.running.limits import EVENT_LANES
+from tests.actors.events import Even
 from tests.api.asgi import READER
 from tests.api.callers import CALLERS
 from tests.api.events import BATCH, EVENTS, counted, event, fate, report, stock
@@ -381,7 +382,7 @@ async def test_a_bug_is_a_500_that_a_page_can_read(world: World) -> None:
 
 
 async def test_events_of_a_batch_that_cannot_be_recorded_now_are_told_in_their_place() -> None:
-    async with open_world(EVENTS__SHARDS=2) as world:
+    async with open_world(None, 1, None, None, Even(2)) as world:
         await stock(world)
         events = [event(visitorId=uuid(number)) for number in range(20)]
         # The first section to ask finds the store away.

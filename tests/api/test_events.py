@@ -10,7 +10,7 @@ from actors.clock import DAY_MS, HOUR_MS
 from actors.shared.weeks import WEEK_MS
 from tests.api.events import EVENTS, counted, event, fate, report, stock
 from tests.api.sponsors import ADMIN, API, THIS_WEEK, add_slot, administrator, sponsor, uuid
-from tests.api.world import NOON_MS, World, open_world
+from tests.api.world import NOON_MS, World
 from tests.snapshots.rows import booking, hold, slot
 
 BROWSER = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
@@ -51,16 +51,6 @@ async def test_the_next_day_counts_anew(world: World) -> None:
         fates.append(fate(await report(world)))
     assert fates == ["recorded", "duplicate", "recorded", "duplicate", "duplicate", "recorded"]
     assert counted(world) == (3, 0)
-
-
-@pytest.mark.parametrize("hours", [1, 6, 12])
-async def test_a_narrower_bucket_counts_anew_at_its_own_hours(hours: int) -> None:
-    async with open_world(EVENTS__BUCKET_HOURS=hours) as world:
-        await stock(world)
-        fates = []
-        for world.clock.at_ms in (NOON_MS, NOON_MS + hours * HOUR_MS - 1, NOON_MS + hours * HOUR_MS):
-            fates.append(fate(await report(world)))
-        assert fates == ["recorded", "duplicate", "recorded"]
 
 
 async def test_of_many_at_once_one_is_recorded(world: World) -> None:

@@ -14,6 +14,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from actors.catalog.store import Entry, Import, Kind
 from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, day_of, month_of
+from actors.events.store import Sections
 from actors.kernel.supervision import running
 from actors.keys.messages import Key
 from actors.keys.validity import ADMIN_SCOPES
@@ -34,7 +35,6 @@ from service.config.model import Config
 from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.running.assembly import Ports, assemble
-from service.running.limits import Limits
 from service.running.server_secret import Secrets
 from service.schemas.catalog import Bot, UseCase, document_of
 from service.web.app import build_app
@@ -323,11 +323,12 @@ async def open_world(
     number: int = 1,
     clock: HandClock | None = None,
     tracer: Tracer | None = None,
+    sections: Sections | None = None,
     /,
     **settings: object,
 ) -> AsyncIterator[World]:
     """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`. Nodes with
-    different numbers may share `memory`, their database, and a clock."""
+    different numbers may share `memory`, their database, and a clock. `sections` are those of its events."""
     named = {"SERVER__BASE_URL": BASE_URL, **settings}
     config = load(None, {f"CATALOG__{name}": str(value) for name, value in named.items()})
     clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
@@ -352,6 +353,7 @@ async def open_world(
         sponsorship=sponsorship_store,
         ledger=MemoryLedger(memory),
         events=MemoryEvents(memory),
+        sections=sections,
         sites=MemorySites(memory),
         nodes=MemoryNodes(node_memory),
         accounts=MemoryAccounts(memory),
@@ -363,13 +365,13 @@ async def open_world(
         replace(NODE, id=f"n{number}"), clock, entropy, SECRETS, mail=postbox, receivers=endpoints, tracer=tracer
     )
     node = assemble(config, stores, ports)
-    services, metrics, limits = node.services, node.metrics, Limits.of(config)
+    services, metrics = node.services, node.metrics
     client = Client(
         build_app(services, OPERATIONS, DESCRIBED, metrics, routing=ROUTING, tracer=tracer),
         check,
         urlsplit(config.server.base_url).netloc,
     )
-    async with running(node.members, intensity=limits.intensity):
+    async with running(node.members):
         await wait_all_tasks_blocked()
         yield World(
             config,

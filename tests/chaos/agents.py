@@ -99,9 +99,7 @@ class Person(Addressee):
         if code is None:
             return
         body = {"email": email, "code": code}
-        browser = dict(OUR_PAGE)
-        if "set-cookie" in started.headers:  # release 1.0 sets none
-            browser["cookie"] = f"sign-in={token_of(started)}"
+        browser = {**OUR_PAGE, "cookie": f"sign-in={token_of(started)}"}
         reply = await self.ask("sign in", "/api/v1/auth/session/complete", body, headers=browser)
         if reply is None or reply.status != 200:
             return

@@ -175,8 +175,6 @@ class Happened:
     """The exit codes of nodes that were told to stop."""
     complaints: list[str] = field(default_factory=list)
     """Log lines of nodes that indicate a bug."""
-    upgraded: bool = False
-    """Whether nodes of the previous release have taken part."""
 
 
 @dataclass(frozen=True, slots=True)

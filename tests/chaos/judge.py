@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
-from actors.events.messages import Bucket
 from actors.events.state import VisitorHasher
 from tests.chaos.history import LOST, Happened, Kept, Made, Request, Said, Wish
 from tests.chaos.told import broken_tellings
@@ -80,15 +79,15 @@ def judge(
         _healed(fault, happened, verdict)
     for request in said.notable:
         _answered(request, happened, verdict)
-    verdict.found += _outcomes(said, clients, upgraded=happened.upgraded)
+    verdict.found += _outcomes(said, clients)
     verdict.found += _keys(said, after)
     verdict.found += _sessions(said, after)
     verdict.found += _bookings(said, before, after)
-    verdict.found += broken_tellings(said, before, after, upgraded=happened.upgraded)
+    verdict.found += broken_tellings(said, before, after)
     verdict.found += broken_counts(said, before, after, hasher, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
     verdict.found += [f"a bug in a log: {each}" for each in happened.complaints]
-    told = {hasher.key(Bucket(day, 0), event) for event in said.recorded.keys() | said.duplicates for day in days}
+    told = {hasher.key(day, event) for event in said.recorded.keys() | said.duplicates for day in days}
     verdict.untold = len(after.rows.keys() - told)
     return verdict
 
@@ -148,11 +147,9 @@ def _starved(node: int, began: float, ended: float, happened: Happened) -> float
     return min(ended - began, happened.waits[node].between(began, ended)) if node in happened.waits else 0.0
 
 
-def _outcomes(said: Said, clients: Collection[str], *, upgraded: bool) -> Iterator[str]:
-    """`upgraded`: 500 counts as 503, because 1.0 answers it where a table changes twice within one of its statements."""
-    fine = FINE | {"500 internal_error"} if upgraded else FINE
+def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:
     for asked, outcomes in sorted(said.outcomes.items()):
-        for outcome in sorted(outcomes.keys() - fine - ALSO_FINE.get(asked, frozenset())):
+        for outcome in sorted(outcomes.keys() - FINE - ALSO_FINE.get(asked, frozenset())):
             yield f"{asked}: {outcomes[outcome]} times {outcome}"
     for client in sorted(clients):
         asked_for = [outcomes for asked, outcomes in said.outcomes.items() if asked.startswith(f"{client}: ")]
@@ -251,7 +248,7 @@ def broken_counts(said: Said, before: Kept, after: Kept, hasher: VisitorHasher, 
     """Every row was sent, every recorded event has its row, and counts are the sums of rows."""
     if before.rows:
         yield f"{len(before.rows)} rows existed before the run"
-    keys = {hasher.key(Bucket(day, 0), event): (event, day) for event in said.events for day in days}
+    keys = {hasher.key(day, event): (event, day) for event in said.events for day in days}
     strangers = after.rows.keys() - keys.keys()
     if strangers:
         yield f"{len(strangers)} rows match no event that was sent"

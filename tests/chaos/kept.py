@@ -12,17 +12,10 @@ from tests.acceptance.postgres import PostgresServer
 from tests.chaos.caller import Caller
 from tests.chaos.history import Booked, Kept, Said
 
-KINDS = {0: Kind.IMPRESSION, 1: Kind.CLICK}
 ASKERS = 4
 TRIES = 20
 
-BEFORE_PLACES = "select to_regclass('event_keys') is null"
-OLDER_KEYS = "select booking_id, day, key, kind from events"
-OLDER_COUNTS = "select booking_id, day, impressions, clicks from delivery_days"
-"""The tables of events of release 1.0."""
-
-EVERY_KEY = """select id, day, key, click::int from event_keys join event_bookings on number = booking
-union all select booking_id, day, key, kind from events"""
+EVERY_KEY = "select id, day, key, click from event_keys join event_bookings on number = booking"
 COUNTS = """select booking_id, day, sum(impressions)::bigint, sum(clicks)::bigint from deliveries group by 1, 2"""
 KEYS = """select k.hash, t.lifetime_used, a.email from api_keys k join tenants t on t.id = k.tenant_id
 left join accounts a on a.tenant_id = t.id"""
@@ -35,10 +28,9 @@ def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
         return [tuple(row) for row in postgres.ask(statement, database=database)]
 
     there = Kept()
-    [(older,)] = rows(BEFORE_PLACES)
-    for booking, day, key, kind in rows(OLDER_KEYS if older else EVERY_KEY):
-        there.rows[key] = (booking, day, KINDS[kind])
-    for booking, day, impressions, clicks in rows(OLDER_COUNTS if older else COUNTS):
+    for booking, day, key, click in rows(EVERY_KEY):
+        there.rows[key] = (booking, day, Kind.CLICK if click else Kind.IMPRESSION)
+    for booking, day, impressions, clicks in rows(COUNTS):
         there.counts[booking, day, Kind.IMPRESSION] = impressions
         there.counts[booking, day, Kind.CLICK] = clicks
     names = {digest(text): text for text in said.keys}
@@ -56,8 +48,7 @@ def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
     }
     there.mails = dict(rows("select id, template from outbox"))
     there.ads = dict(rows("select id, headline from campaigns"))
-    [(no_invoices,)] = rows("select to_regclass('invoices') is null")
-    there.numbers = [] if no_invoices else rows("select series, sequence from invoices")
+    there.numbers = rows("select series, sequence from invoices")
     return there
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.acceptance.prepared import REPOSITORY
 
-VERSION, COMMIT = "1.0.0", "6231fa956d6221adfe23f9842fc12612bb3b93d1"
+VERSION, COMMIT = "1.1.0", "293cb02088843255427ee466f7fc0ab94cddead0"
 """The tag and its commit. After a release, name that one here."""
 
 FOLDER = REPOSITORY / "build" / "releases" / VERSION

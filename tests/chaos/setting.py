@@ -21,14 +21,11 @@ CAMPAIGN = {
 }
 
 
-def sponsored(
-    service: Service, said: Said, *, admin: tuple[str, ...] = ("--admin",)
-) -> tuple[list[str], list[Account]]:
-    """Return the bookings that the demo shows, and create accounts that may book. `admin` are the options of `issue-key` that
-    let a key administer."""
+def sponsored(service: Service, said: Said) -> tuple[list[str], list[Account]]:
+    """Return the bookings that the demo shows, and create accounts that may book."""
     emails = [f"sponsor-{number}@example.com" for number in range(ACCOUNTS)]
     service.command("grant-admin", emails[0])
-    keys = [service.command("issue-key", "--email", emails[0], *admin).strip()]
+    keys = [service.command("issue-key", "--email", emails[0], "--admin").strip()]
     keys += [service.command("issue-key", "--email", email).strip() for email in emails[1:]]
     with httpx.Client(base_url=service.url, trust_env=False, timeout=30.0) as http:
         for slot in (*SLOTS, PROBED):

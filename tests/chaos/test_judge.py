@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from actors.events.messages import Bucket, Event, Kind
+from actors.events.messages import Event, Kind
 from actors.events.state import VisitorHasher
 from tests.chaos.campaign import complaints
 from tests.chaos.history import LOST, Booked, Happened, Kept, Key, Made, Request, Said, Span, Told, Waits, Wish
@@ -28,7 +28,7 @@ ASKED = {
 
 
 def row_of(event: Event) -> bytes:
-    return SEALS.key(Bucket(DAY, 0), event)
+    return SEALS.key(DAY, event)
 
 
 @dataclass(slots=True)

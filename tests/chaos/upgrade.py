@@ -55,7 +55,7 @@ class Upgrade:
     ports: list[int] = field(default_factory=lambda: [free_port() for _ in range(NODES)])
     nodes: list[Service] = field(default_factory=list)
     said: Said = field(default_factory=Said)
-    happened: Happened = field(default_factory=lambda: Happened(upgraded=True))
+    happened: Happened = field(default_factory=Happened)
     unavailable: Counter[str] = field(default_factory=Counter)
 
     async def run(self, seed: int) -> Upgraded:
@@ -69,7 +69,7 @@ class Upgrade:
         works = await working(self._urls(), self.said)
         for number in range(NODES):
             await self._end(number)
-            # What the last release logs cannot be mended any more. Its answers count.
+            # The log of the last release cannot be corrected any more. Its answers count.
             self.happened.complaints += complaints([self.nodes[number].log()])
         after = await trio.to_thread.run_sync(kept, self.postgres, self.database, self.said)
         after.works = works
@@ -126,8 +126,7 @@ class Upgrade:
         return self.services.enter_context(serving(place, self._settings(), bind=bind))
 
     def _sponsored(self) -> tuple[list[str], list[Account]]:
-        # Keys of the previous release administer if their account does.
-        return sponsored(self.nodes[0], self.said, admin=())
+        return sponsored(self.nodes[0], self.said)
 
     async def _migrate(self) -> None:
         await trio.to_thread.run_sync(lambda: command("migrate", settings=self._settings()))

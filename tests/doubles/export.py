@@ -63,9 +63,6 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
         case "claims":
             claims = tables.claims.values()
             yield from _each("key_id", (row for row in claims if row.key_id in keys or row.email == email))
-        case "sign_ins":
-            # Of the previous version, and not kept in memory.
-            return
         case "sign_in_codes":
             yield from ((row.browser.hex(), asdict(row)) for row in tables.sign_ins.values() if row.email == email)
         case "sign_in_links":
@@ -77,9 +74,6 @@ def _rows(tables: Memory, account: Account, table: str) -> Iterator[tuple[str, R
             yield from _each("id", (row for row in tables.passkeys.values() if row.email == email))
         case "pending_sign_ins":
             yield from _each("id", (row for row in tables.pending_sign_ins.values() if row.email == email))
-        case "forms":
-            # No longer written, and not kept in memory.
-            return
         case "devices":
             yield from _each("id", (row for row in tables.devices.values() if row.email == email))
         case "device_guesses":

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config.loading import FILE_CHARACTERS, load
+from service.config.loading import FILE_CHARACTERS, REMOVED, load
 from service.config.user_errors import ConfigError
 
 SECRET = "CATALOG__SERVER__SECRET"
@@ -69,6 +69,15 @@ def test_a_misspelt_setting_is_refused_with_the_one_that_was_probably_meant(vari
     with pytest.raises(ConfigError) as refused:
         load(None, {variable: "1"})
     assert str(refused.value) == words
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_a_removed_setting_is_refused_with_the_release_and_what_to_do(name: str) -> None:
+    variable = f"CATALOG__{name.upper().replace('.', '__')}"
+    with pytest.raises(
+        ConfigError, match=rf"{name} in the environment was removed in 1\.2, because .*: (delete it|set that)"
+    ):
+        load(None, {variable: "1"})
 
 
 def test_a_whole_bound_is_shown_without_decimals() -> None:

@@ -113,9 +113,9 @@ async def test_an_export_has_rows_of_every_table_and_no_secret(year: Year) -> No
     await services.accounts.start_deletion(SPONSOR)
     rows = await exported(year, SPONSOR)
     assert list(rows) == list(EXPORTED)
-    # Device logins of the sponsor are over, somebody else has a passkey, and two tables are those of the previous version.
+    # Device logins of the sponsor are over, and somebody else has a passkey.
     factors = {"passkeys", "pending_sign_ins"}
-    assert {table for table in EXPORTED if not rows[table]} <= {"forms", "sign_ins", "devices"} | factors
+    assert {table for table in EXPORTED if not rows[table]} <= {"devices"} | factors
     assert factors <= {table for table, found in (await exported(year, CAREFUL)).items() if found}
     assert [row for table in rows.values() for row in table if SECRET & row.keys()] == []
     assert rows["accounts"][0]["email"] == SPONSOR

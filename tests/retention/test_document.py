@@ -19,8 +19,8 @@ select distinct table_name from information_schema.columns
 where table_schema = 'public'
 and column_name in ('email', 'actor_email', 'recipient', 'tenant_id', 'session_id', 'key_id', 'booking_id')
 """
-NOT_OF_THE_ACCOUNT = {"events"}
-"""Events name a booking, and hold hashes of other people."""
+NOT_OF_THE_ACCOUNT = {"events", "forms", "sign_ins"}
+"""They are empty, and stay for nodes of release 1.1."""
 
 
 async def test_the_document_lists_every_table(database: Database) -> None:
@@ -30,7 +30,7 @@ async def test_the_document_lists_every_table(database: Database) -> None:
 
 async def test_an_export_has_every_table_that_refers_to_a_person(database: Database) -> None:
     referring = {row["table_name"] for row in await database.fetch(REFERENCES)}
-    tables = {name for name in referring if not re.fullmatch(r"events_\d+|deliveries|site_deliveries", name)}
+    tables = referring - {"deliveries", "site_deliveries"}
     assert tables - NOT_OF_THE_ACCOUNT - set(EXPORTED) == set(), "add the table to actors.accounts.store.EXPORTED"
 
 

@@ -12,9 +12,9 @@ from actors.clock import DAY_MS, day_of
 from actors.events import actor as deduper
 from actors.events import partitions
 from actors.events.actor import EventDeduper
-from actors.events.messages import Bucket, Event, Kind, Record, Row, Window
+from actors.events.messages import Event, Kind, Record, Row, Window
 from actors.events.router import EventOutcome
-from actors.events.state import EventRules, VisitorHasher, bucket_of, days_to_keep, rows_of
+from actors.events.state import EventRules, VisitorHasher, days_to_keep, rows_of
 from actors.events.windows import WindowReader
 from actors.kernel.mailbox import Mailbox
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
@@ -155,7 +155,7 @@ class _TodaysDeduper(EventDeduper):
     """Reads its clock at each attempt."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        self._buckets.clear()
+        self._days.clear()
         return await super().commit(batch_id, messages)
 
 
@@ -163,11 +163,8 @@ class _TimelessDeduper(EventDeduper):
     """Reads its clock only once."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
-        self._buckets[batch_id.owner] = batch_id, self.__dict__.setdefault("_first", self._bucket_now())
+        self._days[batch_id.owner] = batch_id, self.__dict__.setdefault("_first", day_of(self._clock.now_ms()))
         return await super().commit(batch_id, messages)
-
-    def _bucket_now(self) -> Bucket:
-        return bucket_of(self._clock.now_ms(), self._rules.bucket_hours)
 
 
 class _GenerousDeduper(EventDeduper):
@@ -279,18 +276,18 @@ def _not_withdrawn(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
 
 
 class _KindlessHasher(VisitorHasher):
-    def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
-        return super().keys(bucket, [event._replace(kind=Kind.IMPRESSION) for event in events])
+    def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
+        return super().keys(day, [event._replace(kind=Kind.IMPRESSION) for event in events])
 
 
 class _SharedHasher(VisitorHasher):
-    def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
-        return super().keys(bucket, [event._replace(booking_id="") for event in events])
+    def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
+        return super().keys(day, [event._replace(booking_id="") for event in events])
 
 
 class _EternalHasher(VisitorHasher):
-    def keys(self, bucket: Bucket, events: Sequence[Event]) -> list[bytes]:
-        return super().keys(Bucket(0, 0), events)
+    def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
+        return super().keys(0, events)
 
 
 # Live placements.

@@ -58,7 +58,7 @@ def settings() -> Config:
     )
 
 
-def node_limits(event_rules: EventRules, shards: int, sites: SiteRules) -> Limits:
+def node_limits(event_rules: EventRules, sites: SiteRules) -> Limits:
     """Limits so small that each is reached many times in a run."""
     return replace(
         Limits.of(settings()),
@@ -75,9 +75,8 @@ def node_limits(event_rules: EventRules, shards: int, sites: SiteRules) -> Limit
         sweeper=SWEEPER,
         events=EVENT_LIMITS,
         event_rules=event_rules,
-        event_keys_remembered=REMEMBERED_KEYS * shards,
+        event_keys_remembered=REMEMBERED_KEYS,
         event_sweep_seconds=SWEEP_SECONDS,
-        event_shards=shards,
         sites=sites,
         placements=PlacementsLimits(LOOK_SECONDS, BOOKINGS.horizon_weeks),
     )

@@ -270,7 +270,7 @@ class Node:
             classes=parts.classes,
         )
         sites = SITES if self.world.counts_sites else SiteRules()
-        limits = node_limits(self.world.event_rules, self.world.shards, sites)
+        limits = node_limits(self.world.event_rules, sites)
         assembly = assemble(settings(), stores_of(parts, link), ports, limits)
         self.services, self.partitions = assembly.services, assembly.partitions
         self.quota, self.keeper, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache

@@ -96,8 +96,7 @@ class World:
         self.turn_ms = chance.choice((MONDAY_MS, MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
         self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
         self.nodes = [Node(self, index, chance.randint(-900, 900)) for index in range(chance.choice(self.cast.nodes))]
-        self.event_rules = EventRules(chance.choice((24, 24, 6)), chance.choice(KEEP_DAYS), AHEAD_DAYS)
-        self.shards = chance.choice((1, 1, 2))
+        self.event_rules = EventRules(chance.choice(KEEP_DAYS), AHEAD_DAYS)
         self.counts_sites = seed % 2 == 0
         self.cluster = Random(f"{seed}-cluster").choice((None, Cluster(2, 1), Cluster(3, 2), Cluster(3, 3)))
         self.clients = [

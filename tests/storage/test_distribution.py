@@ -1,17 +1,20 @@
 """Distributing a database: its requirements, the result, and the checks at each start."""
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import trio
 
 from storage.connection.pool import Database, PoolLimits, open_database
 from storage.connection.statements import statements
 from storage.connection.target import Target
 from storage.events.distribution import DistributionError, check_engine, read_places
 from storage.opening import StorageOptions, _prepare
-from storage.schema import SchemaDrift, migrate
+from storage.schema import FOLDER, SchemaDrift, migrate, migrations
+from tests.conftest import Server
 from tests.stores.conftest import stores_over_workers
 from tests.stores.distributed import CITUS_URL, address_of, distributed, on_citus, stand_in
 from tests.stores.tallies import Tally, keys_of, rows
@@ -28,6 +31,13 @@ insert into event_bookings (id) values ('bok_1');
 create table event_keys_20000 partition of event_keys for values in (20000);
 insert into event_keys values (20000, 1, 0, false, 'key');
 insert into event_counts values (1, 20000, 1, 0, 0);
+"""
+
+COUNTED = """
+insert into event_bookings (id) values ('bok_1');
+insert into delivery_days values ('bok_1', 20000, 12, 3), ('bok_2', 20000, 0, 1);
+insert into undistributed.event_counts values (1, 20000, 1, 0, 0);
+insert into event_counts values (1, 20001, 4, 0, 0);
 """
 
 
@@ -66,6 +76,33 @@ async def test_it_is_distributed_once_with_what_it_holds(database_target: Target
         assert tables == ["event_counts", "event_journal", "event_keys", "event_site_counts"]
         kept = "select (select count(*) from undistributed.event_keys), (select sum(impressions) from deliveries)"
         assert tuple(await database.read(lambda c: c.fetchrow(kept))) == (1, 1)
+
+
+async def test_counts_of_the_last_release_move_beside_those_that_are_not_distributed(
+    postgres_server: Server, tmp_path: Path
+) -> None:
+    name, (one, divided) = "distributed_by_1_1", (FOLDER, FOLDER / "distributed")
+    for source, last in ((one, 27), (divided, 3)):
+        folder = tmp_path / source.relative_to(one)
+        folder.mkdir(exist_ok=True)
+        for migration in migrations(source)[:last]:
+            file = f"{migration.version:04d}_{migration.name}.sql"
+            shutil.copy(source / file, folder / file)
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
+    target = postgres_server.named(name)
+    await stand_in(target)
+    async with open_database(target) as database:
+        await migrate(database, tmp_path, distributed=True)
+        await change(database, COUNTED)
+        assert len(await migrate(database, distributed=True)) == 3
+        await change(database, "insert into delivery_days values ('bok_1', 20000, 20, 0)")  # by a node of 1.1
+        counts = "select sum(impressions)::int from {}"
+        sums = [
+            await database.fetchval(counts.format(each))
+            for each in ("delivery_days", "undistributed.event_counts", "event_counts", "deliveries")
+        ]
+        assert sums == [None, 20 + 12 + 1, 4, 20 + 12 + 1 + 4]
+    await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 
 async def test_a_distributed_database_is_not_used_as_one_that_is_not(database_target: Target) -> None:

@@ -8,12 +8,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from actors.events.messages import Kind, Row
-from actors.values import BatchId, Contended
+from actors.values import Contended
 from storage.connection.pool import Connection, Database, open_database
 from storage.connection.statements import Statements
 from storage.connection.target import Target
-from storage.events.store import PostgresEvents
 from storage.schema import (
     FOLDER,
     Applied,
@@ -170,31 +168,6 @@ async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Databas
     with pytest.raises(MigrationFailed, match=told):
         await migrate(database, tmp_path)
     assert await database.read(lambda c: c.fetchval("select to_regclass('half')")) is None
-
-
-async def test_a_database_with_bookings_and_counts_gets_the_events(postgres_server: Server, tmp_path: Path) -> None:
-    name = "before_the_events"
-    await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")
-    for migration in migrations()[:2]:
-        (tmp_path / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
-
-    async def fill(connection: Connection) -> None:
-        await connection.execute(
-            "insert into delivery_days values ('bok_1', 20000, 70, 3); insert into journal values ('one/bookings', 9)"
-        )
-
-    async with open_database(postgres_server.named(name)) as database:
-        assert await migrate(database, tmp_path) == ["0001_spine", "0002_sponsorship"]
-        await database.transact(fill)
-        assert await migrate(database) == [f"{each.version:04d}_{each.name}" for each in migrations()[2:]]
-        events = PostgresEvents(database)
-        row = Row("bok_1", bytes(16), Kind.CLICK)
-        assert list(await events.record(BatchId("one/events", 1), 20_000, [row])) == [row.key]
-        assert (
-            await database.read(lambda c: c.fetchval("select (sum(impressions), sum(clicks))::text from deliveries"))
-            == "(70,4)"
-        )
-    await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 
 async def test_the_audit_can_only_be_appended_to(database: Database) -> None:

@@ -237,9 +237,7 @@ class Books:
             return
 
         async def insert(connection: Connection) -> None:
-            await connection.execute(
-                "insert into delivery_days values ($1, $2, $3, $4)", booking_id, day, impressions, clicks
-            )
+            await connection.execute("select count_days($1, $2, $3, $4)", [booking_id], [day], [impressions], [clicks])
 
         await below.read(insert)
 

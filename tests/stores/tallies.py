@@ -6,20 +6,17 @@ from hashlib import blake2b
 
 from actors.events.messages import Kind, Row
 from actors.values import BatchId, Contended
-from storage.events.before_switch import KINDS
 from storage.events.distributed_store import DistributedEvents
 from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 
 Counts = dict[tuple[str, int], tuple[int, int]]
 Keys = dict[int, dict[bytes, tuple[str, Kind]]]
-KEYS_OF = "select id as booking_id, day, key, click::int as kind from {} join event_bookings on number = booking"
-BEFORE_SWITCH = "select booking_id, day, key, kind from events"
+KEYS_OF = "select id as booking_id, day, key, click from {} join event_bookings on number = booking"
 PARTITIONS = """select substring(inhrelid::regclass::text from '[0-9]+$')::int as day from pg_inherits
 where inhparent = $1::text::regclass"""
 COUNTS = """select booking_id, day, sum(impressions)::int as impressions, sum(clicks)::int as clicks
 from deliveries group by booking_id, day"""
-BY_NUMBER = {number: kind for kind, number in KINDS.items()}
 
 
 def row(number: int, booking: int = 1, kind: Kind = Kind.IMPRESSION) -> Row:
@@ -75,14 +72,15 @@ class Tally:
             found = ((day, some.values()) for day, some in below.events.items())
             return {day: {each.key: (each.booking_id, each.kind) for each in some} for day, some in sorted(found)}
         tables = await below.fetch(
-            "select relid::text as name from unnest(array[to_regclass('events'), "
-            "to_regclass('event_keys'), to_regclass('undistributed.event_keys')]) as relid where relid is not null"
+            "select relid::text as name from unnest(array[to_regclass('event_keys'), "
+            "to_regclass('undistributed.event_keys')]) as relid where relid is not null"
         )
         keys: Keys = {}
         for table in (each["name"] for each in tables):
             keys |= {each["day"]: {} for each in await below.fetch(PARTITIONS, table)}
-            for each in await below.fetch(BEFORE_SWITCH if table == "events" else KEYS_OF.format(table)):
-                keys[each["day"]][each["key"]] = each["booking_id"], BY_NUMBER[each["kind"]]
+            for each in await below.fetch(KEYS_OF.format(table)):
+                kind = Kind.CLICK if each["click"] else Kind.IMPRESSION
+                keys[each["day"]][each["key"]] = each["booking_id"], kind
         return keys
 
     async def days(self) -> list[int]:
@@ -103,5 +101,5 @@ def counted(keys: Keys) -> Counts:
     sums: dict[tuple[str, int], list[int]] = {}
     for day, some in keys.items():
         for booking_id, kind in some.values():
-            sums.setdefault((booking_id, day), [0, 0])[KINDS[kind]] += 1
+            sums.setdefault((booking_id, day), [0, 0])[kind is Kind.CLICK] += 1
     return {place: (impressions, clicks) for place, (impressions, clicks) in sums.items()}

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
+from operator import methodcaller
 from typing import Any
 
 import pytest
@@ -126,8 +127,8 @@ class InPostgres:
         await self.database.transact(work)
 
     async def deliver(self, booking_id: str, day: int, impressions: int, clicks: int) -> None:
-        values = {"booking_id": booking_id, "day": day, "impressions": impressions, "clicks": clicks}
-        await self.database.transact(lambda connection: insert(connection, "delivery_days", values))
+        counted = [booking_id], [day], [impressions], [clicks]
+        await self.database.transact(methodcaller("execute", "select count_days($1, $2, $3, $4)", *counted))
 
     async def pay(self, event_id: str, booking_id: str) -> None:
         values = {"id": event_id, "booking_id": booking_id, "handled_ms": NOW}
@@ -153,7 +154,7 @@ class InPostgres:
                 {row["id"]: row["booking_id"] for row in await rows("payment_events", "id")},
                 {
                     (row["booking_id"], row["day"]): (row["impressions"], row["clicks"])
-                    for row in await rows("delivery_days", "booking_id, day")
+                    for row in await rows("deliveries", "booking_id, day")
                 },
                 {row["email"]: row["tenant_id"] for row in await rows("accounts", "email")},
                 {row["id"]: row["tier"] for row in await rows("tenants", "id")},

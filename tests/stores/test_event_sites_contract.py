@@ -11,21 +11,19 @@ from actors.events.messages import Kind, Row, SiteDelivered
 from actors.events.sites import MOST_SITES, SiteStore
 from actors.values import Contended
 from service.seed.demo import demo_data
-from storage.connection.pool import Database, open_database
+from storage.connection.pool import open_database
 from storage.connection.target import Target
 from storage.postgres.demo import PostgresDemo
 from storage.postgres.sites import PostgresSites
-from storage.schema import migrate
 from tests.doubles.demo import MemoryDemo
 from tests.doubles.sites import MemorySites
 from tests.doubles.tables import Memory
 from tests.fakes import together
 from tests.memory_sums import SiteTable, sums_by_site
 from tests.stores.books import NOW, Books, booking, campaign, slot, sponsor, week
-from tests.stores.conftest import Stores, stores_over
+from tests.stores.conftest import Stores
 from tests.stores.tallies import Tally, keys_of, row
 from tests.stores.test_demo_and_events import replace
-from tests.stores.test_events_across_the_switch import today_of, used  # noqa: F401 - a fixture
 
 DAY = 20_000
 SITES = """select booking_id, day, site, sum(impressions)::int as i, sum(clicks)::int as c from site_deliveries
@@ -204,13 +202,3 @@ async def test_many_nodes_at_once_give_no_more_places_than_there_are(database_ta
 
         await together(*(partial(admit, number) for number in range(20)))
         assert len(await stores[0].sites()) == MOST_SITES
-
-
-async def test_days_before_the_switch_are_counted_by_website_too(used: Database) -> None:  # noqa: F811 - the fixture
-    today = await today_of(used)
-    await migrate(used)
-    tally = Tally(stores_over(used))
-    await tally.record(today, [at(1, 0), at(2, 0)])
-    await tally.record(today, sorted([at(2, 0), at(3, 0)]))
-    assert await by_site(tally.stores) == {("bok_1", today, "other"): (3, 0)}
-    assert await sums_match(tally)

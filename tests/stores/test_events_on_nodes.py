@@ -12,7 +12,7 @@ from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
 from actors.events.router import EventOutcome, EventRouter
-from actors.events.state import EventRules, VisitorHasher
+from actors.events.state import VisitorHasher
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.values import BatchId, Contended
@@ -225,26 +225,13 @@ async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_fo
 # Dedupers.
 
 
-async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(database: Database) -> None:
+async def test_dedupers_of_three_nodes_say_true_once(database: Database) -> None:
     seals, clock, limits = VisitorHasher(SECRET), SystemClock(), ActorLimits(batch=300)
-    desks = [
-        EventRouter(
-            [
-                EventDeduper(
-                    PostgresEvents(database),
-                    clock,
-                    seals,
-                    EventRules(),
-                    node=str(number),
-                    limits=limits,
-                    section=shard,
-                    remember=50,
-                )
-                for shard in range(2)
-            ]
-        )
+    dedupers = [
+        EventDeduper(PostgresEvents(database), clock, seals, node=str(number), limits=limits, remember=50)
         for number in range(3)
     ]
+    desks = [EventRouter([deduper]) for deduper in dedupers]
     today = day_of(clock.now_ms())
     fates: list[tuple[Event, EventOutcome]] = []
 
@@ -258,7 +245,7 @@ async def test_dedupers_of_three_nodes_with_two_shards_each_say_true_once(databa
             fates.extend(zip(some, await desks[place % 3].record_all(some), strict=True))
 
     with trio.fail_after(SECONDS):
-        async with running([deduper for desk in desks for deduper in desk.dedupers]):
+        async with running(dedupers):
             await together(*(partial(visitor, place) for place in range(60)))
     tally = Tally(stores_over(database))
     keys = await tally.keys()

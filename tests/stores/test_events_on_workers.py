@@ -13,7 +13,7 @@ from actors.clock import SystemClock, day_of
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Kind
 from actors.events.router import EventOutcome, EventRouter
-from actors.events.state import EventRules, VisitorHasher
+from actors.events.state import VisitorHasher
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
@@ -319,7 +319,7 @@ async def test_a_worker_that_hangs_refuses_its_own_events_and_the_others_are_rec
         today = day_of(clock.now_ms())
         await store.prepare([today, today + 1])
         dedupers = [
-            EventDeduper(store, clock, hasher, EventRules(), node="one", limits=hurried, section=section)
+            EventDeduper(store, clock, hasher, node="one", limits=hurried, section=section)
             for section in range(store.count)
         ]
         desk = EventRouter(dedupers, store)
@@ -368,7 +368,7 @@ async def test_dedupers_of_three_nodes_say_true_once_and_meet_in_no_deadlock(div
         desks = []
         for node in range(3):
             store = await distributed_events(database)
-            deduper = EventDeduper(store, clock, hasher, EventRules(), node=str(node), limits=limits, remember=50)
+            deduper = EventDeduper(store, clock, hasher, node=str(node), limits=limits, remember=50)
             desks.append(EventRouter([deduper]))
         today = day_of(clock.now_ms())
         fates: list[tuple[Event, EventOutcome]] = []

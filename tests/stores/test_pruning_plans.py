@@ -13,8 +13,6 @@ FILLED = """
 insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used)
 values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
 insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
-insert into sign_ins (email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today)
-select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 8000) as n;
 insert into sign_in_codes (email, browser, proof, code_expires_ms, attempts)
 select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 8000) as n;
 insert into letter_counts (id, sent_ms, sent_day, sent_today, known_until_ms)
@@ -23,7 +21,6 @@ insert into sign_in_links (token_hash, email, created_ms, expires_ms)
 select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 8000) as n;
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
 select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 8000) as n;
-insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 8000) as n;
 insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, status, interval_seconds)
 select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 8000) as n;
 insert into outbox (id, recipient, template, nonce, created_ms, expires_ms, due_ms, sent_ms)
@@ -65,7 +62,7 @@ select 'dlv_' || n, 'whk_' || n % 2000 + 1, 'evt_' || n, 'bok_' || n, 'booking.p
 from generate_series(1, 8000) as n;
 analyze tenants, api_keys, claims, key_uses, usage_days, key_usage_days, bookings, slot_weeks, booking_keys;
 analyze payment_events, payment_reports;
-analyze account_deletions, sign_ins, sign_in_codes, letter_counts, sign_in_links, sessions, forms, devices, outbox;
+analyze account_deletions, sign_in_codes, letter_counts, sign_in_links, sessions, devices, outbox;
 analyze pending_sign_ins, passkey_challenges, webhooks, webhook_deliveries;
 set plan_cache_mode = force_generic_plan
 """

@@ -276,15 +276,6 @@ async def test_a_link_signs_in_its_email_once(desk: Desk) -> None:
     assert code_of(await desk.one(use(7, 2), NOW + 600_000)) is Code.INVALID_CODE
 
 
-async def test_what_nodes_of_the_previous_version_leave_is_pruned(database: Database) -> None:
-    sessions, two_days = stores_over(database).sessions, 2 * DAY_MS
-    rows = f"('{ANN}', '', 0, 0, {NOW - two_days - 1}, 0, 1), ('{BOB}', '', 0, 0, {NOW - two_days}, 0, 1)"
-    await database.transact(lambda connection: connection.execute(f"insert into sign_ins values {rows}"))
-    assert await sessions.prune_sign_ins(NOW, 5) == 0
-    left = await database.fetch("select email from sign_ins")
-    assert [row["email"] for row in left] == [BOB]
-
-
 # Nodes over one Postgres. They share a pool, but each transaction has its own connection.
 
 

@@ -26,8 +26,6 @@ FILLED = """
 insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used)
 values ('ten_1', 'claimed', 0, 0, 0, 0, 0, 0);
 insert into accounts (email, tenant_id, created_ms) values ('ann@example.com', 'ten_1', 1);
-insert into sign_ins (email, proof, code_expires_ms, attempts, sent_ms, sent_day, sent_today)
-select n || '@example.com', '', 0, 0, n, 0, 1 from generate_series(1, 30) as n;
 insert into sign_in_codes (email, browser, proof, code_expires_ms, attempts)
 select n || '@example.com', sha256(''), '', n, 0 from generate_series(1, 30) as n;
 insert into letter_counts (id, sent_ms, sent_day, sent_today, known_until_ms)
@@ -36,7 +34,6 @@ insert into sign_in_links (token_hash, email, created_ms, expires_ms)
 select sha256(n::text::bytea), 'ann@example.com', 1, n from generate_series(1, 30) as n;
 insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms)
 select 'ses_' || n, sha256(n::text::bytea), 'ann@example.com', '', 1, 1, n from generate_series(1, 30) as n;
-insert into forms (session_id, id, sent_ms) select 'ses_' || n, '1', n from generate_series(1, 30) as n;
 insert into device_guesses (session_id, wrong, locked_until_ms) select 'ses_' || n, 1, 0 from generate_series(1, 30) as n;
 insert into devices (id, code_hash, user_code, agent, address, created_ms, expires_ms, status, interval_seconds)
 select 'dev_' || n, sha256(n::text::bytea), n, '', '', 1, n, 'pending', 5 from generate_series(1, 30) as n;

@@ -319,12 +319,12 @@ async def test_slots_are_in_the_order_of_their_names(world: World) -> None:
     assert choices.index("apple") < choices.index("Mango") < choices.index("Zebra")
 
 
-async def test_a_slot_form_of_a_node_of_1_0_creates_its_slot_or_comes_back_with_its_errors(world: World) -> None:
+async def test_a_form_for_a_slot_creates_it_or_comes_back_with_its_errors(world: World) -> None:
     visitor = boss(world)
-    refused = Seen.of(await visitor.send("/admin/slots", do="create", **(SLOT | {"weekPrice": "cheap"})))
+    refused = Seen.of(await visitor.send("/admin/slots/new", do="create", **(SLOT | {"weekPrice": "cheap"})))
     assert "Write an amount from 0.50" in refused.text
     assert refused.values("weekPrice") == ["cheap"]
-    assert NOTICES["slot_created"] in (await visitor.led("/admin/slots", do="create", **SLOT)).text
+    assert NOTICES["slot_created"] in (await visitor.led("/admin/slots/new", do="create", **SLOT)).text
     assert list(world.memory.slots) == ["right-top"]
 
 
@@ -546,19 +546,6 @@ async def test_sponsors_are_listed_with_their_history(world: World) -> None:
     [row] = world.memory.sponsors.values()
     assert "Example Tools" in page.text
     assert f"/admin/audit?target={row.id}" in page.links()
-
-
-async def test_a_tier_is_set_by_email_with_the_form_of_a_node_of_1_0(world: World) -> None:
-    person = sponsor(world)
-    visitor = boss(world)
-    unknown = await visitor.send("/admin/accounts", do="set_tier", email="nobody@example.com", tier="upgraded")
-    assert unknown.status == 404
-    assert "There is no account with the email nobody@example.com." in Seen.of(unknown).text
-    after = await visitor.led("/admin/accounts", do="set_tier", email=" Sponsor@Example.com ", tier="upgraded")
-    assert "The tier is set" in after.text
-    assert world.tenant_of(person.key).tier == "upgraded"
-    bad = await visitor.send("/admin/accounts", do="set_tier", email="sponsor@example.com", tier="emperor")
-    assert bad.status == 400
 
 
 # Operations.

@@ -36,8 +36,6 @@ async def test_the_page_shows_the_lines_of_the_document(world: World) -> None:
 
 async def test_the_page_says_how_often_a_visitor_counts(world: World) -> None:
     assert "each counts once a day." in await text_of(world, "/embed")
-    async with open_world(EVENTS__BUCKET_HOURS=1) as other:
-        assert "each counts once in 1 hour." in await text_of(other, "/embed")
 
 
 async def test_the_form_changes_the_lines_without_a_script(world: World) -> None:

@@ -70,7 +70,6 @@ OPERATIONS: Mapping[tuple[str, str], str] = {
     ("/admin", "resume"): "reviewCampaign",
     ("/admin", "refund"): "refundBooking",
     ("/admin", "decline"): "declineRefund",
-    ("/admin/slots", "create"): "createSlot",
     ("/admin/slots/new", "create"): "createSlot",
     ("/admin/slots/{id}", "save"): "editSlot",
 }

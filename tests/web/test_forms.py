@@ -170,7 +170,7 @@ CASES = (
         {**SLOT_ERRORS, "slot-id": "Use only letters a to z, digits and dashes."},
     ),
     Case(
-        "/admin/slots",
+        "/admin/slots/new",
         "create",
         {"id": "left-top", "name": "Top", "side": "left", "weekPrice": "5", "durationWeeks": "1"},
         {"slot-id": "A slot has this id already. Choose another one."},

@@ -1,15 +1,15 @@
-"""Events: every answer was true, every row has its event, and no event has two rows in one bucket.
+"""Events: every answer was true, every row has its event, and no event has two rows on one day.
 
-A bucket is determined by the clock of the recording node at the start of its batch. Nodes whose clocks differ may
-record one event in two buckets around midnight, once in each. All order is by ticks.
+The clock of the recording node at the start of its batch determines the day. Nodes whose clocks differ may record one event
+on two days around midnight, once on each. All order is by ticks.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from actors.clock import DAY_MS, HOUR_MS, SECOND_MS
-from actors.events.messages import Bucket, Event
+from actors.clock import DAY_MS, SECOND_MS, day_of
+from actors.events.messages import Event
 from tests.simulation.history import Handed, Heard, Nothing, Operation, Post
 from tests.simulation.oracle.case import Case
 from tests.simulation.oracle.counts import counts_are_sums_of_rows, kept_until_ms
@@ -40,16 +40,14 @@ def rows_of(case: Case) -> Rows:
         found.requests.setdefault(about.request, []).append(operation)
         for event in dict.fromkeys(about.events):
             found.handed.setdefault(event, []).append(operation)
-    hasher, buckets = case.world.parts.hasher(SECRET), _buckets(case)
-    names: dict[bytes, list[tuple[Bucket, Event]]] = {}
+    hasher, days = case.world.parts.hasher(SECRET), _days(case)
+    names: dict[bytes, list[tuple[int, Event]]] = {}
     for event in found.handed:
-        for bucket in buckets:
-            names.setdefault(hasher.key(bucket, event), []).append((bucket, event))
+        for day in days:
+            names.setdefault(hasher.key(day, event), []).append((day, event))
     for kept in case.world.tally.kept:
-        for bucket, event in names.get(kept.row.key, []):
-            if (event.booking_id, event.kind) == (kept.row.booking_id, kept.row.kind) and bucket == _bucket_of(
-                case, kept
-            ):
+        for day, event in names.get(kept.row.key, []):
+            if (event.booking_id, event.kind) == (kept.row.booking_id, kept.row.kind) and day == _day_of(case, kept):
                 found.of_event.setdefault(event, []).append(kept)
                 break
         else:
@@ -57,25 +55,19 @@ def rows_of(case: Case) -> Rows:
     return found
 
 
-def bucket_at(now_ms: int, hours: int) -> Bucket:
-    hour = now_ms % DAY_MS // HOUR_MS
-    return Bucket(now_ms // DAY_MS, hour // hours * hours)
-
-
-def _buckets(case: Case) -> list[Bucket]:
-    """Return all buckets that any node's clock may have been in."""
+def _days(case: Case) -> list[int]:
+    """Return all days that any node's clock may have been in."""
     skews = [node.skew_ms for node in case.world.nodes]
     first_ms, last_ms = case.world.base_ms + min(skews), case.world.base_ms + max(skews) + 120 * SECOND_MS
-    hours = case.world.event_rules.bucket_hours
-    return sorted({bucket_at(moment, hours) for moment in range(first_ms, last_ms, SECOND_MS)})
+    return list(range(day_of(first_ms), day_of(last_ms) + 1))
 
 
-def _at(case: Case, node: str, seconds: float) -> Bucket:
-    return bucket_at(case.now_ms(node, seconds), case.world.event_rules.bucket_hours)
+def _at(case: Case, node: str, seconds: float) -> int:
+    return day_of(case.now_ms(node, seconds))
 
 
-def _bucket_of(case: Case, kept: Kept) -> Bucket:
-    """Return the bucket in which a row must count."""
+def _day_of(case: Case, kept: Kept) -> int:
+    """Return the day on which a row must count."""
     return _at(case, kept.node, kept.began.seconds)
 
 
@@ -91,11 +83,11 @@ def answers(operation: Operation, event: Event) -> list[bool]:
 
 def every_row_is_of_an_event_that_was_asked_for(case: Case, rows: Rows) -> Iterator[str]:
     for kept in rows.nameless:
-        yield f"{kept.row} of the day {kept.day} matches no event in the bucket {_bucket_of(case, kept)}: {kept}"
+        yield f"{kept.row} of the day {kept.day} matches no event of the day {_day_of(case, kept)}: {kept}"
     for event, found in rows.of_event.items():
         for kept in found:
-            if kept.day != _bucket_of(case, kept).day:
-                yield f"{event} was kept in the day {kept.day} by a batch that began in {_bucket_of(case, kept)}"
+            if kept.day != _day_of(case, kept):
+                yield f"{event} was kept in the day {kept.day} by a batch that began in {_day_of(case, kept)}"
             if not any(_may_have_kept(each, kept) for each in rows.handed[event]):
                 yield f"{event} was kept at {kept.tick} by {kept.node}, which was not asked or had rejected it"
 
@@ -110,10 +102,10 @@ def _may_have_kept(operation: Operation, kept: Kept) -> bool:
     return operation.ended > (kept.tick if isinstance(operation.result, list) else kept.began.tick)
 
 
-def an_event_has_one_row_in_a_bucket(case: Case, rows: Rows) -> Iterator[str]:
+def an_event_has_one_row_on_a_day(case: Case, rows: Rows) -> Iterator[str]:
     for event, found in rows.of_event.items():
-        buckets = [_bucket_of(case, kept) for kept in found]
-        if len(set(buckets)) < len(buckets):
+        days = [_day_of(case, kept) for kept in found]
+        if len(set(days)) < len(days):
             yield f"{event} was kept more than once: {found}"
 
 
@@ -154,7 +146,7 @@ def duplicates_were_there_before(case: Case, rows: Rows) -> Iterator[str]:
                 continue
             first, last = _at(case, operation.node, operation.start), _at(case, operation.node, operation.end)
             if not any(
-                kept.tick < operation.ended and first <= _bucket_of(case, kept) <= last
+                kept.tick < operation.ended and first <= _day_of(case, kept) <= last
                 for kept in rows.of_event.get(event, [])
             ):
                 yield f"{operation.node} said at {operation.ended} that {event} is a duplicate, but there is no row"
@@ -291,7 +283,7 @@ def _must_be_unknown(case: Case, operation: Operation, booking_id: str) -> bool:
 
 CHECKS = (
     every_row_is_of_an_event_that_was_asked_for,
-    an_event_has_one_row_in_a_bucket,
+    an_event_has_one_row_on_a_day,
     recorded_is_said_once_and_by_who_recorded_it,
     duplicates_were_there_before,
     rows_stay,

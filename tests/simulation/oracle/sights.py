@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from actors.bookings.records import CampaignView
+from actors.clock import day_of
 from actors.devices.actor import RedeemedKey
 from actors.keys.actor import Issued
 from actors.keys.messages import Claimed
@@ -154,8 +155,8 @@ def of_site(case: Case) -> dict[str, int]:
             told = [each for each in by if True in events.answers(each, event)]
             meet("recorded, but never answered", not told)
             for each in told:
-                arrived = events.bucket_at(case.now_ms(each.node, each.start), case.world.event_rules.bucket_hours)
-                meet("the day turned before the batch began", arrived.day < row.day)
+                arrived = day_of(case.now_ms(each.node, each.start))
+                meet("the day turned before the batch began", arrived < row.day)
                 others = [other for other in by if other.end == each.end and other not in told]
                 meet("equal events of several requests in one batch", bool(others))
             for other in operations:

@@ -42,7 +42,6 @@ async def accounts(request: PageRequest) -> Template:
 
 
 async def set_tier(request: PageRequest) -> SeeOther | FormError:
-    """Set the tier of the account with an email. Nodes of 1.0 have this form on the page of the list, too."""
     body = {"email": text_of(request.form, "email") or "", "tier": request.form.get("tier", "")}
     return (await request.ask("setAccountTier", body=body)).see_other(request.path, "tier_set")
 
@@ -97,7 +96,7 @@ FORMS = {
 }
 
 PAGES = (
-    Page(LIST, accounts, {"set_tier": set_tier}, Audience.ADMIN),
+    Page(LIST, accounts, who=Audience.ADMIN),
     Page(
         f"{LIST}/{{id}}",
         account,

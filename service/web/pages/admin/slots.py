@@ -157,8 +157,7 @@ CREATING = Form(
 )
 
 PAGES = (
-    # Nodes of 1.0 have the form for a new slot on the page of the list, and send it there.
-    Page(LIST, slots, {"create": create}, Audience.ADMIN, forms={"create": CREATING}),
+    Page(LIST, slots, who=Audience.ADMIN),
     Page(NEW, new_slot, {"create": create}, Audience.ADMIN, forms={"create": CREATING}),
     Page(
         "/admin/slots/{id}",

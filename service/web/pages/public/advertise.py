@@ -22,7 +22,6 @@ async def advertise(request: PageRequest) -> Template:
         "hold_seconds": request.config.bookings.hold_minutes * MINUTE_MS // SECOND_MS,
         "horizon_weeks": request.config.bookings.horizon_weeks,
         "refund_unshown": request.config.bookings.refund_unshown,
-        "bucket_hours": request.config.events.bucket_hours,
     }
     return Template("advertise.html", values)
 

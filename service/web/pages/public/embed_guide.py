@@ -69,7 +69,6 @@ async def embed(request: PageRequest) -> Template:
         "origin": request.base_url,
         "live": [each for each in placements if choice.shows(each)],
         "counting_sites": request.config.events.count_sites,
-        "bucket_hours": request.config.events.bucket_hours,
     }
     return Template("embed.html", values)
 

@@ -1,1 +1,0 @@
-update identity set billing_mode = 'test';

@@ -1,1 +1,0 @@
-select record_events(7::smallint, 'node/events', 1000, 0, '{}', '{}', '{}');

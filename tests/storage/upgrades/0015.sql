@@ -1,1 +1,0 @@
-update schema_migrations set works_with = 14 where version = 15;

@@ -1,1 +1,0 @@
-update bookings set next_step_ms = 1763000000012;
