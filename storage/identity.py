@@ -1,7 +1,7 @@
 """What a database is used with: the fingerprint of the server secret, and the billing mode."""
 
 from storage.connection.pool import Connection, Store
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("identity")
 

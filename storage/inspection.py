@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from storage.connection.pool import Database
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("inspection")
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("events")
 

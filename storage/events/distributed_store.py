@@ -10,11 +10,11 @@ from dataclasses import replace
 from actors.events.messages import Row
 from actors.values import BatchId
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
 from storage.events.distribution import COORDINATOR, PlaceMap, Worker, read_places
 from storage.events.divided_batches import DividedBatches, Elsewhere, Part
 from storage.events.partitions import EventPartitions
 from storage.events.store import PostgresEvents
+from storage.rows.statements import statements
 
 SQL = statements("events")
 

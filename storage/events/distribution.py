@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from storage.connection.pool import Database
-from storage.connection.statements import statements
 from storage.events.store import PLACES
+from storage.rows.statements import statements
 
 SQL = statements("distribution")
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
 from storage.events.partitions import DROP_LOCK, EventPartitions
 from storage.events.store import PLACES
+from storage.rows.statements import statements
 
 SQL = statements("event_moves")
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from actors.values import Contended
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("events")
 

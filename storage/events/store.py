@@ -7,10 +7,10 @@ from actors.events.messages import NEVER, Row, Window
 from actors.shared.weeks import WEEK_MS
 from actors.values import BatchId
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
 from storage.events.booking_numbers import BookingNumbers
 from storage.events.packing import counted_by_site, keys_in, packed
 from storage.events.partitions import EventPartitions
+from storage.rows.statements import statements
 
 SQL = statements("events")
 

@@ -6,9 +6,9 @@ import trio
 
 from actors.events.servers import ServerReport
 from actors.values import TransientStorageError
-from storage.connection.statements import statements
 from storage.events.distributed_store import DistributedEvents
 from storage.events.distribution import Worker
+from storage.rows.statements import statements
 from storage.schema import unsafe_settings
 
 SQL = statements("distribution")

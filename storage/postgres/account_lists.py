@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from actors.accounts.listing import COUNTED, AccountDetails, AccountFilter, AccountLine, AccountList, Spot
 from actors.values import Account, Tier
 from storage.connection.pool import Database, Row, Store
-from storage.connection.statements import statements
-from storage.postgres.columns import record_of
-from storage.postgres.conditions import Conditions
+from storage.rows.columns import record_of
+from storage.rows.conditions import Conditions
+from storage.rows.statements import statements
 
 SQL = statements("account_lists")
 

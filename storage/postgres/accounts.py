@@ -7,15 +7,15 @@ from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.bookings.records import Sponsor
 from actors.values import Account, BatchId
-from storage.connection.journal import decide_once
 from storage.connection.pool import Connection
-from storage.connection.statements import statements
 from storage.postgres.account_lists import PostgresAccountLists
-from storage.postgres.columns import record_of
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX, SPONSORS
+from storage.rows.columns import record_of
+from storage.rows.journal import decide_once
+from storage.rows.statements import statements
+from storage.rows.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX, SPONSORS
 
 SQL = statements("accounts")
 

@@ -18,12 +18,12 @@ from actors.bookings.admin_views import (
 from actors.bookings.records import OPEN, Booking, BookingStatus, BookingView, CampaignStatus
 from actors.shared.weeks import WEEK_MS
 from storage.connection.pool import Row, Store
-from storage.connection.statements import statements
 from storage.postgres.account_lists import tenants_named
-from storage.postgres.columns import record_of
-from storage.postgres.conditions import Conditions
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.sponsorship_rows import booking_view_of, campaign_view_of
+from storage.rows.columns import record_of
+from storage.rows.conditions import Conditions
+from storage.rows.statements import statements
 
 SQL = statements("oversight")
 

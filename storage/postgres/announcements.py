@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from actors.shared.announcements import AccountMail
 from storage.connection.pool import Connection
-from storage.connection.statements import statements
-from storage.postgres.columns import arrays, columns, write
+from storage.rows.columns import arrays, columns, write
+from storage.rows.statements import statements
 
 MAIL = statements("mail")
 

@@ -2,7 +2,7 @@
 
 from actors.values import AuditRecord
 from storage.connection.pool import Connection
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("audit")
 

@@ -9,8 +9,8 @@ import trio
 from actors.catalog.store import Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
 from actors.catalog.words import LONGEST_WORD, MOST_WORDS
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
 from storage.postgres.catalog_search import search_catalog
+from storage.rows.statements import statements
 
 SQL = statements("catalog")
 

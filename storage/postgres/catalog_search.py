@@ -12,7 +12,7 @@ from actors.catalog.store import Found, Search
 from actors.catalog.words import IN_TITLE, Term, near_the_best, steps_of, terms_of
 from storage.connection.error_translation import OutOfTime
 from storage.connection.pool import Connection
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("catalog")
 

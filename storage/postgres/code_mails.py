@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from actors.shared.code_mails import LetterCount
 from storage.connection.pool import Connection
-from storage.connection.statements import statements
-from storage.postgres.columns import new_and_known
-from storage.postgres.tables import LETTERS
+from storage.rows.columns import new_and_known
+from storage.rows.statements import statements
+from storage.rows.tables import LETTERS
 
 SQL = statements("letters")
 

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable
 
-from actors.bookings.demo import DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
+from actors.bookings.demo import DeliveryDay, DemoCounts, DemoData, DemoPlan, ExistingRows, audit_record, plan
 from actors.bookings.messages import Origin
 from actors.values import Account, Tenant, Tier
 from storage.connection.pool import Connection, Store
-from storage.connection.statements import statements
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import week_columns
-from storage.postgres.tables import ACCOUNTS, AUDIT, BOOKINGS, CAMPAIGNS, DEMO_DAYS, DEMO_SLOTS, SPONSORS, TENANTS
+from storage.rows.columns import columns
+from storage.rows.statements import statements
+from storage.rows.tables import ACCOUNTS, AUDIT, BOOKINGS, CAMPAIGNS, DEMO_SLOTS, SPONSORS, TENANTS
 
 SQL = statements("demo")
 LOCK = 7_206_341_119
@@ -91,4 +92,5 @@ async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None
     await BOOKINGS.save(connection, data.bookings)
     if data.weeks:
         await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
-    await DEMO_DAYS.insert(connection, data.days)
+    if data.days:
+        await connection.execute(SQL.insert_days, *columns(DeliveryDay, data.days))

@@ -4,14 +4,14 @@ from actors.devices.messages import Device, Guesses, Status
 from actors.devices.state import Decision, LockSet, Snapshot
 from actors.devices.store import Decide
 from actors.values import Account, BatchId
-from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Store
-from storage.connection.statements import statements
-from storage.postgres.columns import record_of
 from storage.postgres.keys import SQL as KEYS
-from storage.postgres.pruning import prune
 from storage.postgres.quota import SQL as QUOTA
-from storage.postgres.tables import AUDIT, DEVICES, FRESH_KEYS, GUESSES, OUTBOX
+from storage.rows.columns import record_of
+from storage.rows.journal import decide_once
+from storage.rows.pruning import prune
+from storage.rows.statements import statements
+from storage.rows.tables import AUDIT, DEVICES, FRESH_KEYS, GUESSES, OUTBOX
 
 SQL = statements("devices")
 

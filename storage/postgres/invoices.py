@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.store import Before
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
-from storage.postgres.columns import record_of
-from storage.postgres.tables import INVOICES
+from storage.rows.columns import record_of
+from storage.rows.statements import statements
+from storage.rows.tables import INVOICES
 
 SQL = statements("invoices")
 

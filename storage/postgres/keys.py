@@ -7,15 +7,15 @@ from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.values import Account, BatchId, Tenant, Tier
-from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Row, Store
-from storage.connection.statements import statements
 from storage.postgres.code_mails import lock_letters, write_letters
-from storage.postgres.columns import arrays, record_of, write
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.quota import SQL as QUOTA
 from storage.postgres.quota import tenant_of
-from storage.postgres.tables import ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
+from storage.rows.columns import arrays, record_of, write
+from storage.rows.journal import decide_once
+from storage.rows.statements import statements
+from storage.rows.tables import ACCOUNTS, AUDIT, CLAIMS, KEYS, OUTBOX, TENANTS
 
 SQL = statements("keys")
 

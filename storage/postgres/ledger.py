@@ -16,15 +16,15 @@ from actors.bookings.records import Booking, Campaign, DayDelivered, Idempotency
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
-from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Database, Row
-from storage.connection.statements import statements
 from storage.postgres.announcements import tell
-from storage.postgres.columns import new_and_known, record_of
 from storage.postgres.invoices import issue
 from storage.postgres.sponsorship_rows import campaign_view_of
-from storage.postgres.tables import AUDIT, BOOKING_KEYS, BOOKINGS, CAMPAIGNS, PAYMENT_REPORTS, SLOTS, SPONSORS, Table
 from storage.postgres.webhooks import publish
+from storage.rows.columns import new_and_known, record_of
+from storage.rows.journal import decide_once
+from storage.rows.statements import statements
+from storage.rows.tables import AUDIT, BOOKING_KEYS, BOOKINGS, CAMPAIGNS, PAYMENT_REPORTS, SLOTS, SPONSORS, Table
 
 SQL = statements("ledger")
 

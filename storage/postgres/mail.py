@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from actors.mail.messages import Backlog, GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
 from actors.mail.store import MOST_COUNTED
 from storage.connection.pool import Connection, Store
-from storage.connection.statements import statements
-from storage.postgres.pruning import prune
+from storage.rows.pruning import prune
+from storage.rows.statements import statements
 
 SQL = statements("mail")
 

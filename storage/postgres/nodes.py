@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from actors.nodes.messages import LiveNode, NodeInfo
 from actors.nodes.state import GONE_ROWS, GONE_SECONDS, MOST_NODES
 from storage.connection.pool import Connection, Row, Store
-from storage.connection.statements import statements
-from storage.postgres.columns import record_of
+from storage.rows.columns import record_of
+from storage.rows.statements import statements
 
 SQL = statements("nodes")
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from actors.quota.state import Decision
 from actors.quota.store import Decide
 from actors.values import BatchId, Tenant
-from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Row, Store
-from storage.connection.statements import statements
-from storage.postgres.columns import arrays, record_of, write
+from storage.rows.columns import arrays, record_of, write
+from storage.rows.journal import decide_once
+from storage.rows.statements import statements
 
 SQL = statements("quota")
 

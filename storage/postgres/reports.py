@@ -8,9 +8,9 @@ from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Day
 from actors.bookings.store import Before
 from actors.times import DAY_MS
 from storage.connection.pool import Database
-from storage.connection.statements import statements
-from storage.postgres.columns import record_of
 from storage.postgres.ledger import SQL as LEDGER
+from storage.rows.columns import record_of
+from storage.rows.statements import statements
 
 SQL = statements("reports")
 

@@ -2,8 +2,8 @@
 
 from actors.retention.store import Rows
 from storage.connection.pool import Store
-from storage.connection.statements import statements
-from storage.postgres.pruning import prune
+from storage.rows.pruning import prune
+from storage.rows.statements import statements
 
 SQL = statements("retention")
 

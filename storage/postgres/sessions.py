@@ -7,14 +7,14 @@ from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, Sec
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
-from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Database, Row
-from storage.connection.statements import statements
 from storage.postgres.code_mails import SQL as LETTERS
 from storage.postgres.code_mails import lock_letters, write_letters
-from storage.postgres.columns import new_and_known, record_of
-from storage.postgres.pruning import prune
-from storage.postgres.tables import (
+from storage.rows.columns import new_and_known, record_of
+from storage.rows.journal import decide_once
+from storage.rows.pruning import prune
+from storage.rows.statements import statements
+from storage.rows.tables import (
     ACCOUNTS,
     AUDIT,
     CHALLENGES,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from actors.events.messages import SiteDelivered
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("sites")
 

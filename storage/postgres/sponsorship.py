@@ -16,13 +16,13 @@ from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row
-from storage.connection.statements import statements
 from storage.postgres import invoices, reports
 from storage.postgres.admin_views import PostgresOversight
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
-from storage.postgres.columns import record_of
 from storage.postgres.sponsorship_rows import campaign_view_of
+from storage.rows.columns import record_of
+from storage.rows.statements import statements
 
 SQL = statements("sponsorship")
 

@@ -2,7 +2,7 @@
 
 from actors.bookings.records import Booking, BookingView, Campaign, CampaignStatus, CampaignView
 from storage.connection.pool import Row
-from storage.postgres.columns import record_of
+from storage.rows.columns import record_of
 
 
 def campaign_view_of(row: Row) -> CampaignView:

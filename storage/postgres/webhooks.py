@@ -18,12 +18,12 @@ from actors.webhooks.messages import (
 from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
-from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Store
-from storage.connection.statements import statements
 from storage.postgres.announcements import tell
-from storage.postgres.columns import columns, record_of, write
-from storage.postgres.tables import AUDIT, DELIVERIES, WEBHOOKS
+from storage.rows.columns import columns, record_of, write
+from storage.rows.journal import decide_once
+from storage.rows.statements import statements
+from storage.rows.tables import AUDIT, DELIVERIES, WEBHOOKS
 
 SQL = statements("webhooks")
 

@@ -118,7 +118,7 @@ class Memory:
     async def decide_once(
         self, batch_id: BatchId, read: Callable[[], S], decide: Callable[[S], D], write: Callable[[D], None]
     ) -> D:
-        """Read, decide and write, once per batch id, as `storage.connection.journal` does over Postgres."""
+        """Read, decide and write, once per batch id, as `storage.rows.journal` does over Postgres."""
 
         def work() -> D:
             decision = decide(read())

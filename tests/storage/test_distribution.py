@@ -9,10 +9,10 @@ import pytest
 import trio
 
 from storage.connection.pool import Database, PoolLimits, open_database
-from storage.connection.statements import statements
 from storage.connection.target import Target
 from storage.events.distribution import DistributionError, check_engine, read_places
 from storage.opening import StorageOptions, _prepare
+from storage.rows.statements import statements
 from storage.schema import FOLDER, SchemaDrift, migrate, migrations
 from tests.conftest import Server
 from tests.stores.conftest import stores_over_workers

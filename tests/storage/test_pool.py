@@ -12,12 +12,12 @@ import trio
 from actors.catalog.store import Kind, Search
 from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
 from storage.connection.asyncio_border import STATEMENTS
-from storage.connection.journal import record_batch
 from storage.connection.listener import Listener
 from storage.connection.pool import Connection, Database, PoolLimits, open_database
-from storage.connection.statements import statements
 from storage.connection.target import Target
 from storage.postgres.catalog import PostgresCatalog
+from storage.rows.journal import record_batch
+from storage.rows.statements import statements
 from tests.storage.proxy import Proxy, Weather, proxied
 
 SMALL = PoolLimits(

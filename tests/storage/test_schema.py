@@ -10,8 +10,8 @@ import trio
 
 from actors.values import Contended
 from storage.connection.pool import Connection, Database, open_database
-from storage.connection.statements import Statements
 from storage.connection.target import Target
+from storage.rows.statements import Statements
 from storage.schema import (
     FOLDER,
     Applied,

@@ -7,7 +7,7 @@ from itertools import count
 from types import NoneType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from storage.postgres.tables import Table
+from storage.rows.tables import Table
 
 R = TypeVar("R")
 

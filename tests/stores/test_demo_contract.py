@@ -20,8 +20,8 @@ from service.seed.demo import demo_data
 from service.seed.samples import load_demo, replace_demo
 from storage.connection.pool import Connection, Database, open_database
 from storage.connection.target import Target
-from storage.postgres.columns import record_of
 from storage.postgres.demo import PostgresDemo
+from storage.rows.columns import record_of
 from tests.doubles.demo import MemoryDemo
 from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, together

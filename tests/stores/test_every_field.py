@@ -35,9 +35,9 @@ from actors.webhooks.state import Decision as WebhookDecision
 from actors.webhooks.state import LockSet as WebhookLocks
 from storage.connection.pool import Connection, open_database
 from storage.connection.target import Target
-from storage.postgres import tables
-from storage.postgres.columns import record_of, write
-from storage.postgres.tables import TABLES, Table
+from storage.rows import tables
+from storage.rows.columns import record_of, write
+from storage.rows.tables import TABLES, Table
 from tests.stores.conftest import Stores
 from tests.stores.rows import changed, filled
 

@@ -15,7 +15,7 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows
 from actors.clock import DAY_MS
 from actors.values import AuditRecord, BatchId, Refused
 from storage.connection.pool import Database
-from storage.postgres.columns import record_of
+from storage.rows.columns import record_of
 from tests.doubles.tables import Memory
 from tests.slow import shortened
 from tests.stores.books import DAY, Books, a_world, week

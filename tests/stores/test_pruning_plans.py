@@ -4,8 +4,8 @@ import re
 
 from actors.retention.store import Rows
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
 from storage.postgres.retention import PRUNING
+from storage.rows.statements import statements
 
 SESSIONS, LETTERS, DEVICES, MAIL = (statements(name) for name in ("sessions", "letters", "devices", "mail"))
 

@@ -29,7 +29,7 @@ from actors.values import Account, AuditRecord, Tenant, Tier
 from actors.webhooks.messages import Delivery, DeliveryStatus, EventType, Webhook, WebhookStatus
 from storage.connection.pool import Connection, Database
 from storage.postgres.retention import PRUNING
-from storage.postgres.tables import AUDIT
+from storage.rows.tables import AUDIT
 from tests.doubles.tables import Memory
 from tests.stores.conftest import Stores
 

@@ -12,9 +12,9 @@ from actors.bookings.messages import ExpireHold, Message, SettleRefund
 from actors.bookings.records import BookingStatus
 from actors.retention.store import Rows
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
 from storage.postgres.retention import SQL as RETENTION
 from storage.postgres.retention import PostgresRetention
+from storage.rows.statements import statements
 from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
 from tests.stores.conftest import stores_over

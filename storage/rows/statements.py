@@ -1,6 +1,6 @@
 """Named SQL: `sql/<concern>.sql` holds statements, each below `-- name: <name>` and a sentence about what it does.
 
-`{bookings}` stands for the columns of `BOOKINGS` in `storage.postgres.tables`, and `{b.bookings}` for the same with an alias.
+`{bookings}` stands for the columns of `BOOKINGS` in `storage.rows.tables`, and `{b.bookings}` for the same with an alias.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from storage.postgres import tables
+from storage.rows import tables
 
 _NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
 _COLUMNS = re.compile(r"\{(?:(\w+)\.)?([a-z_]+)\}")

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from actors.values import BatchId
 from storage.connection.pool import Connection, Database
-from storage.connection.statements import statements
+from storage.rows.statements import statements
 
 SQL = statements("journal")
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from actors.accounts.messages import Deletion, MailChoices
-from actors.bookings.demo import DeliveryDay
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import Booking, Campaign, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.devices.messages import Device, FreshKey, Guesses
@@ -19,7 +18,7 @@ from actors.shared.code_mails import LetterCount
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 from actors.webhooks.messages import Delivery, Webhook
 from storage.connection.pool import Connection
-from storage.postgres.columns import Column, columns_of, write
+from storage.rows.columns import Column, columns_of, write
 
 
 class Table:
@@ -126,7 +125,6 @@ BOOKINGS = Table(
 BOOKING_KEYS = Table("booking_keys", IdempotencyRecord, "tenant_id operation key")
 PAYMENT_REPORTS = Table("payment_reports", PaymentReport, "id")
 INVOICES = Table("invoices", Invoice, "number")
-DEMO_DAYS = Table("delivery_days", DeliveryDay, "booking_id day")
 WEBHOOKS = Table(
     "webhooks",
     Webhook,
