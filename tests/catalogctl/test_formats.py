@@ -13,8 +13,8 @@ import pytest
 
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
-from service.catalogctl.identities import ids_of
-from service.catalogctl.parser import made_parser
+from service.catalogctl.main import made_parser
+from service.catalogctl.session import ids_of
 from service.terminal.completion import completion_script
 from tests.api.sponsors import add_slot, sponsor
 from tests.api.world import open_world
