@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import quote
 
 from service.catalogctl.client import Reply
-from service.catalogctl.command import Command, argument, command, facts, table
+from service.catalogctl.command import Command, argument, command, facts, print_list, table
 from service.catalogctl.failures import Misused
 from service.catalogctl.layout import shown
 from service.catalogctl.lists import CATALOG as LISTED
@@ -20,10 +20,8 @@ TOPICS = {
 """The topics of mails, and what these are about."""
 
 CHOICES = {"on": True, "off": False}
-TABLES = {
-    "usecases": table("SLUG*: slug; TITLE: title; WHO: who; OUTCOME: roi; ADDED*: addedAt day", "Nothing found."),
-    "bots": table("SLUG*: slug; NAME: name; CATEGORY: category; JOB: job; ADDED*: addedAt day", "Nothing found."),
-}
+USECASES = table("SLUG*: slug; TITLE: title; WHO: who; OUTCOME: roi; ADDED*: addedAt day", "Nothing found.", "data")
+BOTS = table("SLUG*: slug; NAME: name; CATEGORY: category; JOB: job; ADDED*: addedAt day", "Nothing found.", "data")
 USECASE = facts(
     """Slug: slug; Title: title; Who: {who} ({handle}); Outcome: roi; Source: sourceUrl; Added: addedAt day;
     Guide: guide.title; Category: guide.category; Opportunity: guide.opportunity lines; Audience: guide.audience;
@@ -34,6 +32,7 @@ BOT = facts(
     """Slug: slug; Name: name; Category: category; Who: {who} ({handle}); Job: job lines; Template: templateUrl;
     Added: addedAt day"""
 )
+ONE = {"usecases": USECASE, "bots": BOT}
 CATEGORIES = table("CATEGORY*: name; USE CASES*: useCases; BOTS*: bots", "There are no categories.", "data")
 MINTED = facts(
     "Key: apiKey; Tenant: tenantId; Claim token: claimToken; Claim it at: claimUrl; Expires: expiresAt moment"
@@ -75,11 +74,11 @@ def _read_entries(row: Command, session: Session) -> None:
                 "--slug shows one entry; it cannot be combined with a query, --category, --all, --limit or --cursor"
             )
         reply = session.client.ask("GET", f"{path}/{quote(slug, safe='')}")
-        session.printer.show(reply, (USECASE if row.name == "usecases" else BOT)(session, reply))
+        session.printer.show(reply, ONE[row.name](session, reply))
         return
     query["q"] = " ".join(query.get("q", [])) or None
     entries = walk(session, path, query, LISTED)
-    session.printer.say(*TABLES[row.name].lines(session, entries))
+    print_list(row, session, entries)
     if query.get("category") and not entries:
         session.printer.hint("catalogctl categories lists the categories.")
 
@@ -133,8 +132,8 @@ CATALOG = (
     command("notifications", "PATCH account/notifications", "Show which mails the account gets, or choose them.", MAILS,
             *(argument(f"--{topic}=", f"mails about {words}", choices=CHOICES) for topic, words in TOPICS.items()),
             run=_choose_mails),
-    command("usecases", "GET usecases", "List or search use cases, or show one.", USECASE, *_ENTRIES, **_LISTED),
-    command("bots", "GET bots", "List or search bot templates, or show one.", BOT, *_ENTRIES, **_LISTED),
+    command("usecases", "GET usecases", "List or search use cases, or show one.", USECASES, *_ENTRIES, **_LISTED),
+    command("bots", "GET bots", "List or search bot templates, or show one.", BOTS, *_ENTRIES, **_LISTED),
     command("categories", "GET categories", "List the categories and how many entries each has.", CATEGORIES,
             keyless=True),
     command("report", "GET sponsors/delivery", "Report what your bookings delivered, by campaign and slot.",

@@ -283,7 +283,13 @@ def send(row: Command, session: Session) -> None:
     _, path, query = row.request(session)
     if row.csv and printed_file(session, path, query):
         return
-    if row.paged and isinstance(row.shows, Table):
-        session.printer.say(*row.shows.lines(session, walk(session, path, query)))
+    if row.paged:
+        print_list(row, session, walk(session, path, query))
     else:
         row.finish(session, row.ask(session))
+
+
+def print_list(row: Command, session: Session, entries: Sequence[Entry]) -> None:
+    """Print the entries of a list for people. With `--json` or `--quiet`, `walk` has already printed its pages."""
+    assert isinstance(row.shows, Table)
+    session.printer.say(*row.shows.lines(session, entries))

@@ -14,6 +14,7 @@ from service.catalogctl.command import (
     facts,
     names,
     part_of,
+    print_list,
     required,
     send,
     table,
@@ -121,13 +122,14 @@ CAMPAIGN = facts(
 )
 BOOKINGS = """BOOKING*: id; CAMPAIGN: campaignName; SLOT: slotName; FROM*: weekStart day; TO*: weekEnd day;
     AMOUNT>: amountCents money; STATUS*: status"""
-BOOKING = facts(
-    """Booking: id; Campaign: {campaignName} ({campaignId}); Slot: slotName; From: weekStart day;
+_BOOKING_FACTS = """Booking: id; Campaign: {campaignName} ({campaignId}); Slot: slotName; From: weekStart day;
     To: {weekEnd day}, 00:00 UTC; Amount: amountCents money; Refunded: refundedCents money if any; Status: status;
     Held until: heldUntil time left; Mode: mode; Impressions: impressions; Clicks: clicks; Package: packageKind;
     Video: {youtubeStatus} {youtubeUrl} {youtubeNotes}; Trouble: paymentIssue; Next step: nextStep words;
-    Refund asked: refundRequestedAt moment; Declined: refundDeclinedNote; Receipt: receiptUrl; Paid: receipt.paidAt moment""",
-    "booking",
+    Refund asked: refundRequestedAt moment; Declined: refundDeclinedNote; Receipt: receiptUrl"""
+BOOKING, PAID_BOOKING = (
+    facts(_BOOKING_FACTS, "booking"),
+    facts(f"{_BOOKING_FACTS}; Paid: receipt.paidAt moment", "booking"),
 )
 CHECKOUT = facts("Pay at: checkoutUrl; Held until: expiresAt time left")
 INVOICES = table(
@@ -209,7 +211,7 @@ def _show_delivery(row: Command, session: Session) -> None:
     if booking is None:
         if session.option("csv"):
             raise Misused("--csv needs a booking; catalogctl report --csv has all of them")
-        session.printer.say(*DELIVERY.lines(session, walk(session, path, {})))
+        print_list(row, session, walk(session, path, {}))
         return
     if any(session.option(name) for name in ("all", "limit", "cursor")):
         raise Misused("--all, --limit and --cursor cannot be combined with one booking")
@@ -261,7 +263,7 @@ SPONSOR = (
     command("resume", f"POST {_CAMPAIGN}/resume", "Show a paused campaign again.", CAMPAIGN),
     command("bookings", "GET sponsors/bookings", "List your bookings, newest first.",
             table(BOOKINGS, "No bookings yet."), paged=True),
-    command("booking", f"GET {_BOOKING}", "Show one booking and its receipt.", BOOKING),
+    command("booking", f"GET {_BOOKING}", "Show one booking and its receipt.", PAID_BOOKING),
     command("book", "POST sponsors/bookings", "Reserve a slot's weeks for a campaign; pay before the hold runs out.",
             BOOKING, argument("--campaign=", "the campaign's id", "campaignId", required=True), *_WEEK,
             then=_hint_at_payment, run=_reserve),
@@ -278,7 +280,7 @@ SPONSOR = (
             *required(reason="why; an administrator reads it")),
     command("invoices", "GET sponsors/invoices", "List your invoices and credit notes, newest first.", INVOICES,
             paged=True),
-    command("delivery", "GET sponsors/bookings", "Show impressions, clicks and their ratio.", None,
+    command("delivery", "GET sponsors/bookings", "Show impressions, clicks and their ratio.", DELIVERY,
             argument("[BOOKING]", "its id; default: all bookings", ""), paged=True,
             csv="print the days of one booking as CSV", run=_show_delivery),
     command("keys", "GET sponsors/keys", "List the scoped keys of the account.", SCOPED_KEYS),
