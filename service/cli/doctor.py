@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from service.cli.command import Commands
 from service.cli.database import open_beside
 from service.cli.recovery_checks import check_recovery
 from service.config import deployment
@@ -18,10 +17,6 @@ from storage.pool import connections_of
 from storage.postgres.distributed_events import DistributedEvents
 from storage.schema import room_for_connections, server_version, unsafe_settings
 from storage.workers import ask_workers
-
-
-def add_doctor_command(commands: Commands) -> None:
-    commands.add("doctor", doctor)
 
 
 async def doctor(config: Config, data_dir: Path) -> int:
