@@ -26,7 +26,7 @@ def end_ms(text: str) -> int | None:
 
 
 def seconds(text: str) -> int:
-    """The type of a time such as `90`, `90s`, `15m`, `1h` or `7d`."""
+    """The field of a time, in seconds, such as `90`, `90s`, `15m`, `1h` or `7d`."""
     found = _SPAN.fullmatch(text)
     if found is None:
         raise Misused(f"--grace must be a time such as 0, 1h or 7d, not {text!r}")
@@ -65,7 +65,7 @@ KEYS = (
     command("rotate", "POST sponsors/keys/{id}/rotate", "Replace a scoped key; the new one is shown only once.",
             ROTATED,
             argument("--grace TIME", "how long the old key works: 0, 1h, 7d; default: 1d", "graceSeconds",
-                     type=seconds, default="1d"),
+                     read=seconds, default="1d"),
             then=ONCE, missing=SCOPED,
             lost="the key may have been rotated; if catalogctl keys list shows a new key, rotate that one to see its text"),
     command("revoke", "DELETE sponsors/keys/{id}", "Revoke a scoped key permanently, the same as sponsor revoke-key.",

@@ -116,7 +116,7 @@ ADMIN = (
     command("bookings", f"GET {_AREA}/bookings", "List and filter the bookings of all sponsors.", ALL_BOOKINGS,
             argument("[QUERY]", "a booking, a payment, or a part of a sponsor's name"),
             argument("--status=", "only bookings in this state", choices=STATES),
-            argument("--week MONDAY", "only bookings of this week, such as 2026-12-28", type=week_ms),
+            argument("--week MONDAY", "only bookings of this week, such as 2026-12-28", read=week_ms),
             argument("--sponsor ID", "only bookings of this sponsor or account"),
             argument("--slot ID", "only bookings of this slot"),
             argument("--trouble", "only bookings whose payment needs attention"), paged=True, csv=CSV),

@@ -146,18 +146,24 @@ def done(name: str, words: str) -> Show:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of the command line, which is sent as the field `to` if it has one. `settings` are argparse's."""
+    """An argument of the command line, which is sent as the field `to` if it has one. `settings` are argparse's.
+
+    `read` makes the value of the field once it is known that there is a key.
+    """
 
     flag: str
     to: str
     settings: Mapping[str, Any]
+    read: Callable[[Any], Any]
 
     @property
     def dest(self) -> str:
         return self.flag.lstrip("-").replace("-", "_")
 
 
-def argument(usage: str, help: str, to: str | None = None, **settings: Any) -> Argument:
+def argument(
+    usage: str, help: str, to: str | None = None, read: Callable[[Any], Any] = lambda value: value, **settings: Any
+) -> Argument:
     """An argument, by its usage: `--flag`, `--option VALUE`, `--option=` whose value has its name, `NAME`, or `[NAME]`, which
     may be left out. Without `to` its field has its name in camel case."""
     flag, _, value = usage.partition(" ")
@@ -169,7 +175,8 @@ def argument(usage: str, help: str, to: str | None = None, **settings: Any) -> A
     settings |= {"metavar": value} if value else {}
     flag = flag.rstrip("=")
     camel = re.sub("-(.)", lambda dash: dash[1].upper(), flag.lstrip("-"))
-    return Argument(flag, camel if to is None else to, {"help": help, "default": argparse.SUPPRESS, **settings})
+    shared = {"help": help, "default": argparse.SUPPRESS}
+    return Argument(flag, camel if to is None else to, {**shared, **settings}, read)
 
 
 def required(**options: str) -> list[Argument]:
@@ -234,7 +241,7 @@ class Command:
     def fields(self, session: Session) -> dict[str, Any]:
         """The arguments that were given by their fields."""
         given = vars(session.options)
-        return {each.to: given[each.dest] for each in self.arguments if each.to and each.dest in given}
+        return {each.to: each.read(given[each.dest]) for each in self.arguments if each.to and each.dest in given}
 
     def request(self, session: Session) -> tuple[str, str, dict[str, Any]]:
         """The method, path and query."""

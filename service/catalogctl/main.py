@@ -24,6 +24,7 @@ from service.catalogctl.sponsor_commands import SPONSOR
 from service.catalogctl.transport import download, send
 from service.terminal.browser import open_page
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
+from service.terminal.output import are_text
 from service.version import VERSION
 
 DESCRIPTION = "Read the catalog, and book, watch and administer sponsorships, from the command line."
@@ -57,7 +58,7 @@ def run(arguments: Sequence[str], outside: Outside) -> int:
     """Run one command; returns its exit code. The parser may raise `SystemExit`, after `--help` for example."""
     printer = Printer(outside.out, outside.err, Format.JSON if "--json" in arguments else Format.WORDS)
     try:
-        if any(not _is_text(argument) for argument in arguments):
+        if not are_text(arguments):
             raise Misused("an argument is not valid UTF-8")
         options = made_parser().parse_args(arguments)
         printer = Printer(outside.out, outside.err, format_of(options))
@@ -70,11 +71,6 @@ def run(arguments: Sequence[str], outside: Outside) -> int:
         printer.fail(Refused("interrupted", "interrupted"))
         return Exit.INTERRUPTED
     return Exit.SUCCESS
-
-
-def _is_text(argument: str) -> bool:
-    """Whether it can be encoded: Python decodes invalid UTF-8 on the command line as lone surrogates."""
-    return argument.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in argument)
 
 
 class Parser(argparse.ArgumentParser):

@@ -30,7 +30,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.I
 
 
 def week_ms(text: str) -> int:
-    """The type of a week: its Monday 00:00 UTC in epoch milliseconds. Takes a date, or milliseconds as they are."""
+    """The field of a week: its Monday 00:00 UTC in epoch milliseconds. Takes a date, or milliseconds as they are."""
     if text.isascii() and text.isdigit() and len(text) > 8:
         return int(text)
     try:
@@ -44,7 +44,7 @@ def week_ms(text: str) -> int:
 
 
 def uuid(text: str) -> str:
-    """The type of an idempotency key."""
+    """The field of an idempotency key."""
     if not _UUID.fullmatch(text):
         raise Misused(f"--idempotency-key must be a UUID, not {text!r}")
     return text.lower()
@@ -186,7 +186,7 @@ def _edit_campaign(row: Command, session: Session) -> None:
 
 def _reserve(row: Command, session: Session) -> None:
     """Reserve weeks. Prints the idempotency key before it sends the request, because the response may be lost."""
-    key = session.option("idempotency_key") or session.outside.new_id()
+    key = row.fields(session).get("idempotencyKey") or session.outside.new_id()
     session.printer.note(f"Idempotency key: {key}")
     repeat = f"repeat the command with --idempotency-key {key} to find out; it never books twice"
     reply = row.ask(session, f"the booking may have been made: {repeat}", idempotencyKey=key)
@@ -235,8 +235,8 @@ _CONTENT = {
 _BRAND = required(name="the brand", website="its address")
 _WEEK = (
     argument("--slot=", "the slot's id", "slotId", required=True),
-    argument("--week=", "the first week's Monday, such as 2026-12-28", "weekStart", type=week_ms, required=True),
-    argument("--idempotency-key UUID", "the key of a command whose response was lost", type=uuid),
+    argument("--week=", "the first week's Monday, such as 2026-12-28", "weekStart", read=week_ms, required=True),
+    argument("--idempotency-key UUID", "the key of a command whose response was lost", read=uuid),
 )
 _CAMPAIGN, _BOOKING = "sponsors/campaigns/{campaign}", "sponsors/bookings/{booking}"
 # fmt: off
@@ -246,7 +246,7 @@ SPONSOR = (
     command("inventory", "GET sponsors/inventory", "Show the slots, and which of them can be booked for a week.",
             _show_inventory,
             argument("--week MONDAY", "first day of the week, such as 2026-12-28; default: the current week", "weekStart",
-                     type=week_ms),
+                     read=week_ms),
             keyless=True),
     command("rates", "GET sponsors/rate-card", "Show what slots cost, and their next free weeks.", RATES, keyless=True),
     command("placements", "GET sponsors/placements", "Show the placements that are live now.", PLACEMENTS,

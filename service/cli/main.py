@@ -10,6 +10,7 @@ from service.cli.command import CommandError, Commands, Parser, argument, path_o
 from service.cli.table import COMMANDS
 from service.process.exit_codes import USAGE
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
+from service.terminal.output import are_text
 from service.version import PROGRAM, VERSION
 
 OWN = ("service", "actors", "storage")
@@ -17,7 +18,7 @@ OWN = ("service", "actors", "storage")
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the process's exit code."""
-    if any(not _is_text(argument) for argument in arguments):
+    if not are_text(arguments):
         _complain("an argument is not valid UTF-8")
         return USAGE
     try:
@@ -35,11 +36,6 @@ def main(arguments: Sequence[str]) -> int:
             ".venv/bin/python in a checkout, or install the wheel again"
         )
         return USAGE
-
-
-def _is_text(argument: str) -> bool:
-    """Whether it can be encoded: Python decodes invalid UTF-8 on the command line as lone surrogates."""
-    return argument.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in argument)
 
 
 def _complain(words: str) -> None:
