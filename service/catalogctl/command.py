@@ -147,9 +147,7 @@ def done(name: str, words: str) -> Show:
 @dataclass(frozen=True, slots=True)
 class Argument:
     """An argument of the command line, which is sent as the field `to` if it has one. `settings` are argparse's.
-
-    `read` makes the value of the field once it is known that there is a key.
-    """
+    `read` makes the value of the field once it is known that there is a key."""
 
     flag: str
     to: str
@@ -175,8 +173,8 @@ def argument(
     settings |= {"metavar": value} if value else {}
     flag = flag.rstrip("=")
     camel = re.sub("-(.)", lambda dash: dash[1].upper(), flag.lstrip("-"))
-    shared = {"help": help, "default": argparse.SUPPRESS}
-    return Argument(flag, camel if to is None else to, {**shared, **settings}, read)
+    settings = {"help": help, "default": argparse.SUPPRESS, **settings}
+    return Argument(flag, camel if to is None else to, settings, read)
 
 
 def required(**options: str) -> list[Argument]:
@@ -235,8 +233,8 @@ class Command:
         """All its arguments."""
         named = _NAME.findall(self.call)
         of_path = (argument(name.upper(), "the key's id" if name == "id" else "its id") for name in named)
-        of_file = (argument("--csv", self.csv), OUTPUT) if self.csv else ()
-        return [*of_path, *(PAGED if self.paged else ()), *self.arguments, *of_file]
+        file = (argument("--csv", self.csv), OUTPUT) if self.csv else ()
+        return [*of_path, *(PAGED if self.paged else ()), *self.arguments, *file]
 
     def fields(self, session: Session) -> dict[str, Any]:
         """The arguments that were given by their fields."""
@@ -258,8 +256,7 @@ class Command:
         try:
             return session.client.ask(method, path, query, body)
         except Unreachable as error:
-            explained = lost or self.lost
-            raise Unreachable(f"{error}; {explained}" if explained else str(error)) from None
+            raise Unreachable("; ".join(filter(None, (str(error), lost or self.lost)))) from None
         except Failure as failure:
             if self.missing and failure.code is Exit.NOT_FOUND:
                 failure.details = [self.missing]
