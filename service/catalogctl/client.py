@@ -1,14 +1,18 @@
-"""Asks the service and understands its responses. Knows no command and no network, and stores nothing."""
+"""Asks the service and understands its addresses and responses. Knows no command and no network, and stores nothing."""
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import SplitResult, urlencode, urlsplit
 
-from service.catalogctl.addresses import URL_VARIABLE
-from service.catalogctl.failures import Refused, Unreachable, exit_of
+from service.catalogctl.failures import Misused, Refused, Unreachable, exit_of
 
+DEFAULT_URL = "http://127.0.0.1:8080"
+URL_VARIABLE = "CATALOGCTL_URL"
+PORTS = {"http": 80, "https": 443}
+LONGEST = 2_000
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 
@@ -158,3 +162,52 @@ class Client:
         elif hint:
             helps.append(f"see {self.base}{hint}" if hint.startswith("/") else f"see {hint}")
         return f"{words} ({'; '.join(helps)})"
+
+
+# Addresses of services and pages.
+
+
+def base_of(text: str) -> str:
+    """The normal form of a service's address: `https://host[:port][/path]`, lower-case, without a default port.
+
+    Raises `Misused`.
+    """
+    parts = _split(text)
+    if parts is None or parts.scheme not in PORTS or not parts.hostname:
+        raise Misused(f"{text!r} is not the address of a service; use one such as {DEFAULT_URL}")
+    if "@" in parts.netloc or "?" in text or "#" in text:
+        raise Misused("the address of a service cannot have a user, query or fragment")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    port = "" if parts.port in (None, PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}{parts.path.rstrip('/')}"
+
+
+def is_in_clear(base: str) -> bool:
+    """Whether requests can be read on the network: plain HTTP to another machine."""
+    parts = urlsplit(base)
+    host = parts.hostname or ""
+    return parts.scheme == "http" and host != "localhost" and not _is_loopback(host)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_page(text: str) -> bool:
+    """Whether it can be opened in a browser."""
+    parts = _split(text)
+    return parts is not None and parts.scheme in PORTS and bool(parts.hostname)
+
+
+def _split(text: str) -> SplitResult | None:
+    """The parts of an address, or None if it is not an address in visible ASCII."""
+    if len(text) > LONGEST or not text.isascii() or any(not "!" <= letter <= "~" for letter in text):
+        return None
+    try:
+        parts = urlsplit(text)
+        return parts if parts.port is None or parts.port else None
+    except ValueError:
+        return None

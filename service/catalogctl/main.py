@@ -1,20 +1,40 @@
-"""The composition root of `catalogctl`: gives the real ports to one command, and prints its error."""
+"""The program `catalogctl`: parses its command line, gives the real ports to one command, and prints its error."""
 
+import argparse
 import os
+import re
 import shutil
 import sys
 import time
 import uuid
 from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, NoReturn
 
-from service.catalogctl.addresses import is_page
+from service.catalogctl.account_commands import KEYS, WEBHOOKS
+from service.catalogctl.admin_commands import ADMIN
+from service.catalogctl.catalog_commands import CATALOG
+from service.catalogctl.client import URL_VARIABLE, is_page
+from service.catalogctl.command import Command, argument, command
 from service.catalogctl.credentials import Keyring, directory_of
-from service.catalogctl.failures import Exit, Failure, Misused, Refused
-from service.catalogctl.output import Format, Outside, Printer, format_of
-from service.catalogctl.parser import made_parser
-from service.catalogctl.session import opened
+from service.catalogctl.failures import MEANINGS, Exit, Failure, Misused, Refused
+from service.catalogctl.session import KEY_VARIABLE, Format, Outside, Printer, Session, format_of, opened
+from service.catalogctl.sponsor_commands import SPONSOR
 from service.catalogctl.transport import download, send
 from service.terminal.browser import open_page
+from service.terminal.completion import SHELLS, NoLibrary, completion_script
+from service.terminal.output import are_text
+from service.version import VERSION
+
+DESCRIPTION = "Read the catalog, and book, watch and administer sponsorships, from the command line."
+EPILOG = f"""\
+The service is taken from --url, {URL_VARIABLE}, the last login, or http://127.0.0.1:8080, in this order.
+The key is taken from --key, {KEY_VARIABLE}, or the login that was saved for this service, in this order.
+
+exit codes:
+"""
+EPILOG += "\n".join(f"  {code:>3}  {words}" for code, words in MEANINGS.items())
 
 
 def main() -> int:
@@ -38,7 +58,7 @@ def run(arguments: Sequence[str], outside: Outside) -> int:
     """Run one command; returns its exit code. The parser may raise `SystemExit`, after `--help` for example."""
     printer = Printer(outside.out, outside.err, Format.JSON if "--json" in arguments else Format.WORDS)
     try:
-        if any(not _is_text(argument) for argument in arguments):
+        if not are_text(arguments):
             raise Misused("an argument is not valid UTF-8")
         options = made_parser().parse_args(arguments)
         printer = Printer(outside.out, outside.err, format_of(options))
@@ -53,6 +73,78 @@ def run(arguments: Sequence[str], outside: Outside) -> int:
     return Exit.SUCCESS
 
 
-def _is_text(argument: str) -> bool:
-    """Whether it can be encoded: Python decodes invalid UTF-8 on the command line as lone surrogates."""
-    return argument.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in argument)
+class Parser(argparse.ArgumentParser):
+    """An argument parser that raises `Misused`, and has no colours (Python 3.14 would add some to the help)."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.color = False
+
+    def error(self, message: str) -> NoReturn:
+        if unknown := re.match(r"argument COMMAND: invalid choice: '(.*?)' \(choose from (.*)\)", message):
+            meant = get_close_matches(unknown[1], re.findall(r"[\w-]+", unknown[2]), 1)
+            message = f"there is no command {unknown[1]!r}" + (f": did you mean {meant[0]!r}?" if meant else "")
+        raise Misused(f"{message} (try {self.prog} --help)")
+
+
+@cache
+def made_parser() -> Parser:
+    """The whole parser, which is made once. Parsed options have the row of the command, and the options that were given."""
+    shared = _shared()
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser(prog="catalogctl", description=DESCRIPTION, epilog=EPILOG, parents=[shared], formatter_class=raw)
+    parser.add_argument("--version", action="version", version=f"catalogctl {VERSION}")
+    top = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+    for group, (words, rows) in GROUPS.items():
+        subparsers = top
+        if group:
+            inner = top.add_parser(group, help=words, description=words, parents=[shared])
+            subparsers = inner.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
+        for row in rows:
+            made = subparsers.add_parser(row.name, help=row.help, description=row.help, parents=[shared])
+            made.set_defaults(command=row)
+            for each in row.command_line():
+                made.add_argument(each.flag, **each.settings)
+    return parser
+
+
+def _shared() -> Parser:
+    """The options of every command, which may stand before or after its name."""
+    shared = Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    shared.add_argument("--json", action="store_true", help="print the service's JSON unchanged, also of errors")
+    shared.add_argument(
+        "-q", "--quiet", action="store_true", help="print ids alone, one a line; of a new secret, the secret"
+    )
+    shared.add_argument("--url", metavar="URL", help="the service's address")
+    shared.add_argument(
+        "--key", metavar="KEY", help=f"a key for this call; {KEY_VARIABLE} keeps it out of the process list"
+    )
+    return shared
+
+
+def _print_completion(_: Command, session: Session) -> None:
+    shell = session.option("shell")
+    try:
+        script = completion_script(made_parser(), shell)
+    except NoLibrary as error:
+        raise Misused(str(error)) from None
+    session.printer.present({"shell": shell, "script": script}, [script], [script])
+
+
+COMPLETION = command(
+    "completion",
+    "",
+    "Print a script that completes commands and options in a shell.",
+    None,
+    argument("SHELL", " or ".join(SHELLS), choices=SHELLS),
+    keyless=True,
+    run=_print_completion,
+)
+GROUPS = {
+    "": ("", (*CATALOG, COMPLETION)),
+    "sponsor": ("Book sponsorships, pay for them and watch them.", SPONSOR),
+    "admin": ("Look after accounts, bookings and the review queue.", ADMIN),
+    "keys": ("Rename, extend, rotate and revoke keys, and see what each used.", KEYS),
+    "webhooks": ("Have what happens to bookings and campaigns posted to your own systems.", WEBHOOKS),
+}
+"""The groups of commands, with their help and rows. The first group are the commands without a group."""

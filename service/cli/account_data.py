@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Annotated
 
 from actors.accounts.actor import AccountKeeper, Place
 from actors.accounts.state import day_words
@@ -12,7 +13,7 @@ from actors.clock import SystemEntropy
 from actors.kernel.supervision import running
 from actors.values import Account
 from service.cli.accounts import email_of
-from service.cli.command import CommandError, Commands
+from service.cli.command import CommandError, EmailArgument, option
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
 from service.running.foundation import lone_account_keeper
@@ -21,15 +22,7 @@ ROWS = 500
 """Rows that are read at a time."""
 
 
-def add_account_data_commands(commands: Commands) -> None:
-    export = commands.add("export-account", export_account, "email")
-    export.add_argument("email", metavar="EMAIL")
-    delete = commands.add("delete-account", delete_account, "email", "now")
-    delete.add_argument("email", metavar="EMAIL")
-    delete.add_argument("--now", action="store_true", help="erase the account at once; this cannot be undone")
-
-
-async def export_account(config: Config, data_dir: Path, *, email: str) -> None:
+async def export_account(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     """One line for each row: the table and the row."""
     async with _open_accounts(config, data_dir) as accounts:
         account = await _known(accounts, email)
@@ -43,7 +36,13 @@ async def export_account(config: Config, data_dir: Path, *, email: str) -> None:
                 return
 
 
-async def delete_account(config: Config, data_dir: Path, *, email: str, now: bool) -> None:
+async def delete_account(
+    config: Config,
+    data_dir: Path,
+    *,
+    email: EmailArgument,
+    now: Annotated[bool, option("erase the account at once; this cannot be undone")] = False,
+) -> None:
     async with _open_accounts(config, data_dir) as accounts:
         account = await _known(accounts, email)
         scheduled = accepted(await accounts.order_deletion(account.email, AGENT, at_once=now)).deletion

@@ -1,66 +1,43 @@
-"""The commands for keys, tiers, administrators and sign-in links."""
+"""The commands for accounts: their keys, tiers, rights and sign-in links, and their suspension."""
 
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Annotated, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
+from actors.accounts.listing import AccountFilter, AccountLine
 from actors.clock import SystemEntropy
 from actors.kernel.supervision import running
 from actors.keys.actor import KeyKeeper
-from actors.values import Scope, Tier
-from service.cli.command import CommandError, Commands
+from actors.values import Account, Scope, Tier
+from service.cli.command import CommandError, EmailArgument, argument, option
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
 from service.running.foundation import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
 from service.schemas.keys import Email
-from service.schemas.texts import visible
+from service.schemas.problems import problems_of
+from service.schemas.texts import Note, visible
 from storage.opening import Opened
 
 LINK_PATH = "/sign-in/link"
 NAME_CHARACTERS = 64
-
-
-def add_account_commands(commands: Commands) -> None:
-    issue = commands.add(
-        "issue-key",
-        issue_key,
-        "email",
-        "scopes",
-        "name",
-        "admin",
-    )
-    issue.add_argument("--email", required=True, help="the account; created if it does not exist")
-    issue.add_argument(
-        "--scopes", metavar="A,B", help="scopes, separated by commas; without them the key is a full one"
-    )
-    issue.add_argument("--name", help="what the key is for")
-    issue.add_argument(
-        "--admin", action="store_true", help="allow administration; requires an administrator's full key"
-    )
-    revoke = commands.add("revoke-key", revoke_key, "key")
-    revoke.add_argument("key", metavar="KEY", help="its id, the key itself, or its displayed prefix if that is unique")
-    link = commands.add("sign-in-link", sign_in_link, "email")
-    link.add_argument("email", metavar="EMAIL", help="the account; created when the link is used if it does not exist")
-    tier = commands.add("set-tier", set_tier, "email", "tier")
-    tier.add_argument("--email", required=True)
-    tier.add_argument("--tier", required=True, choices=["claimed", "upgraded"])
-    grant = commands.add("grant-admin", grant_admin, "email")
-    grant.add_argument("email", metavar="EMAIL", help="the account; it need not exist yet")
-    dismiss = commands.add(
-        "revoke-admin",
-        revoke_admin,
-        "email",
-    )
-    dismiss.add_argument("email", metavar="EMAIL")
-    passkeys = commands.add("remove-passkeys", remove_passkeys, "email")
-    passkeys.add_argument("email", metavar="EMAIL", help="the account")
+MOST = 1_000
+"""Accounts that one listing prints at most."""
 
 
 async def issue_key(
-    config: Config, data_dir: Path, *, email: str, scopes: str | None, name: str | None, admin: bool
+    config: Config,
+    data_dir: Path,
+    *,
+    email: Annotated[str, option("the account; created if it does not exist")],
+    scopes: Annotated[
+        str | None, option("scopes, separated by commas; without them the key is a full one", metavar="A,B")
+    ] = None,
+    name: Annotated[str | None, option("what the key is for")] = None,
+    admin: Annotated[bool, option("allow administration; requires an administrator's full key")] = False,
 ) -> None:
     address, wanted = email_of(email), _scopes(scopes)
     if admin and wanted is not None:
@@ -73,7 +50,12 @@ async def issue_key(
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
 
 
-async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
+async def revoke_key(
+    config: Config,
+    data_dir: Path,
+    *,
+    key: Annotated[str, argument("KEY", "its id, the key itself, or its displayed prefix if that is unique")],
+) -> None:
     async with open_keys(config, data_dir) as (keys, _):
         key_id = key if key.startswith("key_") else await _only(keys, key)
         outcome = accepted(await keys.revoke(key_id, AGENT))
@@ -83,7 +65,12 @@ async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
             print(f"revoked the keys that it granted: {', '.join(granted)}")
 
 
-async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
+async def sign_in_link(
+    config: Config,
+    data_dir: Path,
+    *,
+    email: Annotated[str, argument("EMAIL", "the account; created when the link is used if it does not exist")],
+) -> None:
     address = email_of(email)
     async with open_beside(config, data_dir) as opened:
         sessions = await lone_session_keeper(config, data_dir, opened, _node_id())
@@ -95,14 +82,22 @@ async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
     print(f"signs in one browser as {address}, once, within 10 minutes", file=sys.stderr)
 
 
-async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
+async def set_tier(
+    config: Config,
+    data_dir: Path,
+    *,
+    email: Annotated[str, option()],
+    tier: Annotated[Literal["claimed", "upgraded"], option()],
+) -> None:
     address = email_of(email)
     async with open_keys(config, data_dir) as (keys, _):
         tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
         print(f"{address} is {tenant.tier}")
 
 
-async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
+async def grant_admin(
+    config: Config, data_dir: Path, *, email: Annotated[str, argument("EMAIL", "the account; it need not exist yet")]
+) -> None:
     address = email_of(email)
     async with open_keys(config, data_dir) as (keys, opened):
         outcome = await keys.grant_admin(address, AGENT)
@@ -111,7 +106,7 @@ async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
             print("note: no account has this email yet; the first sign-in makes it", file=sys.stderr)
 
 
-async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
+async def revoke_admin(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     address = email_of(email)
     async with open_keys(config, data_dir) as (keys, _):
         outcome = await keys.revoke_admin(address, AGENT)
@@ -124,7 +119,9 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
                 print("warning: the next start makes admin.emails administrators again", file=sys.stderr)
 
 
-async def remove_passkeys(config: Config, data_dir: Path, *, email: str) -> None:
+async def remove_passkeys(
+    config: Config, data_dir: Path, *, email: Annotated[str, argument("EMAIL", "the account")]
+) -> None:
     address = email_of(email)
     async with open_beside(config, data_dir) as opened:
         keeper = await lone_passkey_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
@@ -133,6 +130,68 @@ async def remove_passkeys(config: Config, data_dir: Path, *, email: str) -> None
     if not removed:
         raise CommandError(f"the account {address} has no passkey")
     print(f"removed from {address}: {', '.join(each.name for each in removed)}")
+
+
+async def list_accounts(
+    config: Config,
+    data_dir: Path,
+    *,
+    query: Annotated[str | None, argument("TEXT", "a part of the email or of the sponsor's name, or an id")] = None,
+    suspended: Annotated[bool, option("only suspended accounts")] = False,
+) -> None:
+    wanted = AccountFilter(text=query.strip().lower() if query else None, suspended=suspended or None)
+    printed = 0
+    async with open_beside(config, data_dir) as opened:
+        found = await opened.accounts.accounts(wanted, None, 100)
+        while True:
+            for line in found.lines:
+                print(_line(line))
+            printed += len(found.lines)
+            if found.after is None or printed >= MOST:
+                break
+            found = await opened.accounts.accounts(wanted, found.after, 100)
+    if found.after is not None:
+        print(f"there are more; only {MOST} are printed, so search for a part of the email")
+
+
+def _line(line: AccountLine) -> str:
+    account = line.account
+    state = "suspended" if account.suspended_ms is not None else "administrator" if line.admin else "active"
+    return "  ".join([account.tenant_id, account.email, line.tier.value, state, *filter(None, [line.sponsor_name])])
+
+
+async def suspend_account(
+    config: Config,
+    data_dir: Path,
+    *,
+    email: EmailArgument,
+    reason: Annotated[str, option("the owner reads it, by mail and after signing in")],
+) -> None:
+    address, words = email_of(email), _reason(reason)
+    async with open_keys(config, data_dir) as (keys, opened):
+        outcome = accepted(await keys.suspend(await _known(opened, address), words, AGENT))
+    print(f"{address} is {'' if outcome.changed else 'already '}suspended")
+
+
+async def restore_account(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
+    address = email_of(email)
+    async with open_keys(config, data_dir) as (keys, opened):
+        outcome = accepted(await keys.restore(await _known(opened, address), AGENT))
+    print(f"{address} is {'no longer' if outcome.changed else 'not'} suspended")
+
+
+async def _known(opened: Opened, email: str) -> Account:
+    account = await opened.accounts.account(email)
+    if account is None:
+        raise CommandError(f"there is no account with the email {email}")
+    return account
+
+
+def _reason(text: str) -> str:
+    try:
+        return TypeAdapter(Note).validate_python(text.strip())
+    except ValidationError as error:
+        raise CommandError(f"--reason {problems_of(error)[0].message}") from None
 
 
 @asynccontextmanager

@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Annotated
 
 from actors.clock import SECOND_MS, SystemClock
-from service.cli.command import CommandError, Commands, file_of
+from service.cli.command import CommandError, argument, file_of
 from service.cli.progress import progress_bar
 from service.config.model import Config
 from service.process.exit_status import first_of
@@ -14,16 +15,12 @@ from storage.embedded.server import EmbeddedError
 from storage.opening import StorageError, open_storage
 
 
-def add_backup_commands(commands: Commands) -> None:
-    backup = commands.add("backup", back_up_to, "file")
-    backup.add_argument(
-        "file", type=file_of, metavar="FILE", help="must not exist yet; will hold personal data and the secret"
-    )
-    restoring = commands.add("restore", restore_from, "file")
-    restoring.add_argument("file", type=file_of, metavar="FILE")
-
-
-async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
+async def back_up_to(
+    config: Config,
+    data_dir: Path,
+    *,
+    file: Annotated[Path, argument("FILE", "must not exist yet; will hold personal data and the secret", type=file_of)],
+) -> None:
     _embedded_only(config)
     try:
         with progress_bar("backup", "bytes") as progress:
@@ -36,7 +33,9 @@ async def back_up_to(config: Config, data_dir: Path, *, file: Path) -> None:
         print("server.secret is not in the file: keep a copy of it, too")
 
 
-async def restore_from(config: Config, data_dir: Path, *, file: Path) -> None:
+async def restore_from(
+    config: Config, data_dir: Path, *, file: Annotated[Path, argument("FILE", type=file_of)]
+) -> None:
     _embedded_only(config)
     try:
         with progress_bar("restore", "bytes") as progress:

@@ -1,25 +1,24 @@
 """The command that changes the billing mode of a database."""
 
 from pathlib import Path
+from typing import Annotated, Literal
 
 from actors.clock import SystemClock
-from service.cli.command import CommandError, Commands
+from service.cli.command import CommandError, argument, option
 from service.cli.database import open_beside
 from service.config.model import Config
 from service.running.server_secret import Secrets
 
 
-def add_billing_commands(commands: Commands) -> None:
-    change = commands.add("set-billing-mode", set_billing_mode, "mode", "keep_bookings")
-    change.add_argument("mode", metavar="MODE", choices=["test", "live"], help="test or live")
-    change.add_argument(
-        "--keep-bookings",
-        action="store_true",
-        help="although bookings of the other mode hold weeks; they stay and are shown",
-    )
-
-
-async def set_billing_mode(config: Config, data_dir: Path, *, mode: str, keep_bookings: bool) -> None:
+async def set_billing_mode(
+    config: Config,
+    data_dir: Path,
+    *,
+    mode: Annotated[Literal["test", "live"], argument("MODE", "test or live")],
+    keep_bookings: Annotated[
+        bool, option("although bookings of the other mode hold weeks; they stay and are shown")
+    ] = False,
+) -> None:
     async with open_beside(config, data_dir) as opened:
         await Secrets.load(config, data_dir, opened.identity)
         if await opened.identity.billing_mode() == mode:

@@ -4,11 +4,12 @@ import argparse
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Annotated
 
 import trio
 
 from actors.values import TransientStorageError
-from service.cli.command import CommandError, Commands
+from service.cli.command import CommandError, option
 from service.cli.database import open_beside
 from service.cli.progress import Progress, progress_bar
 from service.config.model import Config
@@ -22,19 +23,6 @@ PAUSE_SECONDS = 1.0
 """A piece that fails in passing is tried again so often, after this pause: a worker may be restarting."""
 
 
-def add_distributing_command(commands: Commands) -> None:
-    parser = commands.add("distribute", distribute, "status", "pause", "keys_per_second")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--status", action="store_true", help="print how far it is, and change nothing")
-    what.add_argument("--pause", action="store_true", help="let a running 'distribute' end after its present piece")
-    parser.add_argument(
-        "--keys-per-second",
-        type=_pace,
-        metavar="N",
-        help="the most keys to copy in a second (20000 until it is changed)",
-    )
-
-
 def _pace(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() and len(text) <= 8 else 0
     if not 0 < number <= 10_000_000:
@@ -42,7 +30,17 @@ def _pace(text: str) -> int:
     return number
 
 
-async def distribute(config: Config, data_dir: Path, *, status: bool, pause: bool, keys_per_second: int | None) -> None:
+async def distribute(
+    config: Config,
+    data_dir: Path,
+    *,
+    status: Annotated[bool, option("print how far it is, and change nothing", excludes=True)] = False,
+    pause: Annotated[bool, option("let a running 'distribute' end after its present piece", excludes=True)] = False,
+    keys_per_second: Annotated[
+        int | None,
+        option("the most keys to copy in a second (20000 until it is changed)", metavar="N", type=_pace),
+    ] = None,
+) -> None:
     if not config.database.distributed:
         raise CommandError("the database is not distributed: set database.distributed to true")
     async with open_beside(config, data_dir) as opened:

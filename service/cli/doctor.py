@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from service.cli.command import Commands
 from service.cli.database import open_beside
 from service.cli.recovery_checks import check_recovery
 from service.config import deployment
@@ -18,10 +17,6 @@ from storage.events.distributed_store import DistributedEvents
 from storage.events.workers import ask_workers
 from storage.opening import Opened
 from storage.schema import room_for_connections, server_version, unsafe_settings
-
-
-def add_doctor_command(commands: Commands) -> None:
-    commands.add("doctor", doctor)
 
 
 async def doctor(config: Config, data_dir: Path) -> int:

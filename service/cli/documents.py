@@ -4,12 +4,7 @@ import json
 
 from service.api.openapi import document
 from service.api.operations import OPERATIONS
-from service.cli.command import Commands
 from service.config.model import Config
-
-
-def add_document_command(commands: Commands) -> None:
-    commands.add("openapi", print_openapi, uses_data=False)
 
 
 async def print_openapi(config: Config) -> None:

@@ -1,14 +1,16 @@
 """`python -m service`: parses the command line and runs one command. Errors are one line and exit code 2."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from pkgutil import resolve_name
+from typing import Annotated
 
-from service.cli.command import Commands, Parser, path_of
+from service.cli.command import CommandError, Commands, Parser, argument, path_of
 from service.cli.table import COMMANDS
 from service.process.exit_codes import USAGE
+from service.terminal.completion import SHELLS, NoLibrary, completion_script
+from service.terminal.output import are_text
 from service.version import PROGRAM, VERSION
 
 OWN = ("service", "actors", "storage")
@@ -16,7 +18,7 @@ OWN = ("service", "actors", "storage")
 
 def main(arguments: Sequence[str]) -> int:
     """Run one command; returns the process's exit code."""
-    if any(not _is_text(argument) for argument in arguments):
+    if not are_text(arguments):
         _complain("an argument is not valid UTF-8")
         return USAGE
     try:
@@ -36,11 +38,6 @@ def main(arguments: Sequence[str]) -> int:
         return USAGE
 
 
-def _is_text(argument: str) -> bool:
-    """Whether it can be encoded: Python decodes invalid UTF-8 on the command line as lone surrogates."""
-    return argument.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in argument)
-
-
 def _complain(words: str) -> None:
     flat = " ".join(words.split())
     print(f"service: {flat}", file=sys.stderr)
@@ -52,7 +49,7 @@ def parser_of(arguments: Sequence[str]) -> Parser:
     parser, commands = _parser(PROGRAM if installed else "python -m service")
     chosen = next((word for word in arguments if not word.startswith("-")), "")
     if chosen in COMMANDS:
-        _adder(chosen)(commands)
+        commands.add(chosen)
         return parser
     if chosen:
         meant = get_close_matches(chosen, COMMANDS, 1)
@@ -65,14 +62,9 @@ def parser_of(arguments: Sequence[str]) -> Parser:
 def whole_parser() -> Parser:
     """The parser of all commands with all their options, under the name that an installation has."""
     parser, commands = _parser(PROGRAM)
-    for add in dict.fromkeys(map(_adder, COMMANDS)):
-        add(commands)
+    for name in COMMANDS:
+        commands.add(name)
     return parser
-
-
-def _adder(name: str) -> Callable[[Commands], None]:
-    adder: Callable[[Commands], None] = resolve_name(f"service.cli.{COMMANDS[name].adder}")
-    return adder
 
 
 def _parser(program: str) -> tuple[Parser, Commands]:
@@ -95,5 +87,14 @@ def _parser(program: str) -> tuple[Parser, Commands]:
         "the user's data directory, and for root /var/lib/catalog-service/data)",
     )
     shared.add_argument("--verbose", action="store_true", help="log at log.level, not only warnings and errors")
-    shared.set_defaults(bind=None, logs_all=False)
+    shared.set_defaults(bind=None)
     return parser, Commands(parser, shared)
+
+
+async def print_completion(
+    _: object, *, shell: Annotated[str, argument("SHELL", " or ".join(SHELLS), choices=SHELLS)]
+) -> None:
+    try:
+        print(completion_script(whole_parser(), shell))
+    except NoLibrary as error:
+        raise CommandError(str(error)) from None

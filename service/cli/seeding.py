@@ -3,10 +3,11 @@
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
-from service.cli.command import CommandError, Commands, path_of
+from service.cli.command import CommandError, argument, option, path_of
 from service.cli.database import AGENT, open_beside
 from service.cli.progress import progress_bar
 from service.config.model import Config
@@ -14,26 +15,14 @@ from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.samples import replace_demo, retried
 
 
-def add_seeding_commands(commands: Commands) -> None:
-    imports = commands.add(
-        "import-catalog",
-        import_catalog,
-        "file",
-        "prune",
-        "dry_run",
-    )
-    imports.add_argument("file", type=path_of, metavar="FILE")
-    imports.add_argument("--prune", action="store_true", help="remove entries that are not in the file")
-    imports.add_argument("--dry-run", action="store_true", help="print what would change, and change nothing")
-    demo = commands.add(
-        "seed-demo",
-        seed_demo,
-        "remove",
-    )
-    demo.add_argument("--remove", action="store_true", help="remove the demo, also for later starts")
-
-
-async def import_catalog(config: Config, data_dir: Path, *, file: Path, prune: bool, dry_run: bool) -> None:
+async def import_catalog(
+    config: Config,
+    data_dir: Path,
+    *,
+    file: Annotated[Path, argument("FILE", type=path_of)],
+    prune: Annotated[bool, option("remove entries that are not in the file")] = False,
+    dry_run: Annotated[bool, option("print what would change, and change nothing")] = False,
+) -> None:
     parsed = _parsed(file)
     async with open_beside(config, data_dir, create=True) as opened:
         present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
@@ -64,7 +53,12 @@ def _parsed(file: Path) -> Parsed:
     return parsed
 
 
-async def seed_demo(config: Config, data_dir: Path, *, remove: bool) -> None:
+async def seed_demo(
+    config: Config,
+    data_dir: Path,
+    *,
+    remove: Annotated[bool, option("remove the demo, also for later starts")] = False,
+) -> None:
     async with open_beside(config, data_dir) as opened:
         counts = await replace_demo(opened.demo, SystemClock(), SystemEntropy(), AGENT, remove=remove)
     assert counts is not None, "only seeding with `first` may return None"

@@ -3,8 +3,9 @@
 import logging
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
-from service.cli.command import Commands
+from service.cli.command import option
 from service.cli.database import open_beside
 from service.cli.running import configured
 from service.cli.startup import tell_ready
@@ -16,16 +17,13 @@ from service.version import PROGRAM, VERSION
 log = logging.getLogger(__name__)
 
 
-def add_serving_commands(commands: Commands) -> None:
-    serve = commands.add("serve", serve_until_stopped, "config_file", "bind", "browse")
-    serve.add_argument("--bind", metavar="HOST:PORT", help="address to listen on; port 0 picks a free one")
-    serve.add_argument("--open", dest="browse", action="store_true", help="open the browser once the service is ready")
-    serve.set_defaults(logs_all=True)
-    commands.add("migrate", migrate)
-
-
-async def serve_until_stopped(
-    config: Config, data_dir: Path, *, config_file: Path | None, bind: str | None, browse: bool
+async def serve(
+    config: Config,
+    data_dir: Path,
+    *,
+    config_file: Path | None,
+    bind: Annotated[str | None, option("address to listen on; port 0 picks a free one", metavar="HOST:PORT")] = None,
+    browse: Annotated[bool, option("open the browser once the service is ready", flag="--open")] = False,
 ) -> None:
     refuse_unsafe(config)
     refuse_untraced(config)

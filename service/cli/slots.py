@@ -5,8 +5,9 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from inspect import Parameter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -15,70 +16,20 @@ from actors.bookings.records import Slot
 from actors.bookings.state import BookingRules
 from actors.clock import Clock, SystemClock, SystemEntropy
 from actors.kernel.supervision import running
-from service.cli.command import CommandError, Commands, Parser
+from service.cli.command import CommandError, Declared, Parser, SlotId
 from service.cli.database import AGENT, accepted, open_beside
-from service.cli.slot_table import EPOCH, table
 from service.config.model import Config
 from service.running.limits import actor_limits
 from service.schemas.problems import problems_of
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
 
-FIELDS = {
-    "--id": "id",
-    "--name": "name",
-    "--side": "side",
-    "--week-price-cents": "weekPriceCents",
-    "--weeks": "durationWeeks",
-    "--package": "packageKind",
-    "--description": "description",
-    "--offer-ends": "offerEndsAt",
-}
-"""The options that take a value, and their fields on the wire."""
-OPTIONS = {field: option for option, field in FIELDS.items()}
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+HEADS = ("ID", "NAME", "SIDE", "CENTS A WEEK", "WEEKS", "PACKAGE", "STATE")
+NUMBERS = (3, 4)
+"""Columns that are aligned to the right."""
 
+OFFER_ENDS = "ISO 8601 in UTC: 2027-01-31T18:00Z, or the start of a day"
 M = TypeVar("M", SlotCreate, SlotEdit)
-
-
-def add_slot_commands(commands: Commands) -> None:
-    commands.add("list-slots", list_slots)
-    create = commands.add("create-slot", create_slot, "fields")
-    create.set_defaults(fields={})
-    _add_required_fields(create, required=True)
-    _add_field(create, "--id", help="letters a to z, digits and dashes; generated if not given")
-    _add_optional_fields(create)
-    edit = commands.add("edit-slot", edit_slot, "slot_id", "fields")
-    edit.set_defaults(fields={})
-    edit.add_argument("slot_id", metavar="ID")
-    _add_required_fields(edit, required=False)
-    _add_optional_fields(edit)
-    _add_flag(edit, "--active", "active", True, "sell it; also brings back a retired slot")
-    _add_flag(edit, "--no-coming-soon", "comingSoon", False, "no longer show it as coming soon")
-    _add_flag(edit, "--no-offer-end", "offerEndsAt", None, "let the offer run without an end")
-    _add_flag(edit, "--no-package", "packageKind", None, "make it no package")
-    _add_flag(edit, "--no-description", "description", None, "remove the description")
-    retire = commands.add("retire-slot", retire_slot, "slot_id")
-    retire.add_argument("slot_id", metavar="ID")
-
-
-def _add_required_fields(parser: Parser, *, required: bool) -> None:
-    _add_field(parser, "--name", required=required)
-    _add_field(parser, "--side", metavar="left|right", required=required)
-    _add_field(parser, "--week-price-cents", type=_number, metavar="N", required=required)
-
-
-def _add_optional_fields(parser: Parser) -> None:
-    _add_field(parser, "--weeks", type=_number, metavar="N", help="how many weeks are sold at once, 1 to 52")
-    _add_field(parser, "--package", help="website, youtube or bundle")
-    _add_field(parser, "--description", help="what a sponsor gets, up to 300 characters")
-    _add_flag(parser, "--coming-soon", "comingSoon", True, "show it, but do not sell it yet")
-    _add_flag(parser, "--inactive", "active", False, "do not sell it")
-    _add_field(
-        parser,
-        "--offer-ends",
-        type=moment,
-        metavar="TIME",
-        help="ISO 8601 in UTC: 2027-01-31T18:00Z, or the start of a day",
-    )
 
 
 class _Field(argparse.Action):
@@ -93,18 +44,6 @@ class _Field(argparse.Action):
     ) -> None:
         value = self.const if self.nargs == 0 else values
         namespace.fields = {**namespace.fields, self.dest: value}
-
-
-def _add_field(parser: Parser, option: str, metavar: str = "TEXT", **settings: Any) -> None:
-    parser.add_argument(
-        option, dest=FIELDS[option], action=_Field, default=argparse.SUPPRESS, metavar=metavar, **settings
-    )
-
-
-def _add_flag(parser: Parser, option: str, field: str, value: object, summary: str) -> None:
-    parser.add_argument(
-        option, dest=field, action=_Field, nargs=0, const=value, default=argparse.SUPPRESS, help=summary
-    )
 
 
 def _number(text: str) -> int:
@@ -123,18 +62,63 @@ def moment(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time in ISO 8601") from None
 
 
+FIELDS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("--name", "name", {}),
+    ("--side", "side", {"metavar": "left|right"}),
+    ("--week-price-cents", "weekPriceCents", {"metavar": "N", "type": _number}),
+    ("--id", "id", {"help": "letters a to z, digits and dashes; generated if not given"}),
+    ("--weeks", "durationWeeks", {"metavar": "N", "type": _number, "help": "how many weeks are sold at once, 1 to 52"}),
+    ("--package", "packageKind", {"help": "website, youtube or bundle"}),
+    ("--description", "description", {"help": "what a sponsor gets, up to 300 characters"}),
+    ("--coming-soon", "comingSoon", {"const": True, "help": "show it, but do not sell it yet"}),
+    ("--inactive", "active", {"const": False, "help": "do not sell it"}),
+    ("--offer-ends", "offerEndsAt", {"metavar": "TIME", "type": moment, "help": OFFER_ENDS}),
+    ("--active", "active", {"const": True, "help": "sell it; also brings back a retired slot"}),
+    ("--no-coming-soon", "comingSoon", {"const": False, "help": "no longer show it as coming soon"}),
+    ("--no-offer-end", "offerEndsAt", {"const": None, "help": "let the offer run without an end"}),
+    ("--no-package", "packageKind", {"const": None, "help": "make it no package"}),
+    ("--no-description", "description", {"const": None, "help": "remove the description"}),
+)
+"""The options, their fields on the wire, and their settings. `const` is the value of one that takes none."""
+OPTIONS = {field: option for option, field, settings in FIELDS if "const" not in settings}
+NEEDED = ("--name", "--side", "--week-price-cents")
+OF_NEW, OF_OLD = ("--id",), ("--active", "--no-coming-soon", "--no-offer-end", "--no-package", "--no-description")
+
+
+def _fields(needed: Sequence[str], left_out: Sequence[str]) -> Declared:
+    """The options of a slot, which make a parameter of all fields that are given."""
+
+    def add(parser: Parser, _: Parameter) -> None:
+        parser.set_defaults(fields={})
+        for option, field, settings in FIELDS:
+            kind: dict[str, Any] = {"nargs": 0} if "const" in settings else {"metavar": "TEXT"}
+            shared: dict[str, Any] = {"dest": field, "action": _Field, "default": argparse.SUPPRESS}
+            if option not in left_out:
+                parser.add_argument(option, required=option in needed, **{**shared, **kind, **settings})
+
+    return add
+
+
 async def list_slots(config: Config, data_dir: Path) -> None:
     async with open_beside(config, data_dir) as opened:
         _print(await opened.sponsorship.slots())
 
 
-async def create_slot(config: Config, data_dir: Path, *, fields: Mapping[str, Any]) -> None:
+async def create_slot(
+    config: Config, data_dir: Path, *, fields: Annotated[Mapping[str, Any], _fields(NEEDED, OF_OLD)]
+) -> None:
     wanted = checked(SlotCreate, fields, SystemClock())
     async with _open_ledger(config, data_dir) as ledger:
         print(accepted(await ledger.create_slot(agent=AGENT, **wanted.arguments())).id)
 
 
-async def edit_slot(config: Config, data_dir: Path, *, slot_id: str, fields: Mapping[str, Any]) -> None:
+async def edit_slot(
+    config: Config,
+    data_dir: Path,
+    *,
+    slot_id: SlotId,
+    fields: Annotated[Mapping[str, Any], _fields((), OF_NEW)],
+) -> None:
     if not fields:
         raise CommandError("nothing to change was given; see edit-slot --help")
     wanted = checked(SlotEdit, fields, SystemClock())
@@ -142,7 +126,7 @@ async def edit_slot(config: Config, data_dir: Path, *, slot_id: str, fields: Map
         _print([accepted(await ledger.edit_slot(slot_id, AGENT, **wanted.arguments()))])
 
 
-async def retire_slot(config: Config, data_dir: Path, *, slot_id: str) -> None:
+async def retire_slot(config: Config, data_dir: Path, *, slot_id: SlotId) -> None:
     async with _open_ledger(config, data_dir) as ledger:
         _print([accepted(await ledger.retire_slot(slot_id, AGENT))])
 
@@ -162,6 +146,52 @@ def checked(model: type[M], fields: Mapping[str, Any], clock: Clock) -> M:
 def _print(slots: Sequence[Slot]) -> None:
     for line in table(slots, SystemClock().now_ms()):
         print(line)
+
+
+def table(slots: Sequence[Slot], now_ms: int) -> list[str]:
+    """A header line and one line per slot."""
+    rows = [HEADS, *(_row(slot, now_ms) for slot in slots)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
+    return [
+        "  ".join(_cell(*cell) for cell in zip(row, widths, range(len(HEADS)), strict=True)).rstrip() for row in rows
+    ]
+
+
+def _row(slot: Slot, now_ms: int) -> tuple[str, ...]:
+    state = state_of(slot, now_ms) + (", demo" if slot.demo else "")
+    return (
+        slot.id,
+        slot.name,
+        slot.side,
+        str(slot.week_price_cents),
+        str(slot.weeks),
+        slot.package_kind or "-",
+        state,
+    )
+
+
+def _cell(text: str, width: int, column: int) -> str:
+    return text.rjust(width) if column in NUMBERS else text.ljust(width)
+
+
+def state_of(slot: Slot, now_ms: int) -> str:
+    """The state of sale, such as `on sale until 2027-01-31 18:00 UTC`."""
+    if slot.retired_ms is not None:
+        return "retired"
+    if not slot.active:
+        return "inactive"
+    if slot.coming_soon:
+        return "coming soon"
+    if slot.offer_ends_ms is None:
+        return "on sale"
+    return f"on sale until {_written(slot.offer_ends_ms)}" if now_ms < slot.offer_ends_ms else "offer ended"
+
+
+def _written(at_ms: int) -> str:
+    try:
+        return (EPOCH + timedelta(milliseconds=at_ms)).strftime("%Y-%m-%d %H:%M UTC")
+    except OverflowError:
+        return "after the year 9999"
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ Uses the standard library only.
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TextIO
 
 USAGE, INTERRUPTED, READER_GONE = 2, 130, 141
@@ -95,3 +95,8 @@ def discard(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
+
+
+def are_text(arguments: Iterable[str]) -> bool:
+    """Whether all can be encoded: Python decodes invalid UTF-8 on the command line as lone surrogates."""
+    return not any("\ud800" <= letter <= "\udfff" for argument in arguments for letter in argument)

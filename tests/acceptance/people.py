@@ -3,20 +3,25 @@
 import itertools
 import os
 import time
-from typing import Any
+from typing import Any, Protocol
 
 from actors.shared.credentials import ENTROPY_BYTES, digest, new_session_token
-from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import Service
 
 SESSION_MS = 3_600_000
 _numbers = itertools.count(1)
 
 
+class Database(Protocol):
+    """Runs statements in the database of a service."""
+
+    def ask(self, *statements: str, database: str = "catalog") -> object: ...
+
+
 class Person:
     """A signed-in person, made by inserting the rows of a session."""
 
-    def __init__(self, external: PostgresServer, database: str) -> None:
+    def __init__(self, external: Database, database: str = "catalog") -> None:
         self.number = next(_numbers)
         self.email = f"person{self.number}@example.com"
         token, now_ms = new_session_token(os.urandom(ENTROPY_BYTES)), int(time.time() * 1_000)

@@ -166,8 +166,8 @@ if __name__ == "__main__":
     from service.cli.main import main
     from service.cli.table import COMMANDS
 
-    adders = (f"service.cli.{each.adder}" for each in COMMANDS.values())
-    for name in ("service.running.node", "service.cli.running", *adders):
+    works = (f"service.cli.{each.work}" for each in COMMANDS.values())
+    for name in ("service.running.node", "service.cli.running", *works):
         resolve_name(name)
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         _serve(requests, main)

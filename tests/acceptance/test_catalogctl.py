@@ -7,17 +7,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import urljoin
 
-import httpx
 import pytest
 
-from actors.clock import DAY_MS
-from actors.shared.credentials import ENTROPY_BYTES, digest, new_session_token
 from release.wheel import build_wheel
+from tests.acceptance.people import Person
 from tests.acceptance.postgres import ask
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import Service, environment, serving, until
@@ -25,7 +20,6 @@ from tests.slow import SLOW
 
 TEXT = (REPOSITORY / "docs/catalogctl.md").read_text(encoding="utf-8")
 OWN = (sys.executable, "-m", "service.catalogctl")
-EMAIL = "caller@example.com"
 
 
 @pytest.fixture(scope="module")
@@ -127,92 +121,14 @@ def test_whoever_stops_reading_gets_no_complaint(service: Service, tmp_path: Pat
 # A login.
 
 
-@dataclass(slots=True)
-class Form:
-    """A form of a page: its target, fields, and buttons by label."""
-
-    action: str
-    fields: dict[str, str] = field(default_factory=dict)
-    buttons: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-
-class Forms(HTMLParser):
-    """The POST forms of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.forms: list[Form] = []
-        self._inside = False
-        self._button: tuple[str, str] | None = None
-        self._words = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        if tag == "form":
-            self._inside = given.get("method", "").lower() == "post"
-            if self._inside:
-                self.forms.append(Form(given.get("action", "")))
-        elif self._inside and tag == "input" and "name" in given:
-            self.forms[-1].fields[given["name"]] = given.get("value", "")
-        elif self._inside and tag == "button":
-            self._button, self._words = (given.get("name", ""), given.get("value", "")), ""
-
-    def handle_data(self, data: str) -> None:
-        self._words += data
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "button" and self._button is not None:
-            self.forms[-1].buttons[" ".join(self._words.split())] = self._button
-            self._button = None
-        elif tag == "form":
-            self._inside = False
-
-
-class Person:
-    """A person signed in with a browser."""
+class Embedded:
+    """The embedded database of a service."""
 
     def __init__(self, service: Service) -> None:
-        token = new_session_token(bytes(range(ENTROPY_BYTES)))
-        now = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
-        ask(
-            service.sockets,
-            f"insert into sessions (id, token_hash, email, agent, created_ms, seen_ms, expires_ms) values "
-            f"('ses_person', '\\x{digest(token).hex()}', '{EMAIL}', 'A browser', {now}, {now}, {now} + {30 * DAY_MS})",
-        )
-        self._browser = httpx.Client(
-            cookies={"session": token},
-            headers={"Sec-Fetch-Site": "same-origin", "Accept": "text/html"},
-            follow_redirects=True,
-            timeout=15.0,
-            trust_env=False,
-        )
+        self.sockets = service.sockets
 
-    def closes(self) -> None:
-        self._browser.close()
-
-    def decides(self, address: str, code: str, word: str) -> None:
-        """Open the page printed by the command, type the code if asked, and press the button."""
-        page = self._browser.get(address)
-        for _ in range(3):
-            assert page.status_code == 200, page.text
-            forms = Forms(page.text).forms
-            pressed = [(form, words) for form in forms for words in form.buttons if words.startswith(word)]
-            if pressed:
-                assert code in page.text
-                done = self._sends(page, *pressed[0])
-                assert done.status_code == 200, done.text
-                return
-            [asking] = [form for form in forms if "user_code" in form.fields]
-            asking.fields["user_code"] = code
-            page = self._sends(page, asking, next(iter(asking.buttons)))
-        raise AssertionError(f"no page has the button {word!r}")
-
-    def _sends(self, page: httpx.Response, form: Form, words: str) -> httpx.Response:
-        name, value = form.buttons[words]
-        fields = {**form.fields, **({name: value} if name else {})}
-        target = urljoin(str(page.url), form.action or str(page.url))
-        return self._browser.post(target, data=fields)
+    def ask(self, *statements: str, database: str = "catalog") -> object:
+        return ask(self.sockets, *statements, database=database)
 
 
 @contextmanager
@@ -238,25 +154,17 @@ def logging_in(service: Service, home: Path) -> Iterator[tuple[subprocess.Popen[
         process.communicate(timeout=10)
 
 
-@pytest.fixture
-def person(service: Service) -> Iterator[Person]:
-    service.command("issue-key", "--email", EMAIL)
-    signed_in = Person(service)
-    yield signed_in
-    signed_in.closes()
-
-
-def test_a_login_that_a_person_approves_or_denies(service: Service, person: Person, tmp_path: Path) -> None:
-    home = tmp_path / "config"
+def test_a_login_that_a_person_approves_or_denies(service: Service, tmp_path: Path) -> None:
+    home, person = tmp_path / "config", Person(Embedded(service))
 
     with logging_in(service, home) as (process, address, code):
         assert address == f"{service.url}/device"
-        person.decides(address, code, "Deny")
+        person.decides(service, code, "deny")
         assert process.wait(30) == 1
         assert "denied" in home.with_name("config.err").read_text().splitlines()[-1]
 
     with logging_in(service, home) as (process, address, code):
-        person.decides(address, code, "Approve")
+        person.decides(service, code)
         assert process.wait(30) == 0
         assert process.stdout is not None
         assert process.stdout.read().startswith(f"Logged in to {service.url} with the key cs_user_")
@@ -266,9 +174,9 @@ def test_a_login_that_a_person_approves_or_denies(service: Service, person: Pers
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     [(url, credential)] = json.loads(file.read_text())["services"].items()
     assert url == service.url
-    assert service.usage(credential["api_key"])["email"] == EMAIL
-    assert f"Account     {EMAIL}\n" in catalogctl(home, "usage").stdout
+    assert service.usage(credential["api_key"])["email"] == person.email
+    assert f"Account     {person.email}\n" in catalogctl(home, "usage").stdout
     assert credential["api_key"] not in service.log()
     assert catalogctl(home, "logout").returncode == 0
     assert catalogctl(home, "usage", "--url", service.url).returncode == 5
-    assert service.usage(credential["api_key"])["email"] == EMAIL
+    assert service.usage(credential["api_key"])["email"] == person.email

@@ -14,7 +14,7 @@ from typing import Any
 
 from service.catalogctl.client import Asked, Download, Reply
 from service.catalogctl.main import run
-from service.catalogctl.output import Outside
+from service.catalogctl.session import Outside
 
 IDS = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from service.catalogctl.addresses import base_of, is_in_clear, is_page
-from service.catalogctl.client import Asked
+from service.catalogctl.client import Asked, base_of, is_in_clear, is_page
 from service.catalogctl.failures import Misused, Unreachable
 from service.catalogctl.transport import send
 from tests.catalogctl.stage import HANGS_UP, Line, Stage, logged_in, refuses, says, scripted

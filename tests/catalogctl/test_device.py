@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from service.catalogctl.client import Reply
-from service.catalogctl.device import Ended, Granted, Polling, Started, Wait
 from service.catalogctl.failures import Exit
+from service.catalogctl.login import Ended, Granted, Polling, Started, Wait
 
 
 def reply(status: int, document: object, **headers: str) -> Reply:

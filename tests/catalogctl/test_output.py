@@ -6,8 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.catalogctl.tables import Column, facts, table
-from service.catalogctl.texts import cut, day, harmless, harmless_json, is_harmful, moment, money, shown, width
+from service.catalogctl.layout import (
+    Column,
+    cut,
+    day,
+    facts,
+    harmless,
+    harmless_json,
+    is_harmful,
+    moment,
+    money,
+    shown,
+    table,
+    width,
+)
 from tests.catalogctl.stage import Line, Stage, says, scripted
 
 COLUMNS = (Column("SLUG", whole=True), Column("TITLE"), Column("AMOUNT", whole=True, right=True))

@@ -11,8 +11,7 @@ import pytest
 from actors.bookings.records import PackageKind, Side, Slot
 from service.cli.command import CommandError, Commands, Parser
 from service.cli.main import main
-from service.cli.slot_table import state_of, table
-from service.cli.slots import add_slot_commands, checked, moment
+from service.cli.slots import checked, moment, state_of, table
 from service.schemas.slots import SlotCreate, SlotEdit
 from tests.fakes import HandClock
 
@@ -26,7 +25,9 @@ SLOT = Slot("left-top", "Top", Side.LEFT, 9_900, NOW)
 def parsed() -> Callable[..., dict[str, Any]]:
     """Parses a command line into the arguments of its command."""
     parser = Parser()
-    add_slot_commands(Commands(parser, Parser(add_help=False)))
+    commands = Commands(parser, Parser(add_help=False))
+    for name in ("list-slots", "create-slot", "edit-slot", "retire-slot"):
+        commands.add(name)
 
     def parse(*arguments: str) -> dict[str, Any]:
         options = parser.parse_args(arguments)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from service.catalogctl.parser import made_parser
+from service.catalogctl.main import made_parser
 from service.cli.main import whole_parser
 from service.cli.table import COMMANDS
 from service.terminal.completion import SHELLS, completion_script

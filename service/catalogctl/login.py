@@ -1,11 +1,17 @@
-"""Device login (RFC 8628): when to poll, and what a response means. Pure: takes the time as an argument, and never sleeps."""
+"""Logs in by device authorization (RFC 8628), and logs out.
+
+`Polling` decides when to poll, and what a response means. It takes the time as an argument, and never sleeps.
+"""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from service.catalogctl.addresses import is_page
-from service.catalogctl.client import Reply, text_of
-from service.catalogctl.failures import Exit
+from service.catalogctl.client import URL_VARIABLE, Reply, is_in_clear, is_page, text_of
+from service.catalogctl.credentials import Credential, Saved
+from service.catalogctl.failures import Exit, Misused, Refused, Unreachable
+from service.catalogctl.layout import harmless
+from service.catalogctl.session import KEY_VARIABLE, Format, Session
 
 START, TOKEN = "/api/v1/auth/device", "/api/v1/auth/device/token"
 CLIENT_ID = "catalogctl"
@@ -155,3 +161,94 @@ def _number(document: dict[str, Any], name: str) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
         return None
     return float(value)
+
+
+def log_in(session: Session) -> None:
+    """Get a key, which a person approves in a browser, and save it."""
+    session.keyring.prepare()
+    if is_in_clear(session.base):
+        session.printer.warn(f"{session.base} is not encrypted: others can read the new key on the network")
+    outside, client = session.outside, session.client
+    started = Started.of(client.accepted(client.post_form(START, {"client_id": CLIENT_ID})).document)
+    if started is None:
+        raise Unreachable(f"{session.base} started the login with a response that does not follow RFC 8628")
+    polling = Polling(outside.now() + started.expires_in_seconds, started.interval_seconds)
+    _invite(session, started)
+    granted = _poll(session, polling, started.device_code)
+    before = session.saved.credentials.get(session.base)
+    credential = Credential(granted.api_key, granted.key_prefix, granted.tenant_id)
+    session.keyring.change(lambda saved: saved.with_one(session.base, credential))
+    prefix = granted.key_prefix
+    session.printer.present(
+        {"service": session.base, "keyPrefix": prefix, "tenantId": granted.tenant_id},
+        [f"Logged in to {session.base} with the key {harmless(prefix)}..."],
+        [harmless(prefix)] if prefix else [],
+    )
+    if before is not None:
+        session.printer.note(
+            f"The key of the previous login, {harmless(before.key_prefix)}..., stays valid until you revoke it:",
+            f"{session.base}/dashboard",
+        )
+    if outside.environment.get(KEY_VARIABLE):
+        session.printer.note(f"{KEY_VARIABLE} is set and takes precedence over this login.")
+
+
+def _invite(session: Session, started: Started) -> None:
+    if session.printer.format is Format.JSON:
+        session.printer.tell(
+            verificationUri=harmless(started.verification_uri),
+            verificationUriComplete=harmless(started.page),
+            userCode=harmless(started.user_code),
+            expiresInSeconds=round(started.expires_in_seconds),
+        )
+    else:
+        session.printer.note(
+            f"Open   {harmless(started.verification_uri)}", f"Enter  {harmless(started.user_code)}", ""
+        )
+    if not session.option("no_browser") and session.outside.browse(started.page):
+        session.printer.note("Your browser was opened; approve only if it shows this code.")
+    minutes = max(1, round(started.expires_in_seconds / 60))
+    session.printer.note(f"Waiting for your approval; the code is good for {minutes} min. Ctrl-C stops.")
+
+
+def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
+    """Poll until there is a key. Raises `Failure` if the login fails."""
+    form = {"grant_type": GRANT_TYPE, "device_code": device_code, "client_id": CLIENT_ID}
+    step: Wait | Granted | Ended = polling.first()
+    reply: Reply | None = None
+    while isinstance(step, Wait):
+        session.outside.sleep(step.seconds)
+        try:
+            reply = session.client.post_form(TOKEN, form)
+        except Unreachable as error:
+            reply = None
+            if polling.losses == 0:
+                session.printer.note(f"{error}; trying again")
+        step = polling.after(reply, session.outside.now())
+    if isinstance(step, Granted):
+        return step
+    if step.words is None and reply is not None:
+        session.client.accepted(reply)
+    words = step.words or "the login failed"
+    if step.code is Exit.UNREACHABLE:
+        raise Unreachable(words)
+    raise Refused(words, step.error)
+
+
+def log_out(session: Session) -> None:
+    """Delete the saved key of the service, or of all services."""
+    every = session.option("all")
+    gone = [base for base in session.saved.credentials if every or base == session.base]
+    if not gone:
+        raise Misused(f"you are not logged in to {'any service' if every else session.base}")
+    prefixes = {base: session.saved.credentials[base].key_prefix for base in gone}
+    for base in gone:
+        session.keyring.change(partial(Saved.without, base=base))
+    session.printer.present(
+        {"deleted": [{"service": base, "keyPrefix": prefix} for base, prefix in prefixes.items()]},
+        [f"Deleted the saved key {harmless(prefix)}... of {base}." for base, prefix in prefixes.items()],
+        [],
+    )
+    session.printer.hint(*(f"The key stays valid until you revoke it at {base}/dashboard" for base in gone))
+    if session.outside.environment.get(KEY_VARIABLE):
+        session.printer.note(f"{KEY_VARIABLE} is still set and is sent to the service of {URL_VARIABLE} or --url.")

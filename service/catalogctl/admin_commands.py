@@ -1,0 +1,148 @@
+"""The commands of administrators."""
+
+from service.catalogctl.client import Reply
+from service.catalogctl.command import CSV, Command, argument, command, facts, required, table
+from service.catalogctl.layout import money, shown
+from service.catalogctl.lists import Entry, entries_of
+from service.catalogctl.session import Session
+from service.catalogctl.sponsor_commands import BOOKING, BOOKINGS, week_ms
+
+STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
+CAMPAIGN_STATES = ("draft", "pending", "approved", "rejected", "paused")
+MOST_REQUESTS = 100
+"""Requests of one refund of all weeks: more than an account can have paid bookings ahead."""
+
+
+def _account_state(account: Entry) -> str:
+    return "suspended" if account.get("suspendedAt") else "administrator" if account.get("isAdmin") else "active"
+
+
+def _slot_state(slot: Entry) -> str:
+    state = "retired" if slot.get("retired") else "coming soon" if slot.get("comingSoon") else ""
+    return state or ("active" if slot.get("active") else "inactive")
+
+
+def _bookings(account: Entry) -> str:
+    """The number of an account's bookings in each state."""
+    numbers = account.get("bookings")
+    states = numbers.items() if isinstance(numbers, dict) else ()
+    return ", ".join(f"{number} {state}" for state, number in states if number) or "none"
+
+
+ACCOUNTS = table(
+    "ACCOUNT*: id; EMAIL*: email; TIER*: tier; STATE*: state; SPONSOR: sponsorName; SINCE*: createdAt day",
+    "No account matches.",
+    state=_account_state,
+)
+_STATUS = """Account: id; Email: email; Tier: tier; Administrator: isAdmin; Sponsor: sponsorName; Since: createdAt moment;
+    Suspended: suspendedAt moment; Reason: suspensionReason"""
+STATUS = facts(_STATUS, "account")
+ACCOUNT = facts(
+    f"""{_STATUS}; Requests: {{usage.requestsUsed}} of {{usage.requestLimit}} this month; Keys: keys;
+    Sessions: sessions; Campaigns: campaigns; Bookings: bookings; Deleted: deletesAt moment""",
+    "account",
+    bookings=_bookings,
+)
+ALL_BOOKINGS = table(f"{BOOKINGS}; SPONSOR: sponsorName; NEXT STEP: nextStep words", "No booking matches.")
+REVIEWS = table(
+    """CAMPAIGN*: campaign.id; BEGINS*: beginsAt day | not booked; PAID*: paid; SPONSOR: campaign.sponsorName; EMAIL: email;
+    HEADLINE: campaign.pendingRevision.headline/campaign.headline""",
+    "Nothing waits for review.",
+)
+CAMPAIGN = facts("Campaign: id; Sponsor: sponsorName; Headline: headline; Status: status; Note: reviewNote", "campaign")
+REVENUE = table(
+    """MONTH*: month; MODE*: mode; PAYMENTS>: payments; PAID>: paidCents money; REFUNDED>: refundedCents money;
+    NET>: netCents money""",
+    "Nothing was paid in these months.",
+)
+CAMPAIGNS = table(
+    "CAMPAIGN*: id; SPONSOR: sponsorName; NAME: name; STATUS*: status; HEADLINE: headline; CREATED*: createdAt day",
+    "No campaign matches.",
+)
+SPONSORS = table("SPONSOR*: id; NAME: name; WEBSITE: website; SINCE*: createdAt day", "No sponsors yet.")
+SLOTS = table(
+    "SLOT*: id; NAME: name; SIDE: side; PER WEEK>: weekPriceCents money; WEEKS>: durationWeeks; STATE*: state",
+    "There are no slots.",
+    state=_slot_state,
+)
+CHANGES = table(
+    """CHANGE*: id; WHEN*: createdAt moment; ACTION*: action; TARGET*: targetId; BY: actorEmail/actorId/actorType""",
+    "No changes.",
+)
+SITES = table(
+    "WEBSITE*: site; IMPRESSIONS>: impressions; CLICKS>: clicks", "Nothing was counted by website on these days."
+)
+
+
+def _show_sites(session: Session, reply: Reply) -> list[str]:
+    lines = SITES(session, reply)
+    counts = reply.document.get("counting") or entries_of(reply, "items")
+    return lines if counts else ["events.count_sites is off."]
+
+
+def _show_refunds(session: Session, reply: Reply) -> list[str]:
+    lines = [
+        f"refunds ordered: {shown(each.get('bookings'))}, {money(each.get('amountCents'), each.get('currency'))} "
+        f"in {shown(each.get('mode'))} mode"
+        for each in entries_of(reply, "sums")
+    ]
+    return lines or ["There is nothing to refund."]
+
+
+def _refund_account(row: Command, session: Session) -> None:
+    """Order refunds, request by request, until there is nothing left to order."""
+    for _ in range(MOST_REQUESTS):
+        reply = row.ask(session)
+        row.finish(session, reply)
+        if not reply.document.get("hasMore"):
+            return
+
+
+_AREA = "admin/sponsorships"
+_REASON = argument("--reason=", "stored in the audit")
+_NOTE = required(note="why; the sponsor reads it")
+# fmt: off
+ADMIN = (
+    command("accounts", "GET admin/accounts", "List or search accounts, newest first.", ACCOUNTS,
+            argument("[QUERY]", "a part of the email or sponsor's name, or an id"),
+            argument("--tier=", "only accounts of this tier", choices=("claimed", "upgraded")),
+            argument("--suspended", "only suspended accounts"), paged=True, csv=CSV),
+    command("account", "GET admin/accounts/{account}", "Show one account and what it has.", ACCOUNT),
+    command("suspend", "POST admin/accounts/{account}/suspend", "Suspend an account: nothing of it is shown or works.",
+            STATUS, *required(reason="the owner reads it")),
+    command("unsuspend", "POST admin/accounts/{account}/unsuspend", "Restore a suspended account.", STATUS),
+    command("refund-account", "POST admin/accounts/{account}/refund",
+            "Refund all paid weeks of an account that are not over.", _show_refunds, _REASON, run=_refund_account),
+    command("bookings", f"GET {_AREA}/bookings", "List and filter the bookings of all sponsors.", ALL_BOOKINGS,
+            argument("[QUERY]", "a booking, a payment, or a part of a sponsor's name"),
+            argument("--status=", "only bookings in this state", choices=STATES),
+            argument("--week MONDAY", "only bookings of this week, such as 2026-12-28", read=week_ms),
+            argument("--sponsor ID", "only bookings of this sponsor or account"),
+            argument("--slot ID", "only bookings of this slot"),
+            argument("--trouble", "only bookings whose payment needs attention"), paged=True, csv=CSV),
+    command("reviews", f"GET {_AREA}/reviews", "List what waits for review, most urgent first.", REVIEWS, paged=True),
+    command("approve", f"POST {_AREA}/campaigns/{{campaign}}/review", "Approve a campaign, or its edit if one waits.",
+            CAMPAIGN, body={"decision": "approve"}),
+    command("reject", f"POST {_AREA}/campaigns/{{campaign}}/review", "Reject a campaign, or its edit if one waits.",
+            CAMPAIGN, *_NOTE, body={"decision": "reject"}),
+    command("refund", f"POST {_AREA}/bookings/{{booking}}/refund", "Refund a paid booking.", BOOKING, _REASON),
+    command("decline-refund", f"POST {_AREA}/bookings/{{booking}}/refund-decline",
+            "Decline the refund that a sponsor asks for.", BOOKING, *_NOTE),
+    command("revenue", f"GET {_AREA}/revenue", "Show what was paid and refunded, by month.", REVENUE,
+            argument("--from MONTH", "the first month, such as 2026-01"),
+            argument("--to MONTH", "the last month; default: this one"), csv=CSV),
+    command("campaigns", f"GET {_AREA}/campaigns", "List the campaigns of all sponsors, newest first.", CAMPAIGNS,
+            argument("--status=", "only campaigns in this state", choices=CAMPAIGN_STATES),
+            argument("--order=", "default: newest", choices=("newest", "oldest")), paged=True, csv=CSV),
+    command("sponsors", f"GET {_AREA}/sponsors", "List the accounts with a sponsor profile, newest first.", SPONSORS,
+            paged=True, csv=CSV),
+    command("slots", f"GET {_AREA}/slots", "List all slots, retired ones too.", SLOTS, csv=CSV),
+    command("audit", f"GET {_AREA}/audit", "Show what was changed, and who did it, newest first.", CHANGES,
+            argument("[ID]", "only changes of this account, campaign, booking, slot or key", "targetId"),
+            argument("--by EMAIL", "only changes that this account made", "actorEmail"),
+            argument("--to DAY", "only changes up to this day, such as 2026-11-18"), paged=True, csv=CSV),
+    command("sites", f"GET {_AREA}/sites", "Show what was counted by website.", _show_sites,
+            argument("--from DATE", "first day (UTC); default: 27 days before the last"),
+            argument("--to DATE", "last day (UTC), such as 2026-11-18; default: today")),
+)
+# fmt: on
