@@ -11,12 +11,12 @@ from pydantic import TypeAdapter, ValidationError
 from actors.accounts.listing import AccountFilter, AccountLine
 from actors.clock import SystemEntropy
 from actors.kernel.supervision import running
-from actors.keys.actor import KeyKeeper
+from actors.keys.actor import KeyActor
 from actors.values import Account, Scope, Tier
 from service.cli.command import CommandError, EmailArgument, argument, option
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
-from service.running.foundation import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
+from service.running.foundation import new_key_actor, new_passkey_actor, new_session_actor
 from service.schemas.keys import Email
 from service.schemas.problems import problems_of
 from service.schemas.texts import Note, visible
@@ -44,7 +44,7 @@ async def issue_key(
         raise CommandError("--admin is for full keys; give a scoped key the scopes admin:read and admin:write")
     if name is not None:
         _check_name(name)
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name, admin=admin))
         print(issued.api_key)
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
@@ -56,7 +56,7 @@ async def revoke_key(
     *,
     key: Annotated[str, argument("KEY", "its id, the key itself, or its displayed prefix if that is unique")],
 ) -> None:
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         key_id = key if key.startswith("key_") else await _only(keys, key)
         outcome = accepted(await keys.revoke(key_id, AGENT))
         print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
@@ -73,7 +73,7 @@ async def sign_in_link(
 ) -> None:
     address = email_of(email)
     async with open_beside(config, data_dir) as opened:
-        sessions = await lone_session_keeper(config, data_dir, opened, _node_id())
+        sessions = await new_session_actor(config, data_dir, opened, _node_id())
         async with running([sessions]):
             token = await sessions.issue_link(address, AGENT)
         running_nodes = [live.node.url for live in await opened.nodes.live(config.nodes.live_seconds)]
@@ -90,7 +90,7 @@ async def set_tier(
     tier: Annotated[Literal["claimed", "upgraded"], option()],
 ) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
         print(f"{address} is {tenant.tier}")
 
@@ -99,7 +99,7 @@ async def grant_admin(
     config: Config, data_dir: Path, *, email: Annotated[str, argument("EMAIL", "the account; it need not exist yet")]
 ) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, opened):
+    async with running_key_actor(config, data_dir) as (keys, opened):
         outcome = await keys.grant_admin(address, AGENT)
         print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
         if await opened.accounts.account(address) is None:
@@ -108,7 +108,7 @@ async def grant_admin(
 
 async def revoke_admin(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         outcome = await keys.revoke_admin(address, AGENT)
         if not outcome.changed:
             raise CommandError(f"{address} is not an administrator")
@@ -124,7 +124,7 @@ async def remove_passkeys(
 ) -> None:
     address = email_of(email)
     async with open_beside(config, data_dir) as opened:
-        keeper = await lone_passkey_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        keeper = await new_passkey_actor(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
         async with running([keeper]):
             removed = (await keeper.remove_all(address, AGENT)).passkeys
     if not removed:
@@ -168,14 +168,14 @@ async def suspend_account(
     reason: Annotated[str, option("the owner reads it, by mail and after signing in")],
 ) -> None:
     address, words = email_of(email), _reason(reason)
-    async with open_keys(config, data_dir) as (keys, opened):
+    async with running_key_actor(config, data_dir) as (keys, opened):
         outcome = accepted(await keys.suspend(await _known(opened, address), words, AGENT))
     print(f"{address} is {'' if outcome.changed else 'already '}suspended")
 
 
 async def restore_account(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, opened):
+    async with running_key_actor(config, data_dir) as (keys, opened):
         outcome = accepted(await keys.restore(await _known(opened, address), AGENT))
     print(f"{address} is {'no longer' if outcome.changed else 'not'} suspended")
 
@@ -195,10 +195,10 @@ def _reason(text: str) -> str:
 
 
 @asynccontextmanager
-async def open_keys(config: Config, data_dir: Path) -> AsyncIterator[tuple[KeyKeeper, Opened]]:
+async def running_key_actor(config: Config, data_dir: Path) -> AsyncIterator[tuple[KeyActor, Opened]]:
     """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_beside(config, data_dir) as opened:
-        keys = await lone_key_keeper(config, data_dir, opened, _node_id())
+        keys = await new_key_actor(config, data_dir, opened, _node_id())
         async with running([keys]):
             yield keys, opened
 
@@ -207,7 +207,7 @@ def _node_id() -> str:
     return f"cli-{SystemEntropy().token(6).hex()}"
 
 
-async def _only(keys: KeyKeeper, text: str) -> str:
+async def _only(keys: KeyActor, text: str) -> str:
     """The id of the one key with this text or displayed prefix. A whole key is never printed again."""
     found = await keys.find(text)
     if len(found) == 1:

@@ -216,7 +216,7 @@ async def test_a_payment_and_its_refund_have_documents(desk: Desk) -> None:
     booking = await booked(desk)
     assert await desk.out("sponsor", "invoice", booking) == "The booking has no invoice.\n"
     await desk.out("sponsor", "checkout", booking)
-    await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", 12_000, "usd")
+    await desk.world.services.ledger.record_payment("evt_1", booking, "pay_1", 12_000, "usd")
     await desk.world.services.ledger.settle_refund(booking, None)
     shown = await desk.out("sponsor", "invoice", booking)
     for line in (
@@ -261,7 +261,7 @@ async def test_an_administrator_filters_and_refunds(desk: Desk) -> None:
     desk.world.memory.administrators[EMAIL] = desk.world.now_ms
     booking = await booked(desk)
     await desk.out("sponsor", "checkout", booking)
-    await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", 12_000, "usd")
+    await desk.world.services.ledger.record_payment("evt_1", booking, "pay_1", 12_000, "usd")
     for options in ((), ("--status", "paid"), ("--week", WEEK), ("--slot", "left-top"), ("example",)):
         assert column(await desk.out("admin", "bookings", *options)) == [booking], options
     assert await desk.out("admin", "bookings", "--trouble") == "No booking matches.\n"
