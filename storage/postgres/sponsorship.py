@@ -20,14 +20,11 @@ from storage.postgres import invoices, reports
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
-from storage.postgres.oversight import PostgresOversight
+from storage.postgres.oversight import NEWEST, PostgresOversight
 from storage.postgres.sponsorship_rows import campaign_view_of
 from storage.statements import statements
 
 SQL = statements("sponsorship")
-
-NEWEST = Before(2**63 - 1, "")
-"""A place after every row, so that the first page uses the same statement and plan as the others."""
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
