@@ -17,7 +17,7 @@ from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
 from storage.journal import decide_once
-from storage.pool import Connection, Database, Row
+from storage.pool import Connection, Row, Store
 from storage.postgres.announcements import tell
 from storage.postgres.columns import new_and_known, record_of
 from storage.postgres.invoices import issue
@@ -29,11 +29,8 @@ from storage.statements import statements
 SQL = statements("ledger")
 
 
-class PostgresLedger:
+class PostgresLedger(Store):
     """Slots, sponsors, campaigns and bookings, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         return await decide_once(

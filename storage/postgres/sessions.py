@@ -8,7 +8,7 @@ from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
 from storage.journal import decide_once
-from storage.pool import Connection, Database, Row
+from storage.pool import Connection, Row, Store
 from storage.postgres.columns import new_and_known, record_of
 from storage.postgres.letters import SQL as LETTERS
 from storage.postgres.letters import lock_letters, write_letters
@@ -30,11 +30,8 @@ from storage.statements import statements
 SQL = statements("sessions")
 
 
-class PostgresSessions:
+class PostgresSessions(Store):
     """Sign-ins, letters, links, sessions, accounts, the outbox and the audit, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await decide_once(
