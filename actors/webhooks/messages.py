@@ -223,7 +223,7 @@ Message = CreateWebhook | DeleteWebhook | EnableWebhook | SendTest | Resend
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookKept:
+class WebhookSaved:
     """A webhook as it is after the change."""
 
     webhook: Webhook
@@ -241,4 +241,4 @@ class Queued:
     delivery: NewDelivery | Delivery
 
 
-Answer = WebhookKept | WebhookDeleted | Queued | Refused
+Answer = WebhookSaved | WebhookDeleted | Queued | Refused

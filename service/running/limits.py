@@ -26,7 +26,7 @@ from actors.quota.state import Caps
 from actors.retention.state import RetentionRules
 from actors.sessions.passkey_rules import PasskeyRules
 from actors.sessions.state import SessionRules
-from actors.shared.code_mails import LetterRules
+from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.values import Tier
 from actors.webhooks.sender import SenderLimits
@@ -140,9 +140,9 @@ def account_rules(config: Config) -> AccountRules:
     return filled(AccountRules, config.account, codes=code_rules(config))
 
 
-def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> LetterRules:
+def code_mail_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> CodeMailRules:
     claim = config.claim
-    return LetterRules(
+    return CodeMailRules(
         per_network=per_network,
         pause_ms=pause_ms,
         per_mailbox=claim.letters_per_email,
@@ -160,7 +160,7 @@ def session_rules(config: Config) -> SessionRules:
         life_ms=config.sessions.days * DAY_MS,
         codes=code_rules(config),
         passkeys=filled(PasskeyRules, config.passkeys),
-        letters=letter_rules(config, per_network=claim.codes_per_day, pause_ms=claim.code_pause_seconds * SECOND_MS),
+        letters=code_mail_rules(config, per_network=claim.codes_per_day, pause_ms=claim.code_pause_seconds * SECOND_MS),
     )
 
 
@@ -200,7 +200,7 @@ def key_rules(config: Config) -> KeyRules:
         config.mail,
         anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
         codes=code_rules(config),
-        letters=letter_rules(config, per_network=config.claim.letters_per_email),
+        letters=code_mail_rules(config, per_network=config.claim.letters_per_email),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
     )

@@ -91,5 +91,5 @@ async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None
     await DEMO_SLOTS.save(connection, data.slots)
     await BOOKINGS.save(connection, data.bookings)
     if data.weeks:
-        await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
+        await connection.execute(LEDGER.reserve_weeks, *week_columns(data.weeks))
     await DEMO_DAYS.insert(connection, data.days)

@@ -17,7 +17,7 @@ from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
 from storage.connection.journal import decide_once
-from storage.connection.pool import Connection, Database, Row
+from storage.connection.pool import Connection, Row, Store
 from storage.connection.statements import statements
 from storage.postgres.announcements import tell
 from storage.postgres.columns import new_and_known, record_of
@@ -29,11 +29,8 @@ from storage.postgres.webhooks import publish
 SQL = statements("ledger")
 
 
-class PostgresLedger:
+class PostgresLedger(Store):
     """Slots, sponsors, campaigns and bookings, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         return await decide_once(
@@ -172,8 +169,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await BOOKINGS.save(connection, decision.bookings.values())
     if decision.weeks_freed:
         await connection.execute(SQL.free_weeks, *week_columns(decision.weeks_freed))
-    if decision.weeks_taken:
-        await connection.execute(SQL.take_weeks, *week_columns(decision.weeks_taken))
+    if decision.weeks_reserved:
+        await connection.execute(SQL.reserve_weeks, *week_columns(decision.weeks_reserved))
     await BOOKING_KEYS.insert(connection, decision.remembered)
     if decision.events:
         await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
@@ -182,7 +179,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.digest_ms is not None:
         await connection.execute(SQL.mailed, decision.digest_ms)
     await AUDIT.insert(connection, decision.audits)
-    await publish(connection, decision.happenings)
+    await publish(connection, decision.webhook_events)
     await issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)

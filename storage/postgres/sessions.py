@@ -8,10 +8,10 @@ from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
 from storage.connection.journal import decide_once
-from storage.connection.pool import Connection, Database, Row
+from storage.connection.pool import Connection, Row, Store
 from storage.connection.statements import statements
 from storage.postgres.code_mails import SQL as LETTERS
-from storage.postgres.code_mails import lock_letters, write_letters
+from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.postgres.columns import new_and_known, record_of
 from storage.postgres.pruning import prune
 from storage.postgres.tables import (
@@ -30,11 +30,8 @@ from storage.postgres.tables import (
 SQL = statements("sessions")
 
 
-class PostgresSessions:
+class PostgresSessions(Store):
     """Sign-ins, letters, links, sessions, accounts, the outbox and the audit, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await decide_once(
@@ -58,7 +55,7 @@ class PostgresSessions:
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
 
-    async def prune_letters(self, before_ms: int, limit: int) -> int:
+    async def prune_code_mails(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, LETTERS.prune, before_ms, limit)
 
     async def prune_links(self, before_ms: int, limit: int) -> int:
@@ -87,7 +84,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         for row in await connection.fetch(SQL.lock_sign_ins, emails, browsers):
             sign_in = SignIn(**row)
             snapshot.sign_ins[sign_in.key] = sign_in
-    snapshot.letters = await lock_letters(connection, lock_set.letter_ids)
+    snapshot.letters = await lock_code_mails(connection, lock_set.code_mail_ids)
     if lock_set.link_hashes:
         for row in await connection.fetch(SQL.lock_links, list(lock_set.link_hashes)):
             snapshot.links[row["token_hash"]] = SignInLink(**row)
@@ -123,7 +120,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     new, known = new_and_known(changed.sign_ins, before.sign_ins)
     await SIGN_INS.insert(connection, new)
     await SIGN_INS.update(connection, known)
-    await write_letters(connection, before.letters, changed.letters)
+    await save_code_mails(connection, before.letters, changed.letters)
     await SIGN_IN_LINKS.save(connection, changed.links.values())
     await SESSIONS.save(connection, changed.sessions.values())
     second_factor = changed.second_factor

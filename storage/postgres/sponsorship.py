@@ -13,21 +13,18 @@ from actors.bookings.records import (
     Sponsor,
 )
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
-from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
+from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWeek
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row
 from storage.connection.statements import statements
 from storage.postgres import invoices, reports
-from storage.postgres.admin_views import PostgresOversight
+from storage.postgres.admin_views import NEWEST, PostgresOversight
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.columns import record_of
 from storage.postgres.sponsorship_rows import campaign_view_of
 
 SQL = statements("sponsorship")
-
-NEWEST = Before(2**63 - 1, "")
-"""A place after every row, so that the first page uses the same statement and plan as the others."""
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
@@ -110,7 +107,7 @@ class PostgresSponsorship(PostgresOversight):
             taken = await connection.fetch(SQL.taken, from_week_ms)
             placements = await connection.fetch(SQL.placements, from_week_ms)
             return Overview(
-                revision, slots, [TakenWeek(**row) for row in taken], [_placement(row) for row in placements]
+                revision, slots, [UnavailableWeek(**row) for row in taken], [_placement(row) for row in placements]
             )
 
         return await self._database.transact(work)

@@ -15,7 +15,7 @@ from actors.keys.messages import Claim, Key
 from actors.mail.messages import QueuedMessage
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
-from actors.shared.code_mails import LetterCount
+from actors.shared.code_mails import CodeMailCount
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
 from actors.webhooks.messages import Delivery, Webhook
 from storage.connection.pool import Connection
@@ -103,7 +103,7 @@ ACCOUNTS = Table("accounts", Account, "email", "tenant_id created_ms")
 KEYS = Table("api_keys", Key, "id", "hash prefix kind created_ms scopes origin_id generation")
 FRESH_KEYS = Table("api_keys", FreshKey, "id", constants={"kind": "'user'"})
 CLAIMS = Table("claims", Claim, "token_hash", "key_id created_ms")
-LETTERS = Table("letter_counts", LetterCount, "id")
+LETTERS = Table("letter_counts", CodeMailCount, "id")
 SIGN_INS = Table("sign_in_codes", SignIn, "email browser")
 SIGN_IN_LINKS = Table("sign_in_links", SignInLink, "token_hash", "email created_ms expires_ms")
 SESSIONS = Table("sessions", Session, "id", "token_hash email agent created_ms")

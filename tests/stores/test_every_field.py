@@ -28,7 +28,7 @@ from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, Sec
 from actors.sessions.state import Decision as SessionDecision
 from actors.sessions.state import LockSet as SessionLocks
 from actors.sessions.state import Snapshot as SessionRows
-from actors.shared.code_mails import LetterCount
+from actors.shared.code_mails import CodeMailCount
 from actors.values import Account, BatchId, Tenant
 from actors.webhooks.messages import Delivery, DeliveryStatus, Webhook
 from actors.webhooks.state import Decision as WebhookDecision
@@ -105,9 +105,9 @@ async def test_the_stores_of_keys_and_accounts_lose_no_field(stores: Stores) -> 
     tenant = filled(Tenant, merged_into=None)
     account = filled(Account, tenant_id=tenant.id)
     key = filled(Key, tenant_id=tenant.id, revoked_ms=None)
-    claim, letter = filled(Claim, key_id=key.id), filled(LetterCount)
+    claim, letter = filled(Claim, key_id=key.id), filled(CodeMailCount)
     locks = KeyLocks(
-        token_hashes=(claim.token_hash,), emails=(account.email,), key_ids=(key.id,), letter_ids=(letter.id,)
+        token_hashes=(claim.token_hash,), emails=(account.email,), key_ids=(key.id,), code_mail_ids=(letter.id,)
     )
     for again in (False, True):
         if again:
@@ -161,7 +161,7 @@ async def _accounts(stores: Stores, batches: Batches, account: Account) -> None:
 
 async def _people(stores: Stores, batches: Batches, account: Account) -> None:
     email = account.email
-    sign_in, link, letter = filled(SignIn, email=email), filled(SignInLink, email=email), filled(LetterCount)
+    sign_in, link, letter = filled(SignIn, email=email), filled(SignInLink, email=email), filled(CodeMailCount)
     session, pending = filled(Session, email=email, revoked_ms=None), filled(PendingSignIn, email=email)
     passkey, challenge = filled(Passkey, email=email), filled(Challenge, holder_id=session.id)
     device = filled(Device, email=email, session_id=session.id, key_id=None)
