@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import trio
 
 from actors.clock import Clock
-from actors.leasing import LeasingSender, SendLimits
+from actors.kernel.leasing import LeasingSender, SendLimits
 from actors.mail.messages import (
     Backlog,
     GivenUp,

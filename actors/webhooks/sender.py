@@ -9,7 +9,7 @@ from math import inf
 import trio
 
 from actors.clock import Clock
-from actors.leasing import LeasingSender, SendLimits
+from actors.kernel.leasing import LeasingSender, SendLimits
 from actors.webhooks.messages import Attempt, Backlog, Room, Task
 from actors.webhooks.sending import Retries, cleaned, judged_by
 from actors.webhooks.store import DeliveryFailed, Receivers, WebhookStore

@@ -8,7 +8,7 @@ import trio
 
 from actors.catalog.store import Counts, Entry, Found, Import, ImportCounts, Kind, Search, Take, TakeWords
 from actors.catalog.words import LONGEST_WORD, MOST_WORDS
-from storage.connection.pool import Connection, Database
+from storage.connection.pool import Connection, Store
 from storage.postgres.catalog_search import search_catalog
 from storage.rows.statements import statements
 
@@ -20,11 +20,8 @@ LOAD_SECONDS = 120.0
 IMPORT_SECONDS = 1_800.0
 
 
-class PostgresCatalog:
+class PostgresCatalog(Store):
     """Entries in the partitions of `catalog`, and their revision in `catalog_revision`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))

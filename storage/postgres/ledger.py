@@ -16,7 +16,7 @@ from actors.bookings.records import Booking, Campaign, DayDelivered, Idempotency
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
-from storage.connection.pool import Connection, Database, Row
+from storage.connection.pool import Connection, Row, Store
 from storage.postgres.announcements import tell
 from storage.postgres.invoices import issue
 from storage.postgres.sponsorship_rows import campaign_view_of
@@ -29,11 +29,8 @@ from storage.rows.tables import AUDIT, BOOKING_KEYS, BOOKINGS, CAMPAIGNS, PAYMEN
 SQL = statements("ledger")
 
 
-class PostgresLedger:
+class PostgresLedger(Store):
     """Slots, sponsors, campaigns and bookings, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
         return await decide_once(

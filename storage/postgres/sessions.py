@@ -7,7 +7,7 @@ from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn, Sec
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
-from storage.connection.pool import Connection, Database, Row
+from storage.connection.pool import Connection, Row, Store
 from storage.postgres.code_mails import SQL as LETTERS
 from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.rows.columns import new_and_known, record_of
@@ -30,11 +30,8 @@ from storage.rows.tables import (
 SQL = statements("sessions")
 
 
-class PostgresSessions:
+class PostgresSessions(Store):
     """Sign-ins, letters, links, sessions, accounts, the outbox and the audit, in their tables."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await decide_once(

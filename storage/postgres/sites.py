@@ -3,17 +3,14 @@
 from collections.abc import Mapping, Sequence
 
 from actors.events.messages import SiteDelivered
-from storage.connection.pool import Connection, Database
+from storage.connection.pool import Connection, Store
 from storage.rows.statements import statements
 
 SQL = statements("sites")
 
 
-class PostgresSites:
+class PostgresSites(Store):
     """`event_sites`, and `event_site_counts` as the event store fills it."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     async def sites(self) -> Mapping[str, int]:
         return {row["host"]: row["number"] for row in await self._database.fetch(SQL.sites)}

@@ -17,7 +17,7 @@ from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWe
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row
 from storage.postgres import invoices, reports
-from storage.postgres.admin_views import PostgresOversight
+from storage.postgres.admin_views import NEWEST, PostgresOversight
 from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.sponsorship_rows import campaign_view_of
@@ -25,9 +25,6 @@ from storage.rows.columns import record_of
 from storage.rows.statements import statements
 
 SQL = statements("sponsorship")
-
-NEWEST = Before(2**63 - 1, "")
-"""A place after every row, so that the first page uses the same statement and plan as the others."""
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""

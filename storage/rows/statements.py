@@ -1,6 +1,7 @@
 """Named SQL: `sql/<concern>.sql` holds statements, each below `-- name: <name>` and a sentence about what it does.
 
 `{bookings}` stands for the columns of `BOOKINGS` in `storage.rows.tables`, and `{b.bookings}` for the same with an alias.
+`{delete from sessions by id where ...}` deletes a bounded number of rows and returns how many.
 """
 
 import re
@@ -12,6 +13,12 @@ from storage.rows import tables
 
 _NAME = re.compile(r"^-- name: ([a-z][a-z0-9_]*)$", re.MULTILINE)
 _COLUMNS = re.compile(r"\{(?:(\w+)\.)?([a-z_]+)\}")
+_DELETE = re.compile(r"\{delete from (\w+) by (\w+) where ([^}]*)\}")
+_BOUNDED = (
+    r"with gone as (delete from \1 where \2 = any (array(select \2 from \1 where \3)) returning 1) "
+    r"select count(*) from gone"
+)
+"""The keys are an array, because with a join the planner, which overestimates them, reads the whole table."""
 
 
 class Statements:
@@ -19,7 +26,7 @@ class Statements:
 
     def __init__(self, concern: str, text: str) -> None:
         self._concern = concern
-        parts = _NAME.split(_COLUMNS.sub(_columns, text))
+        parts = _NAME.split(_DELETE.sub(_BOUNDED, _COLUMNS.sub(_columns, text)))
         assert not parts[0].strip() or parts[0].lstrip().startswith("--"), f"{concern}.sql: SQL before the first name"
         names = parts[1::2]
         assert len(names) == len(set(names)), f"{concern}.sql: duplicate statement name"

@@ -92,13 +92,8 @@ select forget_in_audit($2::text, $1::text, $3::bigint, $4::int)
 
 -- name: erase_mails
 -- Delete the mails to an account that were written before it ended.
-with gone as (
-    delete from outbox where id = any (array(
-        select id from outbox where recipient = $2::text and $1::text is not null and created_ms < $3::bigint
-        limit $4::int for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from outbox by id where recipient = $2::text and $1::text is not null and created_ms < $3::bigint limit
+    $4::int for update skip locked}
 
 -- name: erase_claims
 -- Forget an email to which codes for keys of others were sent.
@@ -127,33 +122,18 @@ select count(*) from gone
 
 -- name: erase_days
 -- Delete the daily usage of a tenant.
-with gone as (
-    delete from usage_days where ctid = any (array(
-        select ctid from usage_days where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-        limit $4::int for update
-    )) returning 1
-)
-select count(*) from gone
+{delete from usage_days by ctid where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
+    $4::int for update}
 
 -- name: erase_key_days
 -- Delete the daily usage of the keys of a tenant.
-with gone as (
-    delete from key_usage_days where ctid = any (array(
-        select ctid from key_usage_days where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-        limit $4::int for update
-    )) returning 1
-)
-select count(*) from gone
+{delete from key_usage_days by ctid where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
+    limit $4::int for update}
 
 -- name: erase_idempotency_keys
 -- Delete the idempotency keys of a tenant.
-with gone as (
-    delete from booking_keys where ctid = any (array(
-        select ctid from booking_keys where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-        limit $4::int for update
-    )) returning 1
-)
-select count(*) from gone
+{delete from booking_keys by ctid where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
+    $4::int for update}
 
 -- name: erase_webhook_deliveries
 -- Delete what is delivered to the webhooks of a tenant.
@@ -169,36 +149,19 @@ select count(*) from gone
 
 -- name: erase_webhooks
 -- Delete the webhooks of a tenant.
-with gone as (
-    delete from webhooks where id = any (array(
-        select id from webhooks where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-        limit $4::int for update
-    )) returning 1
-)
-select count(*) from gone
+{delete from webhooks by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null limit
+    $4::int for update}
 
 -- name: erase_bookings
 -- Delete the bookings of a tenant that ended without ever having had money.
-with gone as (
-    delete from bookings where id = any (array(
-        select id from bookings where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-            and status in ('expired', 'cancelled') and paid_ms is null and payment_id is null and payment_issue is null
-            and not exists (select from slot_weeks where booking_id = bookings.id)
-        limit $4::int for update
-    )) returning 1
-)
-select count(*) from gone
+{delete from bookings by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null and status
+    in ('expired', 'cancelled') and paid_ms is null and payment_id is null and payment_issue is null and not exists
+    (select from slot_weeks where booking_id = bookings.id) limit $4::int for update}
 
 -- name: erase_campaigns
 -- Delete the campaigns of a tenant that no booking refers to.
-with gone as (
-    delete from campaigns where id = any (array(
-        select id from campaigns where tenant_id = $1::text and $2::text is not null and $3::bigint is not null
-            and not exists (select from bookings where campaign_id = campaigns.id)
-        limit $4::int for update
-    )) returning 1
-)
-select count(*) from gone
+{delete from campaigns by id where tenant_id = $1::text and $2::text is not null and $3::bigint is not null and not
+    exists (select from bookings where campaign_id = campaigns.id) limit $4::int for update}
 
 -- name: blank_campaigns
 -- Take the words out of the campaigns of a tenant. A paused campaign is not shown.

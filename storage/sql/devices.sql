@@ -16,9 +16,4 @@ select {guesses} from device_guesses where session_id = any ($1::text[])
 
 -- name: prune
 -- Delete device logins that expired before a moment, and return how many. Locked ones are left for later.
-with gone as (
-    delete from devices where id = any (array(
-        select id from devices where expires_ms < $1 order by expires_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from devices by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}

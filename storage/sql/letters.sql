@@ -7,10 +7,5 @@ where id = any ($1::bytea[]) order by id for update
 
 -- name: prune
 -- Delete counts that neither limit a letter nor remember a network any more, and return how many.
-with gone as (
-    delete from letter_counts where id = any (array(
-        select id from letter_counts where greatest(sent_ms, known_until_ms) < $1
-        order by greatest(sent_ms, known_until_ms) limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from letter_counts by id where greatest(sent_ms, known_until_ms) < $1 order by greatest(sent_ms,
+    known_until_ms) limit $2 for update skip locked}

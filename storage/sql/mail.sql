@@ -56,13 +56,8 @@ where id = $1 and attempts = $2 and sent_ms is null and failed_ms is null
 
 -- name: prune
 -- Delete messages that were sent or failed long ago, and return how many.
-with gone as (
-    delete from outbox where id = any (array(
-        select id from outbox where coalesce(sent_ms, failed_ms) < $1
-        order by coalesce(sent_ms, failed_ms) limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from outbox by id where coalesce(sent_ms, failed_ms) < $1 order by coalesce(sent_ms, failed_ms) limit $2 for
+    update skip locked}
 
 -- name: recent
 -- The newest messages.

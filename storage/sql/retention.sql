@@ -47,12 +47,8 @@ select count(*) from gone
 -- name: merged_tenants
 -- Delete tenants that were merged into an account's and have not been charged since the day of the moment. A refund may
 -- still be on its way to a tenant that was charged today.
-with gone as (
-    delete from tenants where id = any (array(
-        select id from tenants where merged_into is not null and day < $1::bigint / 86400000 limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from tenants by id where merged_into is not null and day < $1::bigint / 86400000 limit $2 for update skip
+    locked}
 
 -- name: unconfirmed_emails
 -- Forget the emails to which the codes of claims were sent that nobody entered. The counters that limit codes stay.
@@ -80,39 +76,19 @@ select count(*) from gone
 
 -- name: payment_events
 -- Delete the ids of payment events that were handled long ago.
-with gone as (
-    delete from payment_events where id = any (array(
-        select id from payment_events where handled_ms < $1 order by handled_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from payment_events by id where handled_ms < $1 order by handled_ms limit $2 for update skip locked}
 
 -- name: payment_reports
 -- Delete what the processor reported about payments long ago.
-with gone as (
-    delete from payment_reports where id = any (array(
-        select id from payment_reports where reported_ms < $1 order by reported_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from payment_reports by id where reported_ms < $1 order by reported_ms limit $2 for update skip locked}
 
 -- name: usage_days
 -- Delete the usage of days before that of the moment.
-with gone as (
-    delete from usage_days where ctid = any (array(
-        select ctid from usage_days where day < $1::bigint / 86400000 order by day limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from usage_days by ctid where day < $1::bigint / 86400000 order by day limit $2 for update skip locked}
 
 -- name: key_usage_days
 -- Delete the usage of keys on days before that of the moment.
-with gone as (
-    delete from key_usage_days where ctid = any (array(
-        select ctid from key_usage_days where day < $1::bigint / 86400000 order by day limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from key_usage_days by ctid where day < $1::bigint / 86400000 order by day limit $2 for update skip locked}
 
 -- name: audit
 -- Delete audit records, by the one function that may.
@@ -139,25 +115,15 @@ select count(*) from gone
 
 -- name: deletions
 -- Forget deletions of accounts that were requested and not confirmed.
-with gone as (
-    delete from account_deletions where tenant_id = any (array(
-        select tenant_id from account_deletions where due_ms is null and sent_ms < $1
-        order by sent_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from account_deletions by tenant_id where due_ms is null and sent_ms < $1 order by sent_ms limit $2 for update
+    skip locked}
 
 -- name: journal
 -- Delete the batch ids of nodes that ended long ago, by this server's clock, too: a batch id settles unknown outcomes of
 -- its node, which takes seconds. There is no index on the time, which every batch would have to update; a row an actor of
 -- the nodes of two days is little to read.
-with gone as (
-    delete from journal where owner = any (array(
-        select owner from journal where written_at < least(to_timestamp($1::bigint / 1000.0), now() - interval '1 day')
-        limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from journal by owner where written_at < least(to_timestamp($1::bigint / 1000.0), now() - interval '1 day')
+    limit $2 for update skip locked}
 
 -- name: event_journal
 -- The same for the batches of events, whose journal has a row for a node and worker.

@@ -48,21 +48,11 @@ select count(*) from gone
 
 -- name: prune_links
 -- Delete sign-in links that ended, and return how many.
-with gone as (
-    delete from sign_in_links where token_hash = any (array(
-        select token_hash from sign_in_links where expires_ms < $1 order by expires_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from sign_in_links by token_hash where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
 
 -- name: prune_sessions
 -- Delete sessions that ended long ago, with the rows that refer to them, and return how many.
-with gone as (
-    delete from sessions where id = any (array(
-        select id from sessions where expires_ms < $1 order by expires_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from sessions by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
 
 -- name: pending
 -- A pending sign-in by the hash of its token.
@@ -95,18 +85,9 @@ delete from passkeys where id = any ($1::text[])
 
 -- name: prune_pending
 -- Delete pending sign-ins that ended long ago, and return how many.
-with gone as (
-    delete from pending_sign_ins where id = any (array(
-        select id from pending_sign_ins where expires_ms < $1 order by expires_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from pending_sign_ins by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
 
 -- name: prune_challenges
 -- Delete challenges that ended long ago, and return how many.
-with gone as (
-    delete from passkey_challenges where holder_id = any (array(
-        select holder_id from passkey_challenges where expires_ms < $1 order by expires_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
+{delete from passkey_challenges by holder_id where expires_ms < $1 order by expires_ms limit $2 for update skip
+    locked}

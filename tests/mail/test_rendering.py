@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +15,12 @@ from actors.mail.parts import WIDTH
 from actors.mail.rendering import MailRenderer
 from actors.mail.template_files import LETTERS, parse_template
 from actors.mail.words import SUBJECT_LENGTH
-from actors.shared.announcements import Topic
 from actors.shared.code_mails import LONG
 from service.web.pages.account.security import PLACE
 from tests.mail.office import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
 from tests.mail.samples import BOOKED, FACTS, harmed, message, samples
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "mails.md"
 
 
 def queued(
@@ -189,15 +191,10 @@ def test_only_mails_with_a_topic_can_be_turned_off(name: str) -> None:
         assert f"{SITE}/dashboard/settings" in mail.text.splitlines()
 
 
-def test_the_mails_that_can_be_turned_off_are_these() -> None:
-    assert {name: letter.topic for name, letter in LETTERS.items() if letter.topic and not name.endswith(LONG)} == {
-        "review_digest": Topic.REVIEWS,
-        "campaign_approved": Topic.REVIEWS,
-        "campaign_rejected": Topic.REVIEWS,
-        "booking_reserved": Topic.BOOKINGS,
-        "week_begins": Topic.BOOKINGS,
-        "week_ended": Topic.REPORTS,
-    }
+def test_the_document_lists_every_mail_with_its_topic() -> None:
+    rows = re.findall(r"^\| (none|`\w+`) \| ([^|]+) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    listed = {name: topic.strip("`") for topic, names in rows for name in re.findall(r"`(\w+)`", names)}
+    assert listed == {name: letter.topic or "none" for name, letter in LETTERS.items() if not name.endswith(LONG)}
 
 
 def test_whatever_somebody_writes_stays_words_in_both_parts_and_in_the_subject() -> None:
