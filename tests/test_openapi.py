@@ -15,202 +15,20 @@ from service.api.errors import TABLE, Family
 from service.api.openapi import document
 from service.api.operation import Operation
 from service.api.operations import OPERATIONS
-from service.api.policy import Access
 from service.schemas.lists import CatalogQuery
 from service.version import VERSION
 from tests.api.conformity import BASE_URL, DOCUMENT, validator
 from tests.api.world import open_world
+from tests.contract import CACHED, CONTRACT, PERSON
 
-KEYED = {200, 401, 403, 429}
-STATUSES = {
-    # Statuses of each operation (specification, "Endpoints"), in addition to 413, 400, 500 and 503.
-    "mintKey": {200, 429},
-    "startClaim": {200, 409, 429},
-    "completeClaim": {200, 403, 409, 429},
-    "startDevice": {200, 429},
-    "pollDevice": {200, 429},
-    "getDeviceApproval": KEYED,
-    "decideDevice": KEYED | {409},
-    "startSignIn": {200, 403, 429},
-    "completeSignIn": {200, 403, 429},
-    "listSessions": {200, 401, 429},
-    "getPendingSignIn": {200, 401, 429},
-    "startPasskeySignIn": {200, 401, 403, 409, 429},
-    "finishPasskeySignIn": {200, 401, 403, 429},
-    "cancelPasskeySignIn": {200, 403, 429},
-    "listPasskeys": KEYED,
-    "startPasskey": KEYED | {409},
-    "addPasskey": KEYED | {409},
-    "startPasskeyConfirmation": KEYED | {409},
-    "confirmWithPasskey": KEYED,
-    "editPasskey": KEYED | {404},
-    "removePasskey": KEYED | {404},
-    "endSession": KEYED | {404},
-    "getUsage": {200, 401, 403, 429},
-    "listUseCases": {200, 304, 401, 403, 429},
-    "getUseCase": {200, 304, 401, 403, 404, 429},
-    "listBots": {200, 304, 401, 403, 429},
-    "listCategories": {200, 304, 401, 403, 429},
-    "getBot": {200, 304, 401, 403, 404, 429},
-    "getSponsor": KEYED,
-    "saveProfile": KEYED,
-    "listCampaigns": KEYED,
-    "createCampaign": KEYED | {409},
-    "getCampaign": KEYED | {404},
-    "editCampaign": KEYED | {404, 409},
-    "submitCampaign": KEYED | {404, 409},
-    "withdrawCampaign": KEYED | {404, 409},
-    "pauseCampaign": KEYED | {404, 409},
-    "resumeCampaign": KEYED | {404, 409},
-    "listBookings": KEYED,
-    "createBooking": KEYED | {404, 409},
-    "startBooking": KEYED | {404, 409},
-    "getBooking": KEYED | {404},
-    "requestRefund": KEYED | {404, 409},
-    "declineRefund": KEYED | {404, 409},
-    "getDelivery": KEYED | {404},
-    "listDeliveries": KEYED,
-    "getRateCard": {200, 304, 401, 403, 429},
-    "listInvoices": KEYED,
-    "getInvoices": KEYED | {404},
-    "openCheckout": KEYED | {404, 409},
-    "cancelBooking": KEYED | {404, 409},
-    "listAllCampaigns": KEYED,
-    "reviewCampaign": KEYED | {404, 409},
-    "listSponsors": KEYED,
-    "listSlots": KEYED,
-    "createSlot": KEYED | {409},
-    "editSlot": KEYED | {404},
-    "retireSlot": KEYED | {404},
-    "listAllBookings": KEYED,
-    "describeVideo": KEYED | {404, 409},
-    "refundBooking": KEYED | {404, 409},
-    "listAudit": KEYED,
-    "listSites": KEYED,
-    "getInventory": {200, 304, 401, 403, 429},
-    "getCalendar": {200, 304, 401, 403, 429},
-    "listPlacements": {200, 304, 401, 403, 429},
-    "recordEvent": KEYED | {404},
-    "recordEvents": KEYED,
-    "listUsageDays": KEYED,
-    "listAccountKeys": KEYED,
-    "listUsageByKey": KEYED,
-    "createAccountKey": KEYED | {409},
-    "editAccountKey": KEYED | {404, 409},
-    "rotateAccountKey": KEYED | {404, 409},
-    "revokeAccountKey": KEYED | {404},
-    "exportAccount": KEYED,
-    "deleteAccount": KEYED | {404, 409},
-    "getAccountDeletion": {200, 401, 429},
-    "confirmAccountDeletion": KEYED | {404, 409},
-    "undoAccountDeletion": KEYED | {404},
-    "getNotifications": KEYED,
-    "editNotifications": KEYED | {404},
-    "endAll": KEYED,
-    "listScopedKeys": KEYED,
-    "createScopedKey": KEYED | {409},
-    "editScopedKey": KEYED | {404, 409},
-    "rotateScopedKey": KEYED | {404, 409},
-    "revokeScopedKey": KEYED | {404},
-    "listAccounts": KEYED,
-    "getAccount": KEYED | {404},
-    "suspendAccount": KEYED | {404, 409},
-    "unsuspendAccount": KEYED | {404},
-    "refundAccount": KEYED | {404},
-    "listReviews": KEYED,
-    "countLists": KEYED,
-    "getRevenue": KEYED,
-    "listWebhooks": KEYED,
-    "createWebhook": KEYED | {409},
-    "getWebhook": KEYED | {404},
-    "deleteWebhook": KEYED | {404},
-    "enableWebhook": KEYED | {404},
-    "testWebhook": KEYED | {404, 409},
-    "listWebhookDeliveries": KEYED | {404},
-    "resendWebhookDelivery": KEYED | {404, 409},
-    "setAccountTier": KEYED | {404},
-    "getOperationsStatus": KEYED,
-    "stripeWebhook": {200, 404},
-    "isAlive": {200},
-    "isReady": {200},
+SECURITY: dict[int | None, list[dict[str, list[str]]]] = {
+    # By the column of a policy; the others need a key or a session.
+    None: [],
+    **{policy.column: [{}, {"bearer": []}] for policy in CACHED},
+    PERSON.column: [{"session": []}],
 }
-ANY = {400, 413, 500, 503}
-CODES_OF_403 = {
-    "getDeviceApproval": {"forbidden"},
-    "decideDevice": {"forbidden"},
-    "startSignIn": {"forbidden"},
-    "completeSignIn": {"forbidden"},
-    "completeClaim": {"forbidden"},
-    "endSession": {"forbidden"},
-    "startPasskeySignIn": {"forbidden"},
-    "finishPasskeySignIn": {"forbidden"},
-    "cancelPasskeySignIn": {"forbidden"},
-    "startPasskey": {"forbidden"},
-    "addPasskey": {"forbidden"},
-    "startPasskeyConfirmation": {"forbidden"},
-    "confirmWithPasskey": {"forbidden"},
-    "editPasskey": {"forbidden"},
-    "removePasskey": {"forbidden"},
-    "getUsage": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
-    "listUseCases": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
-    "getUseCase": {"key_expired", "forbidden", "quota_exhausted", "claim_required", "insufficient_scope"},
-    "listBots": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
-    "listCategories": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
-    "getBot": {"key_expired", "forbidden", "quota_exhausted", "insufficient_scope"},
-    "getInventory": {"key_expired", "forbidden", "quota_exhausted"},
-    "getCalendar": {"key_expired", "forbidden", "quota_exhausted"},
-    "listPlacements": {"key_expired", "forbidden", "quota_exhausted"},
-    "recordEvent": {"key_expired", "forbidden", "quota_exhausted"},
-    "recordEvents": {"key_expired", "forbidden", "quota_exhausted"},
-    "listPasskeys": {"forbidden"},
-    "getRateCard": {"key_expired", "forbidden", "quota_exhausted"},
-    "deleteAccount": {"forbidden"},
-    "confirmAccountDeletion": {"forbidden"},
-    "undoAccountDeletion": {"forbidden"},
-    "createAccountKey": {"forbidden"},
-    "editAccountKey": {"forbidden"},
-    "rotateAccountKey": {"forbidden"},
-    "revokeAccountKey": {"forbidden"},
-    "endAll": {"forbidden"},
-}
-ACCOUNT = {"key_expired", "quota_exhausted", "claim_required", "insufficient_scope", "forbidden"}
-"""`forbidden`: the account is suspended, only administrators may do this, or a session's change came from another site."""
-SECURITY: dict[Access, list[dict[str, list[str]]]] = {
-    Access.PUBLIC: [],
-    Access.OPTIONAL: [{}, {"bearer": []}],
-    Access.REQUIRED: [{"bearer": []}, {"session": []}],
-    Access.SESSION: [{"session": []}],
-}
-COOKIES = {"startSignIn", "completeSignIn", "endSession", "endAll", "finishPasskeySignIn", "cancelPasskeySignIn"}
-"""Operations that set or delete a cookie."""
-
-PAGE = {"cursor", "limit"}
-FILE = PAGE | {"format"}
-PARAMETERS = {
-    "listUseCases": {"q", "category", "cursor", "limit"},
-    "listBots": {"q", "category", "cursor", "limit"},
-    "getInventory": {"weekStart"},
-    "getCalendar": {"weekStart", "weeks"},
-    "listUsageDays": {"days"},
-    "listUsageByKey": {"days"},
-    "exportAccount": PAGE,
-    "getDeviceApproval": {"userCode"},
-    "listCampaigns": PAGE,
-    "listWebhookDeliveries": PAGE,
-    "listBookings": PAGE,
-    "listAllCampaigns": FILE | {"status", "order"},
-    "listSponsors": FILE,
-    "listAllBookings": FILE | {"status", "week", "sponsor", "slot", "query", "trouble"},
-    "listAccounts": FILE | {"query", "tier", "suspended"},
-    "listReviews": PAGE,
-    "getRevenue": {"from", "to", "format"},
-    "listSlots": {"format"},
-    "listAudit": FILE | {"targetId", "actorEmail", "to"},
-    "getDelivery": {"format"},
-    "listDeliveries": {"from", "to", "format"},
-    "listInvoices": PAGE,
-    "listSites": {"from", "to"},
-}
+CREDENTIALS: list[dict[str, list[str]]] = [{"bearer": []}, {"session": []}]
+every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
 
 
 def described(operation: Operation) -> Any:
@@ -246,17 +64,17 @@ def test_every_operation_is_described_and_no_other() -> None:
         for method, operation in methods.items()
     }
     assert found == {(operation.path, operation.method, operation.name) for operation in OPERATIONS}
-    assert {operation.name for operation in OPERATIONS} == STATUSES.keys()
+    assert {f"{method} {path}" for path, method, _ in found} == {row.called for row in CONTRACT.values()}
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@every_operation
 def test_an_operation_names_every_status_and_code(operation: Operation) -> None:
     responses = described(operation)["responses"]
-    assert {int(status) for status in responses} == STATUSES[operation.name] | ANY
+    assert {int(status) for status in responses} == CONTRACT[operation.name].statuses
     named = [_codes(response) for status, response in responses.items() if int(status) >= 400]
     assert {code for codes in named for code in codes} == {str(code) for code in operation.all_codes}
     if "403" in responses:
-        assert set(_codes(responses["403"])) == CODES_OF_403.get(operation.name, ACCOUNT)
+        assert set(_codes(responses["403"])) == CONTRACT[operation.name].policy.codes
 
 
 def _codes(response: Any) -> list[str]:
@@ -266,33 +84,34 @@ def _codes(response: Any) -> list[str]:
     return codes
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@every_operation
 def test_an_operation_has_words_parameters_and_security(operation: Operation) -> None:
     shown = described(operation)
     assert shown["summary"]
     assert shown["description"].rstrip().endswith(".")
     assert shown["tags"][0] in {tag["name"] for tag in DOCUMENT["tags"]}
-    assert shown["security"] == SECURITY[operation.access]
+    assert shown["security"] == SECURITY.get(CONTRACT[operation.name].policy.column, CREDENTIALS)
     parameters = {each["name"] for each in shown.get("parameters", ()) if each["in"] == "query"}
-    assert parameters == PARAMETERS.get(operation.name, set())
+    assert parameters == set(CONTRACT[operation.name].query.split())
     in_path = [each["name"] for each in shown.get("parameters", ()) if each["in"] == "path"]
     assert in_path == re.findall(r"\{(\w+)\}", operation.path)
     for each in shown.get("parameters", ()):
         assert each["required"] == (each["in"] == "path" or each["name"] == "userCode")
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@every_operation
 def test_an_operation_names_its_headers(operation: Operation) -> None:
+    row = CONTRACT[operation.name]
     for status, response in described(operation)["responses"].items():
         names = response["headers"].keys()
         assert "X-Request-Id" in names
         assert ("Retry-After" in names) == (status in ("429", "503") or "hold_limit" in response["description"])
         assert ("WWW-Authenticate" in names) == (status == "401")
-        keyed = operation.access is not Access.PUBLIC and status == "200"
+        keyed = row.policy.column is not None and status == "200"
         assert {"RateLimit", "RateLimit-Policy"} <= names or not keyed
-        begins_or_ends = operation.name in COOKIES and status == "200"
+        begins_or_ends = row.cookie and status == "200"
         assert ("Set-Cookie" in names) == begins_or_ends
-        paged = {"cursor", "limit"} <= PARAMETERS.get(operation.name, set()) and operation.name != "exportAccount"
+        paged = {"cursor", "limit"} <= set(row.query.split()) and operation.name != "exportAccount"
         assert ("Link" in names) == (paged and status == "200")
         assert ("X-Event-Dropped" in names) == ((operation.name, status) == ("recordEvent", "200"))
         assert ("X-Search-Relaxed" in names) == (operation.query is CatalogQuery and status == "200")
@@ -355,47 +174,7 @@ def test_only_these_operations_take_a_body() -> None:
         for operation in OPERATIONS
         if "requestBody" in described(operation)
     }
-    assert bodies == {
-        "mintKey": False,
-        "startClaim": True,
-        "completeClaim": True,
-        "pollDevice": True,
-        "decideDevice": True,
-        "startSignIn": True,
-        "completeSignIn": True,
-        "finishPasskeySignIn": True,
-        "addPasskey": True,
-        "confirmWithPasskey": True,
-        "editPasskey": True,
-        "saveProfile": True,
-        "createCampaign": True,
-        "editCampaign": True,
-        "createBooking": True,
-        "startBooking": True,
-        "requestRefund": True,
-        "declineRefund": True,
-        "createAccountKey": False,
-        "editAccountKey": True,
-        "rotateAccountKey": True,
-        "confirmAccountDeletion": True,
-        "editNotifications": True,
-        "endAll": False,
-        "createScopedKey": True,
-        "editScopedKey": True,
-        "rotateScopedKey": True,
-        "createWebhook": True,
-        "reviewCampaign": True,
-        "createSlot": True,
-        "editSlot": True,
-        "describeVideo": True,
-        "refundBooking": False,
-        "suspendAccount": True,
-        "refundAccount": False,
-        "setAccountTier": True,
-        "recordEvent": True,
-        "recordEvents": True,
-        "stripeWebhook": True,
-    }
+    assert bodies == {name: not row.optional for name, row in CONTRACT.items() if row.optional or row.body is not None}
 
 
 def test_events_may_be_sent_as_text_as_a_beacon_does() -> None:
@@ -434,7 +213,7 @@ def test_all_error_bodies_stand_among_the_components() -> None:
     assert {each.name for each in OPERATIONS if each.family is Family.DEVICE} == {"pollDevice"}
 
 
-@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+@every_operation
 def test_all_refusals_of_a_family_share_one_schema(operation: Operation) -> None:
     """A schema for each operation and status would be a class for each in generated clients."""
     for status, response in described(operation)["responses"].items():

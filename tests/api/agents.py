@@ -6,17 +6,13 @@ from typing import Any
 
 from tests.api.asgi import Response
 from tests.api.world import World
+from tests.contract import CONTRACT
 
 STATELESS = "2026-07-28"
 META = "io.modelcontextprotocol/"
 
 TOOLS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "search_use_cases": ("/api/v1/usecases", {"q": "case", "limit": 3}),
-    "get_use_case": ("/api/v1/usecases/{slug}", {"slug": "case-04"}),
-    "search_bots": ("/api/v1/bots", {"limit": 2}),
-    "get_bot": ("/api/v1/bots/{slug}", {"slug": "bot-00"}),
-    "list_categories": ("/api/v1/categories", {}),
-    "get_usage": ("/api/v1/usage", {}),
+    row.tool: (row.path, row.arguments) for row in CONTRACT.values() if row.tool
 }
 """The path behind each tool, and arguments that it takes."""
 

@@ -56,13 +56,6 @@ async def test_an_email_without_an_account_is_404(world: World, carl: str) -> No
     assert (await upgrade(world, carl, "nobody@example.com")).words == "404 not_found"
 
 
-async def test_a_tier_is_audited_with_the_administrators_key(world: World, ann: str, carl: str) -> None:
-    await upgrade(world, carl)
-    [record] = world.memory.audits
-    assert (record.action, record.target_type, record.target_id) == ("tier.upgraded", "tenant", world.tenant_of(ann).id)
-    assert (record.actor_type, record.actor_id, record.actor_email) == ("key", world.id_of(carl), CARL)
-
-
 @pytest.mark.parametrize(
     "body",
     [

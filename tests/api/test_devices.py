@@ -69,11 +69,6 @@ async def test_what_the_program_calls_itself_is_kept_as_far_as_it_can_be_shown(w
         assert (device.agent, device.address) == (kept, "198.51.100.4")
 
 
-async def test_a_device_code_is_not_kept_in_clear(world: World) -> None:
-    code = (await started(world))["device_code"]
-    assert code[4:] not in repr(world.memory)
-
-
 # Polling.
 
 
@@ -136,36 +131,6 @@ async def test_a_form_that_is_none_of_the_rfc_is_refused_and_changes_nothing(wor
     assert response.words == "400 invalid_request"
     assert response.json["error_description"]
     assert world.memory.devices == before
-
-
-async def test_polls_are_paced_and_an_approved_one_is_not(world: World) -> None:
-    token, device = world.session(ANN), await started(world)
-    assert (await polled(world, device["device_code"])).words == "400 authorization_pending"
-    early = await polled(world, device["device_code"])
-    assert (early.words, early.json["interval"]) == ("400 slow_down", 10)
-    await world.pass_seconds(10)
-    assert (await polled(world, device["device_code"])).words == "400 authorization_pending"
-    await decided(world, token, device["user_code"])
-    assert (await polled(world, device["device_code"])).words == "200"
-
-
-async def test_an_expired_login_says_where_to_begin_anew(world: World) -> None:
-    token, device = world.session(ANN), await started(world)
-    await world.pass_seconds(900)
-    for _ in range(2):
-        response = await polled(world, device["device_code"])
-        assert (response.words, response.json["hint"]) == ("400 expired_token", DEVICE)
-    assert (await decided(world, token, device["user_code"])).words == "400 expired_token"
-    assert (await looked(world, token, device["user_code"])).json["status"] == "expired"
-
-
-async def test_a_denied_login_stays_denied(world: World) -> None:
-    token, device = world.session(ANN), await started(world)
-    assert (await decided(world, token, device["user_code"], "deny")).json["status"] == "denied"
-    for _ in range(2):
-        assert (await polled(world, device["device_code"])).words == "400 access_denied"
-    assert (await decided(world, token, device["user_code"])).words == "409 invalid_state"
-    assert (await decided(world, token, device["user_code"], "deny")).words == "200"
 
 
 async def test_as_many_devices_as_an_address_may_start_poll_in_peace(world: World) -> None:
@@ -253,34 +218,6 @@ async def test_a_decision_that_is_not_valid_is_refused_and_charged_to_nobody(wor
     response = await world.client.post(APPROVAL, headers=in_browser(world.session(ANN)), json=body)
     assert response.words == "400 invalid_request"
     assert world.memory.device_guesses == {}
-
-
-async def test_five_wrong_codes_lock_a_session_for_a_quarter_of_an_hour(world: World) -> None:
-    token, other, device = world.session(ANN), world.session(ANN), await started(world)
-    words = [(await looked(world, token, f"WDJB-MJH{sign}")).words for sign in "BCD"]
-    words += [(await decided(world, token, f"WDJB-MJH{sign}")).words for sign in "FG"]
-    assert words == ["400 invalid_code"] * 5
-    locked = await decided(world, token, device["user_code"])
-    assert (locked.words, locked.header("retry-after")) == ("429 rate_limited", "900")
-    assert (await looked(world, token, device["user_code"])).words == "429 rate_limited"
-    assert (await looked(world, other, device["user_code"])).words == "200"
-    await world.pass_seconds(899)
-    assert (await looked(world, token, "WDJB-MJHT")).header("retry-after") == "1"
-    await world.pass_seconds(1)
-    assert (await decided(world, token, (await started(world))["user_code"])).words == "200"
-
-
-async def test_an_account_with_ten_keys_approves_no_more(world: World) -> None:
-    token = world.session(ANN)
-    for _ in range(9):
-        world.key_of(ANN)
-    device = await started(world)
-    refused = await decided(world, token, device["user_code"])
-    assert refused.words == "409 key_limit"
-    assert (await polled(world, device["device_code"])).words == "400 authorization_pending"
-    world.memory.keys.popitem()
-    assert (await decided(world, token, device["user_code"])).words == "200"
-    assert (await decided(world, token, (await started(world))["user_code"])).words == "409 key_limit"
 
 
 async def test_the_numbers_are_those_of_the_configuration() -> None:

@@ -93,27 +93,6 @@ async def test_each_event_is_answered_in_its_place(world: World) -> None:
     }
 
 
-async def test_of_equal_events_in_one_batch_the_first_is_recorded(world: World) -> None:
-    await stock(world)
-    assert fates(await send(world, [event()] * 4)) == ["recorded"] + ["duplicate"] * 3
-    assert counted(world) == (1, 0)
-
-
-async def test_of_equal_batches_at_once_each_event_is_recorded_once(world: World) -> None:
-    await stock(world)
-    events = [event(visitorId=uuid(number)) for number in range(100)]
-    answers: list[list[str]] = []
-
-    async def post(order: int) -> None:
-        answers.append(fates(await send(world, events[::order])))
-
-    async with trio.open_nursery() as nursery:
-        for order in (1, -1, 1, -1):
-            nursery.start_soon(post, order)
-    assert sum(answer.count("recorded") for answer in answers) == 100
-    assert counted(world) == (100, 0)
-
-
 @pytest.mark.parametrize(
     ("headers", "word"), [({"User-Agent": "a bot"}, "crawler"), ({"Sec-Purpose": "prefetch"}, "prefetch")]
 )

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 import trio
 
-from actors.values import OutcomeUnknown
 from service.running.limits import EVENT_LANES
 from tests.actors.events import Even
 from tests.api.asgi import READER
@@ -310,40 +309,6 @@ async def test_without_the_database_what_is_known_is_still_answered(world: World
     assert (await report(world, visitorId=uuid(2))).status == 503
     assert (await report(world, bookingId="unknown")).status == 503, "nobody knows whether there is one"
     assert (await report(world, bookingId="no id")).status == 404
-
-
-async def test_a_lost_answer_of_the_database_is_settled_before_ours(world: World) -> None:
-    await stock(world)
-    after, calls = world.memory.after, []
-
-    async def lose() -> None:
-        calls.append(1)
-        if len(calls) < 3:
-            raise OutcomeUnknown("the answer got lost")
-        await after()
-
-    world.memory.after = lose
-    assert fate(await report(world)) == "recorded"
-    assert fate(await report(world)) == "duplicate"
-    assert counted(world) == (1, 0)
-    assert len(calls) == 3
-
-
-async def test_after_an_answer_that_never_came_a_retry_tells_the_truth(world: World) -> None:
-    """The event was committed without a response, so it is a duplicate of itself."""
-    await stock(world)
-    after = world.memory.after
-
-    async def hang() -> None:
-        await trio.sleep(60)
-        raise OutcomeUnknown("the answer got lost")
-
-    world.memory.after = hang
-    assert (await report(world)).words == "503 service_unavailable"
-    world.memory.after = after
-    await trio.sleep(120)
-    assert fate(await report(world)) == "duplicate"
-    assert counted(world) == (1, 0)
 
 
 async def test_a_full_mailbox_is_503_at_once() -> None:

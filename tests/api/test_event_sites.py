@@ -95,30 +95,6 @@ async def test_named_websites_are_counted_at_once_and_no_other_earns_a_place() -
         assert sorted(world.memory.sites) == ["blog.example.com", "shop.example.com"]
 
 
-async def test_ten_thousand_origins_of_one_client_take_no_place_and_bounded_memory(counting: World) -> None:
-    await stock(counting)
-    for number in range(10_000):
-        counting.services.sites.recorded(f"https://made-up-{number}.example.com", "203.0.113.0/24")
-    assert len(counting.services.sites.candidates) <= 2_000
-    await admitted(counting)
-    assert sorted(counting.memory.sites) == ["blog.example.com"]
-
-
-async def test_two_hundred_websites_have_a_place_and_the_rest_are_others(counting: World) -> None:
-    await stock(counting)
-    book = counting.services.sites
-    for number in range(300):
-        for network in ("203.0.113.0/24", "198.51.100.0/24"):
-            book.recorded(f"https://s{number}.example.com", network)
-        if number % 50 == 49:
-            await counting.settled()
-    assert len(counting.memory.sites) == 200
-    assert book.number_of("https://s0.example.com") != 0
-    assert book.number_of("https://s299.example.com") == 0
-    book.recorded("https://s299.example.com", "192.0.2.0/24")
-    assert len(book.candidates) == 0, "nobody is a candidate when all places are taken"
-
-
 async def test_another_node_knows_a_website_after_a_while(counting: World) -> None:
     settings = {"EVENTS__COUNT_SITES": "true", "EVENTS__SITE_NETWORKS": 2}
     async with open_world(counting.memory, 2, counting.clock, **settings) as other:

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.records import BookingStatus, CampaignStatus
-from actors.clock import DAY_MS, HOUR_MS
+from actors.clock import HOUR_MS
 from actors.shared.weeks import WEEK_MS
 from tests.api.events import EVENTS, counted, event, fate, report, stock
 from tests.api.sponsors import ADMIN, API, THIS_WEEK, add_slot, administrator, sponsor, uuid
@@ -27,44 +26,11 @@ async def test_the_first_of_a_visitor_is_recorded_and_the_rest_are_duplicates(wo
     assert counted(world) == (1, 0)
 
 
-@pytest.mark.parametrize(
-    "other", [{"kind": "click"}, {"bookingId": "b"}, {"visitorId": uuid(2)}], ids=lambda other: next(iter(other))
-)
-async def test_what_differs_in_one_of_these_counts_by_itself(world: World, other: dict[str, Any]) -> None:
-    await stock(world, slot("right-1"), booking("b", "right-1"))
-    sent: list[dict[str, Any]] = [{}, other, {}, other]
-    assert [fate(await report(world, **each)) for each in sent] == ["recorded", "recorded", "duplicate", "duplicate"]
-
-
 async def test_a_visitor_in_upper_case_is_the_same_one(world: World) -> None:
     await stock(world)
     visitor = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
     assert fate(await report(world, visitorId=visitor.upper())) == "recorded"
     assert fate(await report(world, visitorId=visitor)) == "duplicate"
-
-
-async def test_the_next_day_counts_anew(world: World) -> None:
-    await stock(world)
-    midnight = NOON_MS - NOON_MS % DAY_MS + DAY_MS
-    fates = []
-    for world.clock.at_ms in (NOON_MS, midnight - 1, midnight, midnight + 1, midnight + DAY_MS - 1, midnight + DAY_MS):
-        fates.append(fate(await report(world)))
-    assert fates == ["recorded", "duplicate", "recorded", "duplicate", "duplicate", "recorded"]
-    assert counted(world) == (3, 0)
-
-
-async def test_of_many_at_once_one_is_recorded(world: World) -> None:
-    await stock(world)
-    fates = []
-
-    async def send() -> None:
-        fates.append(fate(await report(world)))
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(50):
-            nursery.start_soon(send)
-    assert sorted(fates) == ["duplicate"] * 49 + ["recorded"]
-    assert counted(world) == (1, 0)
 
 
 async def test_what_was_recorded_is_seen_in_the_bookings_at_once(world: World) -> None:
@@ -104,25 +70,6 @@ async def test_a_booking_counts_from_its_first_millisecond_to_its_last(world: Wo
         await trio.sleep(1)
         assert fate(await report(world, bookingId="later", visitorId=uuid(number))) == expected
     assert counted(world, "later") == (2, 0)
-
-
-@pytest.mark.parametrize("status", [each for each in BookingStatus if each is not BookingStatus.PAID])
-async def test_a_booking_that_is_not_paid_for_is_inactive(world: World, status: BookingStatus) -> None:
-    await stock(world, booking("b", status=status))
-    assert fate(await report(world, bookingId="b")) == "inactive"
-    assert counted(world, "b") == (0, 0)
-
-
-@pytest.mark.parametrize("status", [each for each in CampaignStatus if each is not CampaignStatus.APPROVED])
-async def test_a_booking_whose_campaign_is_not_approved_is_inactive(world: World, status: CampaignStatus) -> None:
-    await stock(world)
-    campaign = world.memory.campaigns["cmp_a"]
-    values = {name: getattr(campaign, name) for name in campaign.__slots__}
-    world.memory.campaigns["cmp_a"] = type(campaign)(**values | {"status": status})
-    world.sponsorship_store.keep()
-    await world.settled()
-    assert fate(await report(world)) == "inactive"
-    assert counted(world) == (0, 0)
 
 
 async def test_pausing_and_a_refund_end_it_and_neither_resuming_nor_an_edit_do(world: World) -> None:

@@ -10,6 +10,7 @@ from service.api.operations import OPERATIONS
 from tests.api.asgi import Response
 from tests.api.sponsors import API, CAMPAIGN, Person, sponsor
 from tests.api.world import World
+from tests.contract import CONTRACT
 
 CAMPAIGNS, SCOPED, FULL = f"{API}/campaigns", f"{API}/keys", "/api/v1/account/keys"
 KEY = {"name": "Reporting", "scopes": ["sponsor:read"]}
@@ -137,8 +138,7 @@ def test_the_document_has_the_header_and_its_refusal_where_it_is_read() -> None:
         for operation in path.values()
         if any(each["in"] == "header" for each in operation.get("parameters", ()))
     }
-    rotations = {"rotateAccountKey", "rotateScopedKey"}
-    assert set(keyed) == {"createCampaign", "createAccountKey", "createScopedKey", "createWebhook"} | rotations
+    assert set(keyed) == {name for name, row in CONTRACT.items() if row.keyed}
     for operation in keyed.values():
         [header] = [each for each in operation["parameters"] if each["in"] == "header"]
         assert header["name"] == "Idempotency-Key"

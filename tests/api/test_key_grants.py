@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.clock import DAY_MS, HOUR_MS, SECOND_MS
-from actors.keys.messages import ByAccount
+from actors.clock import DAY_MS, SECOND_MS
 from actors.shared.credentials import Kind
 from actors.shared.notices import Ending
-from actors.values import Code, Refused, Scope, Tier
+from actors.values import Refused, Scope, Tier
 from tests.api.asgi import Response
 from tests.api.browsers import Browser as SigningIn
 from tests.api.devices import decided, polled, started
@@ -100,18 +99,6 @@ async def scoped(world: World, key: str, *scopes: str, **rest: Any) -> Any:
     return response.json
 
 
-async def test_keys_that_a_leaked_key_granted_end_with_it(world: World) -> None:
-    leaked = world.key(kind=Kind.USER, tier=Tier.CLAIMED, email=ANN)
-    child = await scoped(world, leaked, "keys:manage", "library:read")
-    grandchild = await scoped(world, child["apiKey"], "library:read")
-    for made in (child, grandchild):
-        assert (await world.client.get(BOTS, made["apiKey"])).words == "200"
-    ended = await Browser(world, ANN).ask("DELETE", f"{KEYS}/{world.id_of(leaked)}")
-    assert ended.json["revokedKeys"] == [world.id_of(leaked), child["id"], grandchild["id"]]
-    for key in (leaked, child["apiKey"], grandchild["apiKey"]):
-        assert (await world.client.get(BOTS, key)).words == "401 invalid_api_key"
-
-
 async def test_granted_keys_end_on_every_node(world: World) -> None:
     async with other_node(world) as other:
         leaked = world.key(kind=Kind.USER, tier=Tier.CLAIMED, email=ANN)
@@ -128,23 +115,6 @@ async def other_node(world: World) -> AsyncIterator[World]:
 
 
 # Expiry.
-
-
-async def test_a_key_ends_when_it_was_said_to_and_takes_granted_keys_along(world: World) -> None:
-    ann = Browser(world, ANN)
-    made = (await ann.ask("POST", KEYS, {"expiresAt": NOON_MS + HOUR_MS})).json
-    child = await scoped(world, made["apiKey"], "library:read", expiresAt=NOON_MS + 2 * HOUR_MS)
-    listed = {key["id"]: key for key in await ann.keys()}
-    assert [listed[each["id"]]["expiresAt"] for each in (made, child)] == [NOON_MS + HOUR_MS] * 2
-    assert listed[child["id"]]["grantedBy"] == made["id"]
-    await world.pass_seconds(HOUR_MS // SECOND_MS - 1)
-    assert (await world.client.get(BOTS, child["apiKey"])).words == "200"
-    await world.pass_seconds(1)
-    for key in (made["apiKey"], child["apiKey"]):
-        refused = await world.client.get(BOTS, key)
-        assert refused.words == "403 key_expired"
-        assert refused.json["message"] == "This API key has expired. Create another one on the dashboard."
-        assert refused.json["hint"] == "/dashboard"
 
 
 @pytest.mark.parametrize("ends", [0, NOON_MS, -1, 10**18, "tomorrow", None])
@@ -196,16 +166,6 @@ async def test_mails_about_new_keys_stop_at_their_limit_and_start_again_after_an
     await world.pass_seconds(3_600)
     await world.services.keys.issue(ANN, world.agent, scopes=(Scope.LIBRARY_READ,), name="later")
     assert len(await mails(world, ANN, "new_key")) == most + 1
-
-
-async def test_a_session_that_has_ended_meanwhile_grants_no_key(world: World) -> None:
-    """Its request was let in before the owner ended all sessions and keys, and is decided afterwards."""
-    world.session(ANN)
-    [session] = [each for each in world.memory.sessions.values() if each.email == ANN]
-    await world.services.sessions.end_all(ANN, world.agent)
-    late = await world.services.keys.issue(ANN, world.agent, granted_by=ByAccount(session.id))
-    assert isinstance(late, Refused)
-    assert late.code is Code.UNAUTHORIZED
 
 
 async def test_the_mail_says_how_the_key_came_about(world: World) -> None:

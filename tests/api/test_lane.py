@@ -28,28 +28,18 @@ from service.web.fast_path import FastPath
 from tests.api.asgi import READER, Client, Response
 from tests.api.conformity import check
 from tests.api.world import DESCRIBED, GUIDE, ROUTING, World, away, broken, open_world
+from tests.contract import CONTRACT, SEEN
 from tests.snapshots.rows import booking, slot
 
 COLD = [replace(operation, hot=False) for operation in OPERATIONS]
-VISITOR = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 
 
 def event(**change: Any) -> dict[str, Any]:
-    return {"bookingId": "bok_live", "kind": "impression", "visitorId": VISITOR} | change
+    return SEEN | change
 
 
-GOOD: dict[str, tuple[str, str, Any]] = {
-    # A valid request of each operation: method, path, body.
-    "listUseCases": ("GET", "/api/v1/usecases", None),
-    "getUseCase": ("GET", "/api/v1/usecases/case-04", None),
-    "listBots": ("GET", "/api/v1/bots", None),
-    "getBot": ("GET", "/api/v1/bots/bot-00", None),
-    "listCategories": ("GET", "/api/v1/categories", None),
-    "getInventory": ("GET", "/api/v1/sponsors/inventory", None),
-    "listPlacements": ("GET", "/api/v1/sponsors/placements", None),
-    "recordEvent": ("POST", "/api/v1/sponsors/events", event()),
-    "recordEvents": ("POST", "/api/v1/sponsors/events/batch", {"events": [event(), event(), event(kind="click")]}),
-}
+GOOD = {name: (row.method, row.target, row.good) for name, row in CONTRACT.items() if row.hot}
+"""A valid request of each operation: method, path, body."""
 READS = [name for name, (method, _, _) in GOOD.items() if method == "GET"]
 WRITES = [name for name, (method, _, _) in GOOD.items() if method == "POST"]
 

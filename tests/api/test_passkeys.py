@@ -14,7 +14,6 @@ from tests.api.authenticator import Authenticator, bytes_of, text_of
 from tests.api.conformity import BASE_URL
 from tests.api.passkeys import COMPLETE, PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
 from tests.api.world import World, open_world
-from tests.fakes import together
 
 ANN, BOB = "ann@example.com", "bob@example.com"
 SESSIONS = "/api/v1/auth/sessions"
@@ -108,47 +107,6 @@ async def test_guessing_pending_sign_ins_is_limited_like_guessing_sessions() -> 
         assert told(await owner.call("GET", SECOND_STEP)) == (429, "rate_limited")
 
 
-async def test_a_cancelled_sign_in_cannot_be_finished(world: World) -> None:
-    _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
-    kept, options = dict(owner.cookies), await owner.challenged()
-    assert await owner.given("DELETE", SECOND_STEP) == {"cancelled": True}
-    assert owner.holds == set()
-    owner.cookies = kept
-    assert told(await owner.finishes(authenticator.shows(options))) == (401, "unauthorized")
-    assert await owner.given("DELETE", SECOND_STEP) == {"cancelled": True}
-
-
-async def test_a_pending_sign_in_ends_after_ten_minutes(world: World) -> None:
-    _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
-    world.clock.at_ms += 10 * MINUTE_MS - 1
-    options = await owner.challenged()
-    world.clock.at_ms += 1
-    assert told(await owner.finishes(authenticator.shows(options))) == (401, "unauthorized")
-
-
-async def test_a_challenge_ends_after_five_minutes(world: World) -> None:
-    _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
-    options = await owner.challenged()
-    world.clock.at_ms += 5 * MINUTE_MS
-    assert told(await owner.finishes(authenticator.shows(options))) == NOT_VERIFIED
-    assert (await owner.finishes(authenticator.shows(await owner.challenged()))).status == 200
-
-
-async def test_a_new_challenge_replaces_the_last_one(world: World) -> None:
-    _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
-    first, second = await owner.challenged(), await owner.challenged()
-    assert told(await owner.finishes(authenticator.shows(first))) == NOT_VERIFIED
-    assert (await owner.finishes(authenticator.shows(second))).status == 200
-
-
 async def test_an_answer_counts_once(world: World) -> None:
     _, authenticator = await owner_with_passkey(world)
     owner = Owner(world)
@@ -164,21 +122,6 @@ async def test_an_answer_counts_once(world: World) -> None:
     assert told(await other.finishes(answer)) == NOT_VERIFIED
 
 
-async def test_two_answers_to_one_challenge_at_once_begin_one_session(world: World) -> None:
-    _, authenticator = await owner_with_passkey(world)
-    owner = Owner(world)
-    await owner.enters_code()
-    options, before = await owner.challenged(), len(world.memory.sessions)
-    answers = [authenticator.shows(options) for _ in range(2)]
-    twins = [replace(owner, cookies=dict(owner.cookies)) for _ in answers]
-    responses = await together(
-        lambda: twins[0].finishes(answers[0]),
-        lambda: twins[1].finishes(answers[1]),
-    )
-    assert sorted(response.status for response in responses) in ([200, 400], [200, 401])
-    assert len(world.memory.sessions) == before + 1
-
-
 async def test_the_challenge_of_another_browser_does_not_count(world: World) -> None:
     _, authenticator = await owner_with_passkey(world)
     owner, other = Owner(world), Owner(world)
@@ -186,17 +129,6 @@ async def test_the_challenge_of_another_browser_does_not_count(world: World) -> 
     await other.enters_code()
     await owner.challenged()
     assert told(await owner.finishes(authenticator.shows(await other.challenged()))) == NOT_VERIFIED
-
-
-async def test_the_passkey_of_another_account_does_not_count(world: World) -> None:
-    await owner_with_passkey(world)
-    _, bobs = await owner_with_passkey(world, BOB, Authenticator(b"credential 2"))
-    owner = Owner(world)
-    await owner.enters_code()
-    assert told(await owner.finishes(bobs.shows(await owner.challenged()))) == NOT_VERIFIED
-    # Even if it takes the name of the right one.
-    posing = replace(bobs, credential_id=b"credential 1")
-    assert told(await owner.finishes(posing.shows(await owner.challenged()))) == NOT_VERIFIED
 
 
 WRONG: dict[str, dict[str, Any]] = {
@@ -240,12 +172,6 @@ async def test_a_counter_that_goes_back_is_refused_and_recorded(world: World) ->
     [record] = [audit for audit in world.memory.audits if audit.action == "passkey.refused"]
     assert json.loads(record.changes) == {"signCount": [6, 3]}
     assert record.target_id in world.memory.passkeys
-
-
-async def test_an_authenticator_without_a_counter_may_stay_at_zero(world: World) -> None:
-    _, authenticator = await owner_with_passkey(world, authenticator=Authenticator(step=0))
-    for _ in range(2):
-        await Owner(world).signs_in(authenticator)
 
 
 async def test_a_tampered_signature_does_not_count(world: World) -> None:
@@ -334,14 +260,6 @@ async def test_another_site_can_neither_start_nor_finish_nor_cancel(world: World
     assert (await owner.finishes(answer)).status == 200
 
 
-async def test_a_session_that_began_with_a_passkey_makes_room_like_others() -> None:
-    async with open_world(SESSIONS__PER_ACCOUNT=2) as world:
-        _, authenticator = await owner_with_passkey(world)
-        for _ in range(2):
-            await Owner(world).signs_in(authenticator)
-        assert len([session for session in world.memory.sessions.values() if session.is_live(world.now_ms)]) == 2
-
-
 # The passkeys of an account.
 
 
@@ -422,38 +340,6 @@ async def test_a_name_has_one_to_sixty_characters_on_a_line(world: World, name: 
     assert (await owner.adds(Authenticator().creates(await owner.may_create()), name)).status == status
 
 
-async def test_an_old_session_adds_no_first_passkey(world: World) -> None:
-    owner = Owner(world)
-    await owner.enters_code()
-    options = await owner.may_create()
-    world.clock.at_ms += 10 * MINUTE_MS
-    assert told(await owner.call("POST", f"{PASSKEYS}/challenge")) == (403, "forbidden")
-    assert told(await owner.adds(Authenticator().creates(options))) == (403, "forbidden")
-    assert not (await owner.listed())["mayAdd"]
-
-
-async def test_a_session_without_a_passkey_adds_none_beside_others_however_young(world: World) -> None:
-    bystander = Owner(world)
-    await bystander.enters_code()
-    _, authenticator = await owner_with_passkey(world)
-    assert told(await bystander.call("POST", f"{PASSKEYS}/challenge")) == (403, "forbidden")
-    assert (await bystander.confirms(authenticator)).status == 200
-    await bystander.registers(Authenticator(b"credential 2"))
-
-
-async def test_removing_a_passkey_needs_one_shown_in_the_last_ten_minutes(world: World) -> None:
-    owner, authenticator = await owner_with_passkey(world)
-    [passkey] = (await owner.listed())["items"]
-    world.clock.at_ms += 10 * MINUTE_MS
-    assert told(await owner.removes(passkey["id"])) == (403, "forbidden")
-    confirmed = await owner.confirms(authenticator)
-    assert confirmed.json == {"confirmedUntil": world.now_ms + 10 * MINUTE_MS}
-    world.clock.at_ms += 10 * MINUTE_MS - 1
-    assert (await owner.removes(passkey["id"])).json == {"removed": True}
-    assert told(await owner.removes(passkey["id"])) == (404, "not_found")
-    assert (await Owner(world).enters_code()).keys() == {"id", "email", "expiresAt"}
-
-
 async def test_a_stolen_cookie_can_neither_add_nor_remove(world: World) -> None:
     """It can only ask, and be refused: the thief has no passkey."""
     owner, _ = await owner_with_passkey(world)
@@ -474,32 +360,6 @@ async def test_a_challenge_for_one_purpose_serves_no_other(world: World) -> None
     confirmation = (await owner.given("POST", f"{PASSKEYS}/confirmation"))["publicKey"]
     second = Authenticator(b"credential 2").creates(creation | {"challenge": confirmation["challenge"]})
     assert told(await owner.adds(second)) == NOT_VERIFIED
-
-
-async def test_a_registration_counts_once(world: World) -> None:
-    owner = Owner(world)
-    await owner.enters_code()
-    created = Authenticator().creates(await owner.may_create())
-    assert (await owner.adds(created)).status == 200
-    assert told(await owner.adds(created)) == NOT_VERIFIED
-
-
-async def test_a_credential_belongs_to_one_account(world: World) -> None:
-    await owner_with_passkey(world)
-    bob = Owner(world, BOB)
-    await bob.enters_code()
-    assert told(await bob.adds(Authenticator().creates(await bob.may_create()))) == (409, "invalid_state")
-
-
-async def test_an_account_has_at_most_ten_passkeys(world: World) -> None:
-    owner = Owner(world)
-    await owner.enters_code()
-    for number in range(10):
-        await owner.registers(Authenticator(bytes([number])))
-    assert told(await owner.call("POST", f"{PASSKEYS}/challenge")) == (409, "passkey_limit")
-    [first, *_] = (await owner.listed())["items"]
-    await owner.removes(first["id"])
-    await owner.registers(Authenticator(b"eleven"))
 
 
 async def test_nobody_touches_the_passkeys_of_another_account(world: World) -> None:

@@ -6,144 +6,26 @@
 import pytest
 
 from actors.values import Tier
-from service.api.operations import OPERATIONS
 from service.http.asgi import Message
 from tests.api.asgi import Response
-from tests.api.callers import cookie
-from tests.api.conformity import documented
+from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World
+from tests.contract import CONTRACT, PERSON, Row
 
-PATHS = {
-    "/api/v1/auth/agent": "POST",
-    "/api/v1/auth/claim": "POST",
-    "/api/v1/auth/claim/complete": "POST",
-    "/api/v1/auth/device": "POST",
-    "/api/v1/auth/device/token": "POST",
-    "/api/v1/auth/device/approval": "GET, HEAD, POST",
-    "/api/v1/auth/session": "POST",
-    "/api/v1/auth/session/complete": "POST",
-    "/api/v1/auth/sessions": "GET, HEAD",
-    "/api/v1/auth/sessions/ses_1": "DELETE",
-    "/api/v1/auth/passkey": "DELETE, GET, HEAD, POST",
-    "/api/v1/auth/passkey/complete": "POST",
-    "/api/v1/account/passkeys": "GET, HEAD, POST",
-    # Not the passkey with this id: the literal path comes first.
-    "/api/v1/account/passkeys/challenge": "POST",
-    "/api/v1/account/passkeys/confirmation": "POST",
-    "/api/v1/account/passkeys/confirmation/complete": "POST",
-    "/api/v1/account/passkeys/psk_1": "DELETE, PATCH",
-    "/api/v1/usage": "GET, HEAD",
-    "/api/v1/account/usage/days": "GET, HEAD",
-    "/api/v1/account/keys": "GET, HEAD, POST",
-    "/api/v1/account/usage/keys": "GET, HEAD",
-    "/api/v1/account/keys/key_1": "DELETE, PATCH",
-    "/api/v1/account/keys/key_1/rotate": "POST",
-    "/api/v1/account": "DELETE",
-    "/api/v1/account/deletion": "DELETE, GET, HEAD, POST",
-    "/api/v1/account/export": "GET, HEAD",
-    "/api/v1/account/notifications": "GET, HEAD, PATCH",
-    "/api/v1/account/end-all": "POST",
-    "/api/v1/usecases": "GET, HEAD, OPTIONS",
-    "/api/v1/usecases/case-04": "GET, HEAD, OPTIONS",
-    "/api/v1/bots": "GET, HEAD, OPTIONS",
-    "/api/v1/bots/bot-00": "GET, HEAD, OPTIONS",
-    "/api/v1/categories": "GET, HEAD, OPTIONS",
-    "/api/v1/sponsors/inventory": "GET, HEAD, OPTIONS",
-    "/api/v1/sponsors/calendar": "GET, HEAD",
-    "/api/v1/sponsors/placements": "GET, HEAD, OPTIONS",
-    "/api/v1/sponsors/events": "OPTIONS, POST",
-    "/api/v1/sponsors/events/batch": "OPTIONS, POST",
-    "/api/v1/sponsors/me": "GET, HEAD",
-    "/api/v1/sponsors/profile": "PATCH",
-    "/api/v1/sponsors/campaigns": "GET, HEAD, POST",
-    "/api/v1/sponsors/campaigns/cmp_1": "GET, HEAD, PATCH",
-    "/api/v1/sponsors/campaigns/cmp_1/submit": "POST",
-    "/api/v1/sponsors/campaigns/cmp_1/withdraw": "POST",
-    "/api/v1/sponsors/campaigns/cmp_1/pause": "POST",
-    "/api/v1/sponsors/campaigns/cmp_1/resume": "POST",
-    "/api/v1/sponsors/bookings": "GET, HEAD, POST",
-    # Not the booking with this id: the literal path comes first.
-    "/api/v1/sponsors/bookings/start": "POST",
-    "/api/v1/sponsors/bookings/bok_1": "GET, HEAD",
-    "/api/v1/sponsors/bookings/bok_1/delivery": "GET, HEAD",
-    "/api/v1/sponsors/delivery": "GET, HEAD",
-    "/api/v1/sponsors/rate-card": "GET, HEAD",
-    "/api/v1/sponsors/bookings/bok_1/invoice": "GET, HEAD",
-    "/api/v1/sponsors/invoices": "GET, HEAD",
-    "/api/v1/sponsors/bookings/bok_1/checkout": "POST",
-    "/api/v1/sponsors/bookings/bok_1/cancel": "POST",
-    "/api/v1/sponsors/bookings/bok_1/refund-request": "POST",
-    "/api/v1/admin/sponsorships/bookings/bok_1/refund-decline": "POST",
-    "/api/v1/admin/sponsorships/campaigns": "GET, HEAD",
-    "/api/v1/admin/sponsorships/campaigns/cmp_1/review": "POST",
-    "/api/v1/admin/sponsorships/sponsors": "GET, HEAD",
-    "/api/v1/admin/sponsorships/slots": "GET, HEAD, POST",
-    "/api/v1/admin/sponsorships/slots/left-top": "DELETE, PATCH",
-    "/api/v1/admin/sponsorships/bookings": "GET, HEAD",
-    "/api/v1/admin/sponsorships/bookings/bok_1": "PATCH",
-    "/api/v1/admin/sponsorships/bookings/bok_1/refund": "POST",
-    "/api/v1/admin/sponsorships/audit": "GET, HEAD",
-    "/api/v1/admin/sponsorships/sites": "GET, HEAD",
-    "/api/v1/webhooks/stripe": "POST",
-    "/api/v1/sponsors/keys": "GET, HEAD, POST",
-    "/api/v1/sponsors/keys/key_1": "DELETE, PATCH",
-    "/api/v1/sponsors/keys/key_1/rotate": "POST",
-    "/api/v1/admin/accounts": "GET, HEAD",
-    "/api/v1/admin/accounts/ten_1": "GET, HEAD",
-    # Not the account with this id: the literal path comes first.
-    "/api/v1/sponsors/webhooks": "GET, HEAD, POST",
-    "/api/v1/sponsors/webhooks/whk_1": "DELETE, GET, HEAD",
-    "/api/v1/sponsors/webhooks/whk_1/enable": "POST",
-    "/api/v1/sponsors/webhooks/whk_1/test": "POST",
-    "/api/v1/sponsors/webhooks/whk_1/deliveries": "GET, HEAD",
-    "/api/v1/sponsors/webhooks/whk_1/deliveries/dlv_1/resend": "POST",
-    "/api/v1/admin/accounts/tier": "POST",
-    "/api/v1/admin/accounts/ten_1/suspend": "POST",
-    "/api/v1/admin/accounts/ten_1/unsuspend": "POST",
-    "/api/v1/admin/accounts/ten_1/refund": "POST",
-    "/api/v1/admin/sponsorships/reviews": "GET, HEAD",
-    "/api/v1/admin/sponsorships/counts": "GET, HEAD",
-    "/api/v1/admin/sponsorships/revenue": "GET, HEAD",
-    "/api/v1/admin/operations/status": "GET, HEAD",
-    "/healthz": "GET, HEAD",
-    "/readyz": "GET, HEAD",
-}
+
+def _methods(path: str) -> str:
+    """The methods of a path as `Allow` names them."""
+    rows = [row for row in CONTRACT.values() if row.path == path]
+    methods = {row.method for row in rows} | ({"OPTIONS"} if any(row.cors for row in rows) else set())
+    return ", ".join(sorted(methods | ({"HEAD"} if "GET" in methods else set())))
+
+
+PATHS = {row.target.partition("?")[0]: _methods(row.path) for row in CONTRACT.values()}
 """A path of each operation, with its methods."""
-
-ABSENT = (
-    "/api/v1/sponsors/campaigns/cmp_1",
-    "/api/v1/sponsors/bookings/bok_1",
-    "/api/v1/sponsors/bookings/bok_1/delivery",
-    "/api/v1/admin/accounts/ten_1",
-    "/api/v1/sponsors/webhooks/whk_1",
-    "/api/v1/sponsors/webhooks/whk_1/deliveries",
-    "/api/v1/sponsors/bookings/bok_1/invoice",
-)
-"""Paths that do not exist."""
-
-FOR_PEOPLE = ("/api/v1/auth/sessions", "/api/v1/account/passkeys", "/api/v1/account/deletion")
-"""Paths that need a session."""
-
-IN_SESSIONS = ("/api/v1/auth/device/approval",)
-"""Paths that need a session and a page of this service."""
-
-IN_SIGN_INS = ("/api/v1/auth/passkey",)
-"""Paths that need a sign-in that waits for a passkey."""
-
-CROSS_SITE = {
-    path: methods.replace("OPTIONS", "").strip(", ") for path, methods in PATHS.items() if "OPTIONS" in methods
-}
+CROSS_SITE = {row.target: row.method for row in CONTRACT.values() if row.cors}
 """Paths with CORS, and their methods."""
-
-READ = [path for path, methods in CROSS_SITE.items() if methods == "GET, HEAD"]
-REPORTED = [path for path, methods in CROSS_SITE.items() if methods == "POST"]
-assert len(READ) + len(REPORTED) == len(CROSS_SITE)
+READ = [path for path, method in CROSS_SITE.items() if method == "GET"]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND", "X" * 40)
-
-
-def test_every_operation_has_a_path_here() -> None:
-    taken = {documented(method, path) for path, methods in PATHS.items() for method in methods.split(", ")}
-    assert {(operation.path, operation.method.lower()) for operation in OPERATIONS} == taken - {None}
 
 
 # Request ids.
@@ -197,18 +79,20 @@ async def test_a_refused_method_does_not_count(world: World) -> None:
     assert world.tenant_of(key).lifetime_used == 0
 
 
-@pytest.mark.parametrize("path", [path for path, methods in PATHS.items() if "HEAD" in methods])
-async def test_head_says_what_get_would(world: World, path: str) -> None:
-    headers = {"X-Request-Id": "same"}
-    keys = [world.key(tier=Tier.CLAIMED, email=f"{number}@example.com", admin=True) for number in range(2)]
-    cookies = [cookie(world.session(f"{number}@example.com")) if path in FOR_PEOPLE else {} for number in range(2)]
+@pytest.mark.parametrize("row", [row for row in CONTRACT.values() if row.method == "GET"], ids=lambda row: row.target)
+async def test_head_says_what_get_would(world: World, row: Row) -> None:
+    emails = ("0@example.com", "1@example.com")
+    if row.policy.column == PERSON.column:
+        callers = [cookie(world.session(email)) | OUR_PAGE for email in emails]
+    else:
+        keys = [world.key(tier=Tier.CLAIMED, email=email, admin=True) for email in emails]
+        callers = [{"Authorization": f"Bearer {key}"} for key in keys]
     await world.client.get("/healthz")  # The status of a node tells how fast it answered, once it has answered.
     answers = [
-        await world.client.request(method, path, key, headers=headers | own)
-        for method, key, own in zip(("GET", "HEAD"), keys, cookies, strict=True)
+        await world.client.request(method, row.target, headers=caller | {"X-Request-Id": "same"})
+        for method, caller in zip(("GET", "HEAD"), callers, strict=True)
     ]
-    unusual = dict.fromkeys(ABSENT, 404) | dict.fromkeys(IN_SESSIONS, 403) | dict.fromkeys(IN_SIGN_INS, 401)
-    assert answers[0].status == answers[1].status == unusual.get(path, 200)
+    assert f"{answers[0].status}" == f"{answers[1].status}" == row.result[:3]
     assert answers[0].headers == answers[1].headers
 
 
@@ -314,14 +198,9 @@ async def test_a_query_that_is_not_percent_encoded_is_read_as_utf_8(world: World
 # Other sites.
 
 
-def _asked(path: str) -> str:
-    """The method that a page would use."""
-    return CROSS_SITE[path].partition(",")[0]
-
-
 @pytest.mark.parametrize("path", CROSS_SITE)
 async def test_any_site_may_call_these_without_credentials(world: World, path: str) -> None:
-    response = await world.client.request(_asked(path), path, headers={"Origin": "https://elsewhere.example"})
+    response = await world.client.request(CROSS_SITE[path], path, headers={"Origin": "https://elsewhere.example"})
     assert response.status == (200 if path in READ else 400)
     assert response.header("access-control-allow-origin") == "*"
     exposed = (response.header("access-control-expose-headers") or "").lower().split(", ")
@@ -341,7 +220,9 @@ async def test_any_site_may_call_these_without_credentials(world: World, path: s
 @pytest.mark.parametrize("path", CROSS_SITE)
 async def test_refusals_of_these_can_be_read_from_any_site(world: World, path: str) -> None:
     for key in ("not-a-key", world.key(expires_in_ms=-1), world.key(used=1_000)):
-        response = await world.client.request(_asked(path), path, key, headers={"Origin": "https://elsewhere.example"})
+        response = await world.client.request(
+            CROSS_SITE[path], path, key, headers={"Origin": "https://elsewhere.example"}
+        )
         assert response.status in (401, 403)
         assert response.header("access-control-allow-origin") == "*"
 
@@ -350,13 +231,13 @@ async def test_refusals_of_these_can_be_read_from_any_site(world: World, path: s
 async def test_a_preflight_of_these_is_allowed_for_a_day(world: World, path: str) -> None:
     headers = {
         "Origin": "https://elsewhere.example",
-        "Access-Control-Request-Method": _asked(path),
+        "Access-Control-Request-Method": CROSS_SITE[path],
         "Access-Control-Request-Headers": "authorization, content-type",
     }
     response = await world.client.request("OPTIONS", path, headers=headers)
     assert response.status == 204
     assert response.header("access-control-allow-origin") == "*"
-    assert response.header("access-control-allow-methods") == _asked(path)
+    assert response.header("access-control-allow-methods") == CROSS_SITE[path]
     allowed = (response.header("access-control-allow-headers") or "").split(", ")
     assert {"authorization", "content-type"} <= set(allowed)
     assert response.header("access-control-max-age") == "86400"

@@ -117,14 +117,6 @@ async def test_a_5xx_does_not_count(world: World) -> None:
         assert counters(world, key) == (8, 8, 4, 3)
 
 
-async def test_the_last_request_can_be_repeated_after_a_5xx(world: World) -> None:
-    key = world.key(used=999)
-    fails_once(world.catalog_memory, away)
-    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "503 service_unavailable"
-    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "200"
-    assert (await world.client.get(f"{BOTS}?q=a", key)).words == "403 quota_exhausted"
-
-
 async def test_without_the_accountants_store_nothing_is_let_through(world: World) -> None:
     key = world.key()
     assert (await world.client.get(BOTS, key)).words == "200"
@@ -245,46 +237,6 @@ async def test_a_tier_has_its_requests_a_minute(tier: Tier, most: int) -> None:
         assert limits_of(refused)["minute"]["r"] == 0
         await world.pass_seconds(60)
         assert (await world.client.get(BOTS, key)).words == "200"
-
-
-async def test_an_anonymous_key_reads_use_cases_two_hundred_times_and_bots_further(world: World) -> None:
-    key = world.key(usecase_reads=199)
-    assert (await world.client.get(USECASE, key)).words == "200"
-    for target in (USECASES, USECASE, f"{USECASES}?q=zebra", f"{USECASES}/nobody"):
-        response = await world.client.get(target, key)
-        assert response.words == "403 claim_required"
-        assert response.json["hint"] == "/api/v1/auth/claim"
-    assert (await world.client.get(BOTS, key)).words == "200"
-
-
-async def test_a_life_ends_after_its_last_request(world: World) -> None:
-    key = world.key(used=998)
-    assert [(await world.client.get(BOTS, key)).words for _ in range(3)] == ["200", "200", "403 quota_exhausted"]
-    assert counters(world, key)[0] == 1_000
-
-
-async def test_a_day_ends_at_midnight_utc(world: World) -> None:
-    key = world.key(used_today=499)
-    assert (await world.client.get(BOTS, key)).words == "200"
-    await world.pass_seconds(100)
-    refused = await world.client.get(BOTS, key)
-    assert refused.words == "429 rate_limited"
-    assert refused.json["retryAfter"] == 12 * 3_600 - 100
-
-
-async def test_the_next_day_is_open_again(world: World) -> None:
-    key = world.key(tier=Tier.CLAIMED, used_today=10_000)
-    assert (await world.client.get(BOTS, key)).words == "429 rate_limited"
-    await world.pass_seconds(12 * 3_600)
-    assert (await world.client.get(BOTS, key)).words == "200"
-    assert counters(world, key)[2] == 1
-
-
-async def test_a_months_requests_come_back_with_the_next_month(world: World) -> None:
-    key = world.key(tier=Tier.CLAIMED, used=99_999)
-    assert [(await world.client.get(BOTS, key)).words for _ in range(2)] == ["200", "403 quota_exhausted"]
-    await world.pass_seconds(13 * 24 * 3_600)
-    assert (await world.client.get(BOTS, key)).words == "200"
 
 
 async def test_keys_of_one_account_share_its_limits(world: World) -> None:

@@ -14,7 +14,7 @@ from service.web.requests import headers_of
 from tests.api.asgi import Response
 from tests.api.browsers import AGENT, COMPLETE, START, Browser
 from tests.api.callers import OUR_PAGE, cookie
-from tests.api.world import World, away, open_world
+from tests.api.world import World, away
 from tests.doubles.sessions import MemorySessions
 
 SESSIONS = "/api/v1/auth/sessions"
@@ -46,10 +46,6 @@ def given(response: Response) -> str:
     found = re.match(r"__Host-session=(sst_\w{43});", response.header("set-cookie") or "")
     assert found
     return found[1]
-
-
-def other(code: str) -> str:
-    return f"{(int(code) + 1) % 1_000_000:06d}"
 
 
 async def listed(world: World, token: str) -> Response:
@@ -146,70 +142,6 @@ async def test_a_code_says_nothing_about_accounts(world: World, browser: Browser
     answers = [await start(browser, email) for email in (ANN, BOB)]
     assert answers[0].body == answers[1].body
     assert [answer.status for answer in answers] == [200, 200]
-
-
-async def test_a_wrong_code_six_times_ends_it(world: World, browser: Browser) -> None:
-    await start(browser)
-    code = await world.emailed_code(ANN)
-    wrong = [await complete(browser, other(code)) for _ in range(6)]
-    assert {answer.words for answer in wrong} == {"400 invalid_code"}
-    right = await complete(browser, code)
-    assert right.json == wrong[0].json, "nobody learns which of the codes was right"
-    assert world.memory.sessions == {}
-    await world.pass_seconds(60)
-    assert await sign_in(world)
-
-
-async def test_a_code_opens_one_session(world: World, browser: Browser) -> None:
-    await start(browser)
-    code = await world.emailed_code(ANN)
-    given(await complete(browser, code))
-    assert (await complete(browser, code)).words == "400 invalid_code"
-    assert len(world.memory.sessions) == 1
-
-
-async def test_two_right_completions_at_once_open_one_session(world: World, browser: Browser) -> None:
-    await start(browser)
-    code = await world.emailed_code(ANN)
-    answers: list[str] = []
-
-    async def try_it() -> None:
-        answers.append((await complete(browser, code)).words)
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(2):
-            nursery.start_soon(try_it)
-    assert sorted(answers) == ["200", "400 invalid_code"]
-    assert len(world.memory.sessions) == 1
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(599, "200"), (600, "400 invalid_code")])
-async def test_a_code_lives_for_ten_minutes(world: World, browser: Browser, seconds: int, words: str) -> None:
-    await start(browser)
-    code = await world.emailed_code(ANN)
-    await world.pass_seconds(seconds)
-    assert (await complete(browser, code)).words == words
-
-
-async def test_a_new_code_ends_the_old_one(world: World, browser: Browser) -> None:
-    await start(browser)
-    old = await world.emailed_code(ANN)
-    await world.pass_seconds(60)
-    await start(browser)
-    assert old != await world.emailed_code(ANN)
-    assert (await complete(browser, old)).words == "400 invalid_code"
-    assert (await complete(browser, await world.emailed_code(ANN))).words == "200"
-
-
-async def test_codes_rest_for_a_minute_and_are_five_a_day(world: World, browser: Browser) -> None:
-    for number in range(5):
-        assert (await start(browser)).status == 200, number
-        again = await start(browser)
-        assert (again.words, again.header("retry-after")) == ("429 rate_limited", "60")
-        await world.pass_seconds(60)
-    refused = await start(browser)
-    assert (refused.words, refused.header("retry-after")) == ("429 rate_limited", str(12 * 3_600 - 300))
-    assert (await start(browser, BOB)).status == 200
 
 
 async def test_a_code_for_one_email_is_none_for_another(world: World, browser: Browser) -> None:
@@ -330,23 +262,6 @@ async def test_there_is_nothing_else_to_end(world: World, session_id: str) -> No
     token = await sign_in(world)
     ended = await world.client.request("DELETE", f"{SESSIONS}/{session_id}", headers=cookie(token) | OUR_PAGE)
     assert ended.words == "404 not_found"
-
-
-async def test_nobody_ends_the_session_of_another_account(world: World) -> None:
-    mine, theirs = await sign_in(world), await sign_in(world, BOB)
-    [wanted] = [item["id"] for item in (await listed(world, theirs)).json["items"]]
-    ended = await world.client.request("DELETE", f"{SESSIONS}/{wanted}", headers=cookie(mine) | OUR_PAGE)
-    assert ended.words == "404 not_found"
-    assert (await listed(world, theirs)).status == 200
-
-
-async def test_the_session_that_was_not_used_for_longest_makes_room() -> None:
-    async with open_world(SESSIONS__PER_ACCOUNT=2) as world:
-        tokens = []
-        for _ in range(3):
-            tokens.append(await sign_in(world))
-            await world.pass_seconds(60)
-        assert [(await listed(world, token)).status for token in tokens] == [401, 200, 200]
 
 
 async def test_a_session_slides_while_it_is_used_and_ends_when_it_is_not(world: World) -> None:

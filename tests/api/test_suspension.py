@@ -8,28 +8,18 @@ import pytest
 from actors.shared.credentials import Kind
 from actors.values import Scope, Tier
 from service.api.operations import OPERATIONS
-from service.api.policy import Access
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.devices import decided, polled, started
 from tests.api.sponsors import API, THIS_WEEK, Person, add_slot, administrator, changes, sponsor
-from tests.api.test_access import PLACES, Place
 from tests.api.world import World, open_world
+from tests.contract import CACHED, CONTRACT, PERSON, Row
 from tests.web.visitors import Seen, Visitor
 
 ACCOUNTS = "/api/v1/admin/accounts"
 EMAIL, BOSS = "sponsor@example.com", "admin@example.com"
 REASON = "The ads lead to a page that installs software."
-ALLOWED = {
-    "exportAccount",
-    "deleteAccount",
-    "getAccountDeletion",
-    "confirmAccountDeletion",
-    "undoAccountDeletion",
-    "listSessions",
-    "endSession",
-    "endAll",
-}
+ALLOWED = {name for name, row in CONTRACT.items() if row.while_suspended}
 """The operations that a suspended person may still use, in a session."""
 
 
@@ -45,8 +35,8 @@ async def restore(world: World, admin: Person, email: str = EMAIL) -> Response:
     return await admin.post(f"{ACCOUNTS}/{id_of(world, email)}/unsuspend")
 
 
-async def _call(world: World, place: Place, key: str | None, headers: dict[str, str] | None = None) -> Response:
-    return await world.client.request(place.method, place.target, key, headers=headers or {}, json=place.body)
+async def _call(world: World, row: Row, key: str | None, headers: dict[str, str] | None = None) -> Response:
+    return await world.client.request(row.method, row.target, key, headers=headers or {}, json=row.body)
 
 
 def test_these_are_open_to_the_session_of_a_suspended_account() -> None:
@@ -57,15 +47,16 @@ async def test_every_key_of_a_suspended_account_is_refused_on_every_operation(wo
     admin, person = administrator(world), sponsor(world)
     keys = [person.key, *(world.key_of(EMAIL, scopes) for scopes in (None, (Scope.SPONSOR_READ,), tuple(Scope)))]
     assert (await suspend(world, admin)).words == "200"
-    for operation in OPERATIONS:
-        if operation.access not in (Access.PUBLIC, Access.SESSION):
+    for name, row in CONTRACT.items():
+        if row.policy.column not in (None, PERSON.column):
             for key in keys:
-                answer = await _call(world, PLACES[operation.name], key)
-                assert answer.words == "403 forbidden", operation.name
+                answer = await _call(world, row, key)
+                assert answer.words == "403 forbidden", name
                 assert answer.json["message"].startswith("This account is suspended.")
                 assert REASON not in answer.json["message"], "a key tells no reason"
     assert world.tenant_of(person.key).month_used == 0, "refused requests do not count"
     assert (await restore(world, admin)).words == "200"
+    await world.pass_seconds(60)  # Each operation used the minute of the keys.
     assert [(await world.client.get(f"{API}/me", key)).status for key in keys] == [200, 200, 200, 200]
 
 
@@ -73,14 +64,14 @@ async def test_a_session_of_a_suspended_account_exports_deletes_and_ends_and_doe
     admin = administrator(world)
     session = cookie(world.session(EMAIL)) | OUR_PAGE
     await suspend(world, admin)
-    for operation in OPERATIONS:
-        if operation.access in (Access.REQUIRED, Access.SESSION):
-            answer = await _call(world, PLACES[operation.name], None, session)
+    for name, row in CONTRACT.items():
+        if row.policy.column is not None and row.policy not in CACHED:
+            answer = await _call(world, row, None, session)
             refused = answer.status == 403 and answer.json["message"].startswith("This account is suspended.")
-            assert refused == (operation.name not in ALLOWED), (operation.name, answer.words)
+            assert refused == (name not in ALLOWED), (name, answer.words)
             assert not refused or REASON in answer.json["message"]
-        elif operation.access is Access.OPTIONAL:
-            answer = await _call(world, PLACES[operation.name], None, session)
+        elif row.policy in CACHED:
+            answer = await _call(world, row, None, session)
             assert answer.status != 403, "a visitor's request, whoever's cookie comes with it"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.clock import DAY_MS, HOUR_MS
+from actors.clock import HOUR_MS
 from actors.shared.credentials import Kind
 from actors.values import Refused, Scope, Tier
 from tests.api.world import NOON_MS, World
@@ -75,49 +75,11 @@ async def test_looking_has_a_limit_by_the_minute_of_its_own(world: World) -> Non
     assert (await world.client.get("/api/v1/bots", key)).words == "200"
 
 
-async def test_an_anonymous_key_that_has_used_its_life_is_sent_to_the_claim(world: World) -> None:
-    key = world.key(used=999, used_today=20)
-    assert (await world.client.get(USAGE, key)).json["requestsUsed"] == 999
-    await world.client.get("/api/v1/bots", key)
-    refused = await world.client.get(USAGE, key)
-    assert refused.words == "403 quota_exhausted"
-    assert refused.json["hint"] == "/api/v1/auth/claim"
-    assert refused.json["message"] == "This key has used all of its 1000 requests. Claim it to continue."
-    assert world.tenant_of(key).lifetime_used == 1_000, "looking still counts nothing"
-
-
-async def test_a_key_without_requests_for_today_can_still_look(world: World) -> None:
-    anonymous = (await world.client.get(USAGE, world.key(used=999, used_today=500))).json
-    assert anonymous["dailyRequestsUsed"] == anonymous["dailyRequestLimit"] == 500
-    claimed = (await world.client.get(USAGE, world.key(tier=Tier.CLAIMED, used=100_000, used_today=10_000))).json
-    assert claimed["requestsUsed"] == claimed["requestLimit"] == 100_000
-
-
 async def test_a_request_is_seen_as_soon_as_it_was_answered(world: World) -> None:
     key = world.key()
     for count in range(1, 4):
         await world.client.get("/api/v1/bots", key)
         assert (await world.client.get(USAGE, key)).json["requestsUsed"] == count
-
-
-async def test_days_and_months_begin_at_midnight_utc(world: World) -> None:
-    key = world.key(tier=Tier.CLAIMED, used=70, used_today=9)
-    await world.pass_seconds(12 * 3_600 - 1)
-    assert (await world.client.get(USAGE, key)).json["dailyRequestsUsed"] == 9
-    await world.pass_seconds(1)
-    tomorrow = (await world.client.get(USAGE, key)).json
-    assert (tomorrow["dailyRequestsUsed"], tomorrow["requestsUsed"]) == (0, 70)
-    await world.pass_seconds(12 * DAY_MS // 1_000)
-    december = (await world.client.get(USAGE, key)).json
-    assert (december["dailyRequestsUsed"], december["requestsUsed"]) == (0, 0)
-
-
-async def test_a_revoked_key_sees_nothing_more(world: World) -> None:
-    issued = await world.services.keys.issue("ann@example.com", world.agent)
-    assert not isinstance(issued, Refused)
-    assert (await world.client.get(USAGE, issued.api_key)).words == "200"
-    await world.services.keys.revoke(issued.key.id, world.agent)
-    assert (await world.client.get(USAGE, issued.api_key)).words == "401 invalid_api_key"
 
 
 async def test_a_revocation_whose_notice_was_lost_is_seen_after_ten_seconds(world: World) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from actors.values import Scope
 from tests.api.sponsors import ADMIN, API, Person, add_slot, administrator, sponsor
 from tests.api.world import SECRETS, World, open_world
 
@@ -66,11 +65,6 @@ async def test_a_new_webhook_counts_as_slow_until_its_first_success(world: World
     assert not world.memory.webhooks[hook].slow
 
 
-async def test_each_webhook_has_a_secret_of_its_own(world: World) -> None:
-    person = sponsor(world)
-    assert len({(await person.post(HOOKS, body(n))).json["secret"] for n in range(3)}) == 3
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
@@ -95,29 +89,6 @@ async def test_a_webhook_that_cannot_be_is_refused(world: World, changes: dict[s
     assert refused.words == "400 invalid_request"
     assert words in refused.json["message"]
     assert world.memory.webhooks == {}
-
-
-async def test_of_many_webhooks_the_eleventh_and_later_are_refused_and_change_nothing(world: World) -> None:
-    person = sponsor(world)
-    for number in range(10):
-        await hooked(person, number)
-    before = dict(world.memory.webhooks), len(world.memory.audits)
-    for number in range(10, 200):
-        assert (await person.post(HOOKS, body(number))).words == "409 webhook_limit"
-    assert (dict(world.memory.webhooks), len(world.memory.audits)) == before
-    assert (await person.post(HOOKS, body(1))).words == "409 invalid_state"
-
-
-async def test_a_repeated_creation_returns_the_same_webhook_and_secret(world: World) -> None:
-    person = sponsor(world)
-
-    async def create(number: int) -> Any:
-        return await world.client.post(HOOKS, person.key, headers={"Idempotency-Key": "once"}, json=body(number))
-
-    first, again, other = await create(1), await create(1), await create(2)
-    assert first.json == again.json
-    assert other.words == "409 idempotency_conflict"
-    assert len(world.memory.webhooks) == 1
 
 
 async def test_changes_are_audited_without_the_address(world: World) -> None:
@@ -149,51 +120,6 @@ async def test_a_test_is_sent_at_once_and_seen_in_the_log(world: World) -> None:
         200,
         1,
     )
-
-
-async def test_a_delivery_is_sent_again_with_the_same_event_id(world: World) -> None:
-    person = sponsor(world)
-    webhook_id = await hooked(person)
-    await person.post(f"{HOOKS}/{webhook_id}/test")
-    await delivered(world)
-    [first] = (await person.get(f"{HOOKS}/{webhook_id}/deliveries")).json["items"]
-    again = (await person.post(f"{HOOKS}/{webhook_id}/deliveries/{first['id']}/resend")).json["delivery"]
-    assert again["eventId"] == first["eventId"]
-    assert again["id"] != first["id"]
-    await delivered(world)
-    assert len({task.delivery.body for task in world.endpoints.tasks}) == 1
-    assert len(world.endpoints.tasks) == 2
-
-
-async def test_the_log_is_paged(world: World) -> None:
-    person = sponsor(world)
-    webhook_id = await hooked(person)
-    for _ in range(5):
-        await person.post(f"{HOOKS}/{webhook_id}/test")
-        await delivered(world)
-    items = await person.walk(f"{HOOKS}/{webhook_id}/deliveries", 2)
-    assert len({each["id"] for each in items}) == 5
-    assert items == sorted(items, key=lambda each: -each["createdAt"])
-
-
-async def test_a_gone_receiver_turns_the_webhook_off_and_its_owner_on(world: World) -> None:
-    person = sponsor(world)
-    webhook_id = await hooked(person)
-    world.endpoints.status = 410
-    await person.post(f"{HOOKS}/{webhook_id}/test")
-    await delivered(world)
-    off = (await person.get(f"{HOOKS}/{webhook_id}")).json["webhook"]
-    assert (off["status"], off["disabledReason"]) == (
-        "disabled",
-        "The receiver answered 410 Gone. Last error: status 410.",
-    )
-    assert [mail.template for mail in world.memory.messages.values()] == ["webhook_off"]
-    assert (await person.post(f"{HOOKS}/{webhook_id}/test")).words == "409 invalid_state"
-    world.endpoints.status = 200
-    on = (await person.post(f"{HOOKS}/{webhook_id}/enable")).json["webhook"]
-    assert on["status"] == "enabled"
-    assert on.keys().isdisjoint({"disabledAt", "disabledReason", "failingSince"})
-    assert await delivered(world) == ["webhook.test", "webhook.test"]
 
 
 async def test_the_webhooks_of_others_do_not_exist(world: World) -> None:
@@ -240,12 +166,6 @@ async def test_an_operator_can_allow_private_networks(inside: World) -> None:
         assert (await person.post(HOOKS, body() | {"url": url})).words == "200"
     for url in ("http://192.168.1.1/", "https://127.0.0.1/", "http://8.8.8.8/"):
         assert (await person.post(HOOKS, body() | {"url": url})).words == "400 invalid_request"
-
-
-async def test_a_key_for_reading_changes_no_webhook(world: World) -> None:
-    webhook_id = await hooked(sponsor(world))
-    key = world.key(scopes=(Scope.SPONSOR_READ,), email="sponsor@example.com")
-    assert (await world.client.post(f"{HOOKS}/{webhook_id}/test", key)).words == "403 insufficient_scope"
 
 
 async def test_what_waits_is_in_the_export(world: World) -> None:

@@ -10,8 +10,8 @@ from service.api.operations import OPERATIONS
 from service.api.policy import Access
 from tests.api.callers import CALLERS
 from tests.api.devices import in_browser, polled, started
-from tests.api.test_access import PLACES, Place
 from tests.api.world import World, away, broken
+from tests.contract import CONTRACT, Row
 from tests.document.recorder import Story
 
 MOST = "an administrator's session"
@@ -30,20 +30,20 @@ PLENTY = dict.fromkeys(
 )
 
 
-async def ask(world: World, place: Place, caller: str, **change: Any) -> None:
-    await ask_with(world, place, CALLERS[caller](world), **change)
+async def ask(world: World, row: Row, caller: str, **change: Any) -> None:
+    await ask_with(world, row, CALLERS[caller](world), **change)
 
 
-async def ask_with(world: World, place: Place, presented: str | dict[str, str] | None, **change: Any) -> None:
+async def ask_with(world: World, row: Row, presented: str | dict[str, str] | None, **change: Any) -> None:
     """`presented` is the value of `Authorization`, or the headers of a browser."""
     headers = {"Authorization": presented} if isinstance(presented, str) else presented or {}
-    await world.client.request(place.method, place.target, headers=headers, **({"json": place.body} | change))
+    await world.client.request(row.method, headers=headers, **({"target": row.target, "json": row.body} | change))
 
 
 async def unknown_ids(world: World) -> None:
     """Call every operation with ids that do not exist."""
-    for place in PLACES.values():
-        await ask(world, place, MOST)
+    for row in CONTRACT.values():
+        await ask(world, row, MOST)
     for kind in ("usecases", "bots"):
         await world.client.get(f"/api/v1/{kind}/unknown")
 
@@ -51,14 +51,14 @@ async def unknown_ids(world: World) -> None:
 async def invalid_requests(world: World) -> None:
     """Send bodies without required fields or with an unknown one, and queries with a value that is never valid."""
     for operation in OPERATIONS:
-        place = PLACES[operation.name]
+        row = CONTRACT[operation.name]
         if operation.body is not None:
-            await ask(world, place, MOST, json={} if not operation.body_optional else {"unknown": True})
+            await ask(world, row, MOST, json={} if not operation.body_optional else {"unknown": True})
         elif operation.query is not None and operation.body is None:
             names = operation.query.model_json_schema()["properties"]
             name = "limit" if "limit" in names else next(iter(names))
-            target = f"{place.target.partition('?')[0]}?{name}=none"
-            await ask(world, Place(place.method, target, place.policy), MOST)
+            target = f"{row.target.partition('?')[0]}?{name}=none"
+            await ask(world, row, MOST, target=target)
 
 
 CHANGED: dict[str, Any] = {"createCampaign": {"cta": "Look"}, "createWebhook": {"events": ["booking.cancelled"]}}
@@ -70,9 +70,9 @@ async def repeated_keys(world: World) -> None:
     headers = in_browser(world.session("ann@example.com")) | {"Idempotency-Key": "4f1c2a"}
     for operation in OPERATIONS:
         if operation.keyed:
-            place = PLACES[operation.name]
-            for body in (place.body, (place.body or {}) | CHANGED.get(operation.name, {})):
-                await world.client.request(place.method, place.target, headers=headers, json=body)
+            row = CONTRACT[operation.name]
+            for body in (row.body, (row.body or {}) | CHANGED.get(operation.name, {})):
+                await world.client.request(row.method, row.target, headers=headers, json=body)
 
 
 CALLED = {
@@ -92,34 +92,34 @@ async def callers(world: World) -> None:
     """Callers without the right, at operations for any key and at one for administrators."""
     for caller in CALLED.values():
         for name in ("getUsage", "getBot", "getUseCase", "getSponsor", "listSlots"):
-            await ask(world, PLACES[name], caller)
+            await ask(world, CONTRACT[name], caller)
     for operation in OPERATIONS:
         await _without_right(world, operation)
-    await ask(world, PLACES["getUseCase"], "a key without a use case read left")
-    await ask(world, PLACES["getUsage"], "an exhausted key")
-    await ask(world, PLACES["endSession"], "a session from another site")
+    await ask(world, CONTRACT["getUseCase"], "a key without a use case read left")
+    await ask(world, CONTRACT["getUsage"], "an exhausted key")
+    await ask(world, CONTRACT["endSession"], "a session from another site")
 
 
 async def _without_right(world: World, operation: Operation) -> None:
     """Callers whose refusal depends on the operation: by its scopes, by the credentials that it takes, by its page."""
-    place = PLACES[operation.name]
+    row = CONTRACT[operation.name]
     if operation.scopes:
-        await ask(world, place, "a key for nothing")
+        await ask(world, row, "a key for nothing")
     if operation.access in (Access.SESSION, Access.REQUIRED):
-        await ask(world, place, "nobody" if operation.access is Access.REQUIRED else "a cookie that is no session")
+        await ask(world, row, "nobody" if operation.access is Access.REQUIRED else "a cookie that is no session")
     if operation.admin:
-        await ask(world, place, "a session")
+        await ask(world, row, "a session")
     elif operation.same_origin or (operation.changes and operation.access in (Access.SESSION, Access.REQUIRED)):
-        await ask(world, place, "a session from another site")
+        await ask(world, row, "a session from another site")
     elif operation.access is not Access.PUBLIC:
-        await _suspended(world, place, operation.access)
+        await _suspended(world, row, operation.access)
 
 
-async def _suspended(world: World, place: Place, access: Access) -> None:
+async def _suspended(world: World, row: Row, access: Access) -> None:
     presented = CALLERS["a session" if access is Access.SESSION else "a key for everything"](world)
     email, account = list(world.memory.accounts.items())[-1]
     world.memory.accounts[email] = replace(account, suspended_ms=world.now_ms, suspension_reason=REASON)
-    await ask_with(world, place, presented)
+    await ask_with(world, row, presented)
 
 
 ONE_OF_EACH_FAMILY = ("mintKey", "pollDevice", "saveProfile")
@@ -130,23 +130,23 @@ async def many_requests(world: World) -> None:
     key = CALLERS["an issued key"](world)
     for name in ("getUsage", "saveProfile"):
         for _ in range(3):
-            await ask_with(world, PLACES[name], key)
+            await ask_with(world, CONTRACT[name], key)
 
 
 async def too_large(world: World) -> None:
     for name in ONE_OF_EACH_FAMILY:
-        await ask(world, PLACES[name], MOST, json=None, body=b" " * 200_000)
+        await ask(world, CONTRACT[name], MOST, json=None, body=b" " * 200_000)
 
 
 async def failing(name: str, before: Callable[[], Awaitable[None]], world: World) -> None:
     """A bug in a store, or a database that is away."""
     presented = CALLERS["an issued key"](world)
     headers = {"Authorization": presented} if isinstance(presented, str) else {}
-    place, body = PLACES[name], PLACES[name].body
+    row, body = CONTRACT[name], CONTRACT[name].body
     if name == "pollDevice":
         body = {"device_code": (await started(world))["device_code"]}
     world.memory.before = before
-    await world.client.request(place.method, place.target, headers=headers, json=body)
+    await world.client.request(row.method, row.target, headers=headers, json=body)
 
 
 async def many_polls(world: World) -> None:
