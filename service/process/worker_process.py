@@ -62,12 +62,13 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
     config, stop = assignment.config, trio.Event()
     limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
     sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
-    with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
+    addresses, engine = listen_addresses(config), config.server.engine
+    with adopted_listeners(addresses, sockets, assignment.urls, limits, SystemClock(), engine) as server:
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(handle_signals, stop, warn_no_reload, on_succession=server.skip_drain))
             parent = _Parent(channel)
             nursery.start_soon(parent.watch, stop)
-            await join(config, assignment.data_dir, server, stop, partial(parent.tell_ready, server, stop))
+            await join(config, assignment.data_dir, server, stop, partial(parent.report_ready, server, stop))
             nursery.cancel_scope.cancel()
 
 
@@ -85,7 +86,7 @@ class _Parent:
             await trio.lowlevel.wait_readable(self._channel)
             stop.set()
 
-    def tell_ready(self, server: Server, stop: trio.Event, node: Assembly, tasks: trio.Nursery) -> None:
+    def report_ready(self, server: Server, stop: trio.Event, node: Assembly, tasks: trio.Nursery) -> None:
         self._starting.cancel()
         tasks.start_soon(self._attend, server, stop, node)
         _reply(self._channel, READY)
