@@ -78,7 +78,9 @@ def _pin(pid: int, core: int | None) -> None:
             os.sched_setaffinity(int(thread.name), {core})
 
 
-OURS, QUART, ENGINE, RAW = "service", "Quart and Hypercorn", "bare engine", "FastAPI raw"
+OURS, HYPERCORN = "service", "service on Hypercorn"
+"""The same node under each `server.engine`."""
+ENGINE, RAW = "bare engine", "FastAPI raw"
 IDIOMS = {"FastAPI models": "models", RAW: "raw"}
 """Names of the FastAPI peers in the tables."""
 GROUPED = "FastAPI grouped"
@@ -93,7 +95,7 @@ def service(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContex
 
 
 def joining(
-    name: str, data_dir: Path, logs: Path, root: Path = ROOT, core: int | None = None
+    name: str, data_dir: Path, logs: Path, root: Path = ROOT, core: int | None = None, **settings: str
 ) -> AbstractAsyncContextManager[Program]:
     """One more node, of the checkout in `root`, on the Postgres of the service in `data_dir`."""
     environment = _configuration() | {
@@ -101,6 +103,7 @@ def joining(
         # The only user beside root that this Postgres admits.
         "CATALOG__DATABASE__OS_USER": (data_dir / "run").owner(),
         "CATALOG__SERVER__SECRET": (data_dir / "secret").read_text().strip(),
+        **{f"CATALOG__{setting}": value for setting, value in settings.items()},
     }
     command = ["-m", "service", "serve", "--bind", "127.0.0.1:0", "--data-dir", str(logs / f"{name} data")]
     return _running(name, command, environment, logs, core, root)
@@ -124,12 +127,6 @@ def fastapi(name: str, data_dir: Path, logs: Path, core: int | None) -> Abstract
     options = ["--port", "0", "--loop", "uvloop", "--http", "httptools", "--workers", "1", "--no-access-log"]
     command = ["-m", "uvicorn", f"bench.peers.fastapi_app:{FASTAPI[name]}", *options]
     return _running(name, command, environment, logs, core)
-
-
-def quart(data_dir: Path, logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:
-    """The service's application without the fast path, under Hypercorn, on the same Postgres."""
-    environment = _configuration() | {"CATALOG__DATABASE__URL": url_of(data_dir)}
-    return _running(QUART, ["-m", "bench.peers.quart_node", str(data_dir)], environment, logs, core)
 
 
 def engine(logs: Path, core: int | None) -> AbstractAsyncContextManager[Program]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from bench.ledger import Charges, Recorded
 from bench.load import Measured, measure, run_on
-from bench.programs import FASTAPI, IDIOMS, OURS, QUART, database_of
+from bench.programs import FASTAPI, HYPERCORN, IDIOMS, OURS, database_of
 from bench.results import Audit, Cell, Result, Run
 from bench.scenarios import CEILING_SIZE, EVENT_KINDS, INSERT, KEYS, RECORD, REPEATS, Kind, Plan, Scenario
 from bench.stage import Stage, tell
@@ -118,7 +118,7 @@ async def audit_reads(stage: Stage, plan: Plan) -> list[Audit]:
 
 async def audit_events(stage: Stage, plan: Plan) -> list[Audit]:
     """One run per program with duplicates and nothing left in flight."""
-    programs = (OURS, *FASTAPI, QUART)
+    programs = (OURS, HYPERCORN, *FASTAPI)
     single = Scenario(Kind.EVENT, plan.middle, programs, repeats=REPEATS)
     batches = [Scenario(Kind.BATCH, plan.middle, (OURS,), size=size, repeats=REPEATS) for size in (50, 500)]
     await stage.ledger.clear_events()

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum
 
-from bench.programs import ENGINE, FASTAPI, IDIOMS, OURS, QUART
+from bench.programs import ENGINE, FASTAPI, HYPERCORN, IDIOMS, OURS
 
 INSERT, RECORD = "INSERT alone", "record statement"
 """The database's ceilings, measured by `bench.database`."""
@@ -73,7 +73,7 @@ class Plan:
         return [*self._events(), *self._batches(), *self._reads()]
 
     def _events(self) -> list[Scenario]:
-        recording = (OURS, *FASTAPI, QUART)
+        recording = (OURS, HYPERCORN, *FASTAPI)
         # One connection shows what a commit costs that no other request shares.
         unique = [Scenario(Kind.EVENT, each, (*recording, ENGINE)) for each in sorted({1, *self.connections})]
         return [*unique, *(Scenario(Kind.EVENT, each, recording, repeats=REPEATS) for each in self.connections)]
@@ -88,7 +88,7 @@ class Plan:
         ]
 
     def _reads(self) -> list[Scenario]:
-        programs = (OURS, *IDIOMS)
+        programs = (OURS, HYPERCORN, *IDIOMS)
         everywhere = [
             Scenario(kind, each, programs) for kind in (Kind.PLACEMENTS, Kind.LIST) for each in self.connections
         ]

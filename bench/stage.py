@@ -21,14 +21,15 @@ from bench.ledger import Ledger, open_ledger
 from bench.programs import (
     ENGINE,
     FASTAPI,
+    HYPERCORN,
     OURS,
     Cores,
     Program,
     engine,
     fastapi,
     import_catalog,
+    joining,
     postmaster_of,
-    quart,
     service,
 )
 from bench.scenarios import KEYS, Kind, Scenario
@@ -123,8 +124,8 @@ async def set_up(
 def starters(data_dir: Path, place: Path, core: int | None) -> list[Callable[[], AbstractAsyncContextManager[Program]]]:
     """A starter for each peer. The peers read the live bookings at their start, so those must exist."""
     return [
+        partial(joining, HYPERCORN, data_dir, place, core=core, SERVER__ENGINE="hypercorn"),
         *(partial(fastapi, name, data_dir, place, core) for name in FASTAPI),
-        partial(quart, data_dir, place, core),
         partial(engine, place, core),
     ]
 

@@ -68,7 +68,10 @@ PURE = (
 )
 """Modules without I/O, clocks and randomness, beside those whose docstring says that they are pure."""
 
-STARTED_BY_NAME = ("service.process.worker_process",)
+STARTED_BY_NAME = (
+    "service.asgi",
+    "service.process.worker_process",
+)
 
 IMPURE = ("trio", "random", "secrets", "os", "socket", "uuid", "logging", "subprocess")
 
@@ -193,7 +196,7 @@ def _loaded_by(*names: str) -> list[str]:
 def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None:
     rooms = {
         ("quart", "quart_trio", "werkzeug"): "service.web",
-        ("h2", "hpack", "httptools"): "service.http",
+        ("h2", "hpack", "httptools", "hypercorn"): "service.http",
         ("prometheus_client",): "service.observability",
         ("opentelemetry", "requests"): "service.observability.otel",
         ("rapidfuzz",): "actors.catalog.words",

@@ -14,7 +14,8 @@ MONDAY_MS = 4 * 86_400_000
 
 PLACEMENTS = """
     select headline, body, cta, target_url as "targetUrl", logo_text as "logoText", bookings.id as "bookingId",
-        coalesce(shown_as, sponsors.name) as "sponsorName", side, bookings.demo
+        coalesce(shown_as, sponsors.name) as "sponsorName", side, bookings.demo,
+        bookings.slot_id as "slotId"
     from bookings join slots on slots.id = bookings.slot_id
     join campaigns on campaigns.id = bookings.campaign_id
     join sponsors on sponsors.tenant_id = bookings.tenant_id
@@ -33,7 +34,10 @@ SLOTS = """
                 and (bookings.status not in ('reserved', 'checkout') or hold_ms > $1)
         ) as available,
         weeks as "durationWeeks", coming_soon as "comingSoon", offer_ends_ms as "offerEndsAt",
-        package_kind as "packageKind", description
+        package_kind as "packageKind", description,
+        case when $2 + 604800000 > $1 then
+            greatest(1, week_price_cents * least(7, 7 - ($1 / 86400000 - $2 / 86400000)) / 7) + (weeks - 1) * week_price_cents
+        end as "priceCents"
     from slots where retired_ms is null order by id
 """
 
@@ -57,6 +61,7 @@ class Placement(BaseModel):
     sponsorName: str  # noqa: N815
     side: Literal["left", "right"]
     demo: bool
+    slotId: str  # noqa: N815
 
 
 class Placements(BaseModel):
@@ -75,6 +80,7 @@ class Slot(BaseModel):
     offerEndsAt: int | None = None  # noqa: N815
     packageKind: Literal["website", "youtube", "bundle"] | None = None  # noqa: N815
     description: str | None = None
+    priceCents: int | None = None  # noqa: N815
 
 
 class Inventory(BaseModel):

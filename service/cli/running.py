@@ -10,7 +10,7 @@ from pathlib import Path
 
 import trio
 
-from service.cli.data_directory import default_data_dir
+from service.cli.data_directory import data_dir_of
 from service.config.loading import load
 from service.config.model import Config
 from service.observability.logs import set_up
@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, complain: Callable[[str], None]) -> int:
 def _run(options: argparse.Namespace) -> int:
     config = configured(options.config_file, options.bind)
     _set_up_log(config, everything=options.logs_all or options.verbose)
-    places = [(options.data_dir or default_data_dir()).absolute()] if options.uses_data else []
+    places = [data_dir_of(config, options.data_dir)] if options.uses_data else []
     values = {name: getattr(options, name) for name in options.arguments}
     code: int | None = trio.run(partial(options.work, config, *places, **values))
     return SUCCESS if code is None else code

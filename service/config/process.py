@@ -33,6 +33,8 @@ class Server(Section):
     base_url: Annotated[str, format_of(ORIGIN, AN_ORIGIN)]
     security_contact: Annotated[str, Field(max_length=500), format_of(CONTACT, A_CONTACT), AfterValidator(_as_url)]
     workers: Annotated[int, Field(ge=1, le=64)]
+    engine: Literal["own", "hypercorn"]
+    data_dir: str
     trusted_proxies: list[Network]
     user: str
     mcp_origins: list[Annotated[str, format_of(WEB_ORIGIN, A_WEB_ORIGIN)]]

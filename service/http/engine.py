@@ -1,6 +1,7 @@
 """The engine: serves connections with HTTP/1.1 or HTTP/2, and tells all of them when the server stops."""
 
 from email.utils import formatdate
+from typing import Protocol
 
 from actors.clock import Clock
 from service.http import http1, http2
@@ -8,6 +9,14 @@ from service.http.asgi import Handlers
 from service.http.exchange import Conditions
 from service.http.limits import ServingLimits
 from service.http.transports import StreamTransport, Transport
+
+
+class Connection(Protocol):
+    """One client's connection, in any version of HTTP."""
+
+    async def run(self) -> None: ...
+    def announce_drain(self) -> None: ...
+    def stop(self) -> None: ...
 
 
 class Engine:
@@ -18,7 +27,7 @@ class Engine:
         self.conditions = Conditions(limits, handlers.render_error)
         self._clock = clock
         self._second = 0
-        self._connections: set[http1.Connection | http2.Connection] = set()
+        self._connections: set[Connection] = set()
         self.tick()
 
     def tick(self) -> None:
@@ -52,7 +61,7 @@ class Engine:
         """Serve one connection that chose HTTP/2 until it ends, then close it."""
         await self._serve(http2.Connection(self.handlers, self.conditions, transport), transport)
 
-    async def _serve(self, connection: http1.Connection | http2.Connection, transport: Transport) -> None:
+    async def _serve(self, connection: Connection, transport: Transport) -> None:
         self._connections.add(connection)
         try:
             await connection.run()

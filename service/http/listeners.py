@@ -3,18 +3,31 @@
 import socket
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from typing import Literal
 
 import trio
 
 from actors.clock import Clock
+from service.http.engine import Engine
 from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress, cannot_listen, url_of
 from service.http.server import Listener, Server
 
+EngineName = Literal["own", "hypercorn"]
+
+
+def engine_of(name: EngineName) -> type[Engine]:
+    """The engine of a name. Hypercorn is loaded only if it is chosen."""
+    if name == "own":
+        return Engine
+    from service.http.hypercorn_engine import HypercornEngine
+
+    return HypercornEngine
+
 
 @asynccontextmanager
 async def open_listeners(
-    addresses: Sequence[ListenAddress], limits: ServingLimits, clock: Clock
+    addresses: Sequence[ListenAddress], limits: ServingLimits, clock: Clock, engine: EngineName = "own"
 ) -> AsyncIterator[Server]:
     """Listen on all `addresses`. Raises `ListenError`."""
     listeners: list[Listener] = []
@@ -28,7 +41,7 @@ async def open_listeners(
             sockets = [_plain(listener.socket) for listener in opened]
             listeners += [(listener, address.tls) for listener in sockets]
             urls.append(url_of(address.host, sockets[0].getsockname()[1], "https" if address.tls else "http"))
-        yield Server(urls, listeners, limits, clock, _expiry(addresses))
+        yield Server(urls, listeners, limits, clock, _expiry(addresses), engine_of(engine))
     finally:
         for listener, _ in listeners:
             listener.close()
@@ -41,11 +54,12 @@ def adopted_listeners(
     urls: Sequence[str],
     limits: ServingLimits,
     clock: Clock,
+    engine: EngineName = "own",
 ) -> Iterator[Server]:
     """Listen on sockets bound by a parent process. `sockets` and `urls` correspond to `addresses`."""
     listeners = [(each, address.tls) for address, own in zip(addresses, sockets, strict=True) for each in own]
     try:
-        yield Server(list(urls), listeners, limits, clock, _expiry(addresses))
+        yield Server(list(urls), listeners, limits, clock, _expiry(addresses), engine_of(engine))
     finally:
         for listener, _ in listeners:
             listener.close()

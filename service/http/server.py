@@ -46,6 +46,7 @@ class Server:
     _clock: Clock
     certificate_expires: float | None = None
     """The Unix time in seconds at which the certificate of its TLS listeners expires."""
+    _engine: type[Engine] = Engine
     _draining: trio.CancelScope = field(default_factory=trio.CancelScope)
 
     @property
@@ -59,7 +60,7 @@ class Server:
         Calls `ready` when connections are accepted.
         """
         connections = Connections(self._limits)
-        engine = Engine(handlers, self._limits, self._clock)
+        engine = self._engine(handlers, self._limits, self._clock)
         async with trio.open_nursery() as open_connections:
             open_connections.start_soon(maintain, engine, connections)
             pairs = [

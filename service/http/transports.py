@@ -60,6 +60,10 @@ class Transport(Protocol):
         """Let a waiting `receive` raise `TransportTimeout` now."""
         ...
 
+    def expire_at(self, due: float) -> None:
+        """Let a waiting `receive` raise `TransportTimeout` at `due` instead."""
+        ...
+
     async def finish(self) -> None:
         """Close the sending half, if the transport can."""
         ...
@@ -166,6 +170,9 @@ class SocketTransport:
         self.receive_due = -inf
         self.wake()
 
+    def expire_at(self, due: float) -> None:
+        self.receive_due = due
+
     async def finish(self) -> None:
         try:
             self._socket.shutdown(socket.SHUT_WR)
@@ -252,7 +259,6 @@ class StreamTransport:
         self._receiving.cancel()
 
     def expire_at(self, due: float) -> None:
-        """Let a waiting `receive` raise `TransportTimeout` at `due` instead."""
         self._receiving.deadline = due
 
     async def finish(self) -> None:

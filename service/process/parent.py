@@ -31,6 +31,7 @@ FIXED = (
     "server.bind",
     "server.workers",
     "server.ops_bind",
+    "server.data_dir",
     "server.user",
     "server.allow_unsafe_public",
     "server.drain_seconds",

@@ -62,7 +62,8 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
     config, stop = assignment.config, trio.Event()
     limits = replace(serving_limits(config), lame_duck_seconds=LAME_DUCK_SECONDS)
     sockets = [[socket.socket(fileno=each) for each in group] for group in assignment.sockets]
-    with adopted_listeners(listen_addresses(config), sockets, assignment.urls, limits, SystemClock()) as server:
+    addresses, engine = listen_addresses(config), config.server.engine
+    with adopted_listeners(addresses, sockets, assignment.urls, limits, SystemClock(), engine) as server:
         async with trio.open_nursery() as nursery:
             await nursery.start(partial(handle_signals, stop, warn_no_reload, on_succession=server.skip_drain))
             parent = _Parent(channel)

@@ -11,12 +11,14 @@ from pathlib import Path
 
 import trio
 
+from actors.backups.scheduler import BackupScheduler
 from actors.clock import SystemClock, SystemEntropy
 from actors.kernel.supervision import running
 from actors.nodes.messages import NodeInfo
 from service.api.openapi import Described
 from service.api.operations import OPERATIONS
 from service.config.model import Config
+from service.http.asgi import App
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
@@ -38,6 +40,10 @@ from service.web.app import build_app, request_middleware
 from service.web.error_responses import handlers, reject
 from storage.opening import Opened, open_storage
 
+HYPERCORN_LACKS = (
+    "no minimum rate of bodies, no limits of memory and windows in HTTP/2, malformed requests are not logged"
+)
+
 log = logging.getLogger(__name__)
 
 
@@ -51,7 +57,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
         nursery.start_soon(abandon_start, stop, ready_once, nursery.cancel_scope)
         async with (
             open_to_serve(config, data_dir) as opened,
-            open_listeners(addresses, serving_limits(config), SystemClock()) as server,
+            open_listeners(addresses, serving_limits(config), SystemClock(), config.server.engine) as server,
             open_operators_listener(config) as operators,
         ):
 
@@ -67,13 +73,20 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                 ready(server.urls)
                 tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
 
-            await prepare(config, data_dir, opened)
-            given_up = await give_up_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
-            if given_up and config.database.url:
-                await _check_admission(config, data_dir)
-            async with running_backups(config, data_dir, opened) as backups:
+            async with prepared(config, data_dir, opened) as backups:
                 await serve(config, data_dir, opened, server, stop, begun)
         nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def prepared(config: Config, data_dir: Path, opened: Opened) -> AsyncIterator[BackupScheduler | None]:
+    """Write the rows of a first start, give up root, and run the scheduled backups during the block."""
+    await prepare(config, data_dir, opened)
+    given_up = await give_up_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
+    if given_up and config.database.url:
+        await _check_admission(config, data_dir)
+    async with running_backups(config, data_dir, opened) as backups:
+        yield backups
 
 
 async def _check_addresses(config: Config, addresses: Sequence[ListenAddress]) -> None:
@@ -100,18 +113,30 @@ async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event,
 
 async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Ready) -> None:
     """Run the actors around the server until `stop` is set. Calls `ready` once connections are accepted."""
-    allow_connections(config)
-    async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
-        _freeze_garbage_collector()
-        services, metrics = node.services, node.metrics
-        metrics.observe_machine(None if config.database.url else data_dir, server.certificate_expires)
-        nursery.start_soon(_mark_stopping, services.health, stop)
-        described = Described.of(OPERATIONS, services.base_url)
-        app = build_app(services, OPERATIONS, described, metrics, tracer=node.tracer)
-        rejected = request_middleware(reject, services, metrics, OPERATIONS, node.tracer)
+    if config.server.engine == "hypercorn":
+        log.info("served by Hypercorn: %s; see docs/operations.md", HYPERCORN_LACKS)
+    async with (
+        open_app(config, data_dir, opened, server.url, server.certificate_expires) as (node, app),
+        trio.open_nursery() as nursery,
+    ):
+        nursery.start_soon(_mark_stopping, node.services.health, stop)
+        rejected = request_middleware(reject, node.services, node.metrics, OPERATIONS, node.tracer)
         await server.serve(handlers(app, rejected), stop=stop, ready=lambda: ready(node, nursery))
         log.info("listeners are closed; draining actors")
         nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def open_app(
+    config: Config, data_dir: Path, opened: Opened, url: str, certificate_expires: float | None = None
+) -> AsyncIterator[tuple[Assembly, App]]:
+    """Run a node, and make the ASGI application over it. For `url` see `open_node`."""
+    allow_connections(config)
+    async with open_node(config, data_dir, opened, url) as node:
+        _freeze_garbage_collector()
+        node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)
+        described = Described.of(OPERATIONS, node.services.base_url)
+        yield node, build_app(node.services, OPERATIONS, described, node.metrics, tracer=node.tracer)
 
 
 @asynccontextmanager

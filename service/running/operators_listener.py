@@ -22,5 +22,5 @@ async def open_operators_listener(config: Config) -> AsyncIterator[Server | None
         return
     address = ListenAddress(*address_of(config.server.ops_bind), setting="server.ops_bind")
     limits = replace(serving_limits(config), connections=MOST_CONNECTIONS, connections_per_address=MOST_CONNECTIONS)
-    async with open_listeners([address], limits, SystemClock()) as server:
+    async with open_listeners([address], limits, SystemClock(), config.server.engine) as server:
         yield server

@@ -171,7 +171,8 @@ async def _lock(descriptor: int, data_dir: Path) -> None:
             return
     owner = os.pread(descriptor, 20, 0).decode(errors="replace").strip()
     by = f" (pid {owner})" if owner.isdigit() else ""
-    raise EmbeddedError(f"another process{by} uses the data directory {data_dir}: stop it or choose another directory")
+    hint = "stop it, choose another directory, or set database.url, which several processes can share"
+    raise EmbeddedError(f"another process{by} uses the data directory {data_dir}: {hint}")
 
 
 # --- Supervision

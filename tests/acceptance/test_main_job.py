@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from storage.embedded.cluster import Cluster
+from tests.acceptance.engines import ENGINES
 from tests.acceptance.postgres import ask
 from tests.acceptance.processes import Settings, run_all, serving
 from tests.acceptance.smtp import PostOffice, SmtpServer
@@ -34,11 +35,16 @@ class Scene:
         return [*self.job.secrets, *self.issued]
 
 
-@pytest.fixture(scope="module")
-def scene(new_data_dir: Callable[[str], Path]) -> Iterator[Scene]:
-    data_dir, office = new_data_dir("main-job"), PostOffice()
+@pytest.fixture(scope="module", params=ENGINES)
+def scene(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path]) -> Iterator[Scene]:
+    data_dir, office = new_data_dir(f"main-job-{request.param}"), PostOffice()
     with SmtpServer(office) as smtp:
-        settings = {"mail.smtp_url": smtp.url, "log.format": "json", "log.level": "debug"}
+        settings = {
+            "mail.smtp_url": smtp.url,
+            "log.format": "json",
+            "log.level": "debug",
+            "server.engine": request.param,
+        }
         with serving(data_dir, settings) as service:
             job = do_main_job(service, office, data_dir.parent)
             issue = ("issue-key", "--email", job.email, "--data-dir", data_dir)

@@ -127,6 +127,7 @@ SETTINGS: dict[str, Refusal] = {
         {"retention.unpaid_bookings_days": 731},
         "retention.unpaid_bookings_days (731) must be at most retention.audit_days (730)",
     ),
+    "no engine": ({"server.engine": "uvicorn"}, "server.engine: "),
     "too many workers": ({"server.workers": 65}, "server.workers: "),
     "short secret": ({"server.secret": "hunter2"}, "server.secret is shorter than 32 characters"),
     "contradictory caps": (

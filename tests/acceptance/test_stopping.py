@@ -3,9 +3,11 @@
 import time
 from pathlib import Path
 
+import pytest
 import trio
 
 from tests.acceptance.clients import Crowd, Tally, Wire
+from tests.acceptance.engines import ENGINES
 from tests.acceptance.processes import Service, serving, until, usecase, write_catalog
 
 GRACEFUL = 2.0
@@ -29,10 +31,11 @@ async def _seconds_to_end(service: Service) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.parametrize("engine", ["own", "hypercorn"])
 async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and_its_charge_is_kept(
-    data_dir: Path,
+    data_dir: Path, engine: str
 ) -> None:
-    with serving(data_dir, SETTINGS) as service:
+    with serving(data_dir, {**SETTINGS, "server.engine": engine}) as service:
         key = service.mint()["apiKey"]
         enough = trio.Event()
 
@@ -62,8 +65,9 @@ async def test_every_answer_of_a_service_that_is_stopped_under_load_is_whole_and
         assert service.get("/readyz").json()["liveNodes"] == 1, "who stopped in order does not count any more"
 
 
-def test_a_service_that_drains_is_not_ready_and_serves_on_until_its_time_is_over(data_dir: Path) -> None:
-    with serving(data_dir, {**SETTINGS, "server.drain_seconds": 2}) as service:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_service_that_drains_is_not_ready_and_serves_on_until_its_time_is_over(data_dir: Path, engine: str) -> None:
+    with serving(data_dir, {**SETTINGS, "server.drain_seconds": 2, "server.engine": engine}) as service:
         assert service.is_ready()
         began = time.monotonic()
         service.terminate()
@@ -75,10 +79,11 @@ def test_a_service_that_drains_is_not_ready_and_serves_on_until_its_time_is_over
         assert "Traceback" not in service.log(), service.log()
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 async def test_clients_that_do_not_read_or_do_not_finish_asking_cannot_keep_it_from_ending(
-    data_dir: Path, tmp_path: Path
+    data_dir: Path, tmp_path: Path, engine: str
 ) -> None:
-    with serving(data_dir, SETTINGS) as service:
+    with serving(data_dir, {**SETTINGS, "server.engine": engine}) as service:
         steps = ["A step that is described at length. " * 27] * 45
         large = [usecase(number, guide={**_guide(number), "steps": steps}) for number in range(100)]
         catalog = write_catalog(tmp_path / "large.jsonl", *large)

@@ -14,6 +14,7 @@ from service.config.loading import load
 from service.running.foundation import storage_options
 from storage.opening import OTHER_CONNECTIONS, StorageError, open_storage
 from tests.acceptance.clients import Crowd, Wire
+from tests.acceptance.engines import ENGINES
 from tests.acceptance.processes import Service, serving, until
 from tests.acceptance.workers import answers, ask_by_new_connections, operators_of, workers_of
 
@@ -39,9 +40,10 @@ def config(playground: Path) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def service(new_data_dir: Callable[[str], Path], config: Path) -> Iterator[Service]:
-    with serving(new_data_dir("workers"), SETTINGS, config=config) as parent:
+@pytest.fixture(scope="module", params=ENGINES)
+def service(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path], config: Path) -> Iterator[Service]:
+    settings = {**SETTINGS, "server.engine": request.param}
+    with serving(new_data_dir(f"workers-{request.param}"), settings, config=config) as parent:
         yield parent
     assert parent.log().count(DRAINING) == WORKERS, "all drain when the service stops"
 

@@ -65,13 +65,14 @@ FRUGAL = (
 
 
 @contextmanager
-def running_node() -> Iterator[Service]:
-    """A node after its first start, with the demo."""
+def running_node(**settings: object) -> Iterator[Service]:
+    """A node after its first start, with the demo. Settings are named `section__name`."""
     place = Path(tempfile.mkdtemp(prefix="catalog-browser-", dir=in_memory()))
     # The unprivileged user of Postgres has to traverse this directory.
     place.chmod(0o711)
     try:
-        with serving(place / "data", SETTINGS) as service:
+        chosen = {name.replace("__", "."): value for name, value in settings.items()}
+        with serving(place / "data", {**SETTINGS, **chosen}) as service:
             yield service
     finally:
         shutil.rmtree(place, ignore_errors=True)

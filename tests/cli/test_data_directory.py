@@ -24,7 +24,9 @@ def homeless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("homeless")
 def test_a_user_without_a_home_directory_has_to_name_a_data_directory() -> None:
-    with pytest.raises(CommandError, match=r"^this user has no home directory: give --data-dir DIR$"):
+    with pytest.raises(
+        CommandError, match=r"^this user has no home directory: give --data-dir DIR, or set server.data_dir$"
+    ):
         data_directory.default_data_dir()
 
 

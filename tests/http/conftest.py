@@ -10,11 +10,19 @@ import trio
 from trio.abc import Clock, Instrument
 from trio.testing import MockClock
 
+from tests.http import memory_server
+
 
 def _in_virtual_time(
     test: Callable[[], Awaitable[Any]], *, clock: Clock | None = None, instruments: Sequence[Instrument] = ()
 ) -> Any:
     return trio.run(test, clock=clock or MockClock(autojump_threshold=0), instruments=instruments)
+
+
+@pytest.fixture(params=["own", "hypercorn"])
+def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Serve under this engine."""
+    monkeypatch.setattr(memory_server, "ENGINE", request.param)
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

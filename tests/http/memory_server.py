@@ -4,12 +4,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+import pytest
 import trio
 from trio.testing import memory_stream_pair
 
 from service.http.asgi import App, Receive, Scope, Send
 from service.http.engine import Engine
 from service.http.limits import ServingLimits
+from service.http.listeners import EngineName, engine_of
 from service.http.transports import StreamTransport
 from service.observability.client_address import Proxies
 from service.observability.metrics import Metrics
@@ -30,6 +32,12 @@ LIMITS = ServingLimits(
     connections_per_address=200,
     graceful_seconds=5.0,
 )
+ENGINE: EngineName = "own"
+"""The engine of all servers of these tests. `both_engines` sets it."""
+
+both_engines = pytest.mark.usefixtures("engine")
+"""Runs a test under each engine."""
+
 CLIENT, SERVER = ("203.0.113.7", 50_000), ("192.0.2.1", 80)
 
 
@@ -202,7 +210,7 @@ async def open_memory_server(
     metrics, entropy = Metrics(), SeededEntropy()
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     refusal_log, proxies = RefusalLog(clock, "n1", lambda: IDLE), Proxies((), clock)
-    engine = Engine(
+    engine = engine_of(ENGINE)(
         handlers(
             RequestMiddleware(app, metrics, refusal_log, entropy, NO_HSTS, proxies),
             RequestMiddleware(reject, metrics, refusal_log, entropy, NO_HSTS, proxies),

@@ -8,7 +8,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from service.http.asgi import App, Message, Receive, Scope, Send
 from service.http.limits import LINGER_SECONDS
-from tests.http.memory_server import LIMITS, Client, Recorder, open_memory_server
+from tests.http.memory_server import LIMITS, Client, Recorder, both_engines, open_memory_server
 
 GET = b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"
 OLD = b"GET / HTTP/1.0\r\n\r\n"
@@ -39,6 +39,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 # Connections.
 
 
+@both_engines
 async def test_a_connection_serves_one_request_after_another() -> None:
     app = Recorder()
     async with open_memory_server(app) as server:
@@ -51,6 +52,7 @@ async def test_a_connection_serves_one_request_after_another() -> None:
     assert app.bodies == [b"ab"] * 5
 
 
+@both_engines
 async def test_pipelined_requests_are_answered_in_order_one_at_a_time() -> None:
     running = 0
 
@@ -70,6 +72,7 @@ async def test_pipelined_requests_are_answered_in_order_one_at_a_time() -> None:
     assert [answer.body for answer in answers] == [b"/%d" % number for number in range(100)]
 
 
+@both_engines
 async def test_pipelined_requests_leave_others_their_turn() -> None:
     order: list[str] = []
 
@@ -85,6 +88,7 @@ async def test_pipelined_requests_leave_others_their_turn() -> None:
     assert order.index("/other") < 100
 
 
+@both_engines
 @pytest.mark.parametrize("option", [b"close", b"Close", b"keep-alive, close", b"close, keep-alive", b"x ,\tclose"])
 async def test_a_client_that_says_close_is_answered_and_closed(option: bytes) -> None:
     async with open_memory_server(Recorder()) as server:
@@ -94,6 +98,7 @@ async def test_a_client_that_says_close_is_answered_and_closed(option: bytes) ->
     assert reply.closes
 
 
+@both_engines
 async def test_close_wins_over_keep_alive_in_another_header() -> None:
     async with open_memory_server(Recorder()) as server:
         for version in (b"1.0", b"1.1"):
@@ -104,6 +109,7 @@ async def test_close_wins_over_keep_alive_in_another_header() -> None:
             assert reply.closes
 
 
+@both_engines
 async def test_a_client_that_has_closed_its_half_is_still_answered() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await trio.sleep(5)
@@ -117,6 +123,7 @@ async def test_a_client_that_has_closed_its_half_is_still_answered() -> None:
     assert reply.body == b"late"
 
 
+@both_engines
 async def test_a_client_that_leaves_in_the_middle_of_anything_ends_only_its_own_connection() -> None:
     async with open_memory_server(echo) as server:
         for data in (b"", b"GET / HT", GET, GET[:-2], b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nabc"):
@@ -149,6 +156,7 @@ async def test_http_1_0_stays_open_where_it_is_asked_for() -> None:
         assert (await client.ask(OLD)).closes
 
 
+@both_engines
 async def test_an_answer_without_a_length_ends_with_the_connection_in_http_1_0() -> None:
     async with open_memory_server(answering({"body": b"a", "more_body": True}, {"body": b"b"})) as server:
         client = server.connect()
@@ -162,6 +170,7 @@ async def test_an_answer_without_a_length_ends_with_the_connection_in_http_1_0()
 # Answers.
 
 
+@both_engines
 async def test_an_answer_without_a_length_is_chunked() -> None:
     pieces = [
         {"body": b"a", "more_body": True},
@@ -183,6 +192,7 @@ async def test_an_answer_in_one_piece_says_its_length() -> None:
     assert reply.header("transfer-encoding") is None
 
 
+@both_engines
 @pytest.mark.parametrize("headers", [[], [(b"content-length", b"5")]])
 @pytest.mark.parametrize("more", [True, False])
 async def test_head_gets_no_body(headers: list[tuple[bytes, bytes]], more: bool) -> None:
@@ -196,6 +206,7 @@ async def test_head_gets_no_body(headers: list[tuple[bytes, bytes]], more: bool)
     assert second.body == b"12345"
 
 
+@both_engines
 @pytest.mark.parametrize("status", [204, 304])
 async def test_an_answer_that_cannot_have_a_body_has_none(status: int) -> None:
     async with open_memory_server(answering({"body": b"surplus"}, status=status)) as server:
@@ -234,6 +245,7 @@ async def test_the_application_does_not_decide_about_the_connection_but_may_clos
 # Bodies.
 
 
+@both_engines
 async def test_a_body_is_passed_on_as_it_comes() -> None:
     async with open_memory_server(echo) as server:
         client = server.connect()
@@ -249,6 +261,7 @@ async def test_a_body_is_passed_on_as_it_comes() -> None:
     assert data.endswith(b"3\r\none\r\n3\r\ntwo\r\n5\r\nthree\r\n0\r\n\r\n")
 
 
+@both_engines
 @pytest.mark.parametrize("size", [1, 65_536, 65_537, 1_000_000])
 async def test_a_large_body_comes_whole(size: int) -> None:
     app = Recorder()
@@ -261,6 +274,7 @@ async def test_a_large_body_comes_whole(size: int) -> None:
     assert app.bodies == [body, b""]
 
 
+@both_engines
 async def test_after_the_body_the_application_waits_until_its_answer_is_over() -> None:
     told: list[Message] = []
 
@@ -304,12 +318,14 @@ async def test_a_client_that_waits_is_told_to_go_on_once_its_body_is_wanted() ->
         assert (await client.ask(b"abcd")).body == b"abcd"
 
 
+@both_engines
 async def test_a_client_that_does_not_wait_is_not_told_to_go_on() -> None:
     async with open_memory_server(Recorder()) as server:
         client = server.connect()
         assert (await client.ask(EXPECTING + b"abcd")).status == 200
 
 
+@both_engines
 async def test_a_client_of_http_1_0_is_never_told_to_go_on() -> None:
     async with open_memory_server(Recorder()) as server:
         client = server.connect()
@@ -345,6 +361,7 @@ async def test_an_early_answer_closes_the_connection_and_what_follows_is_not_run
     assert b"connection: close" in data
 
 
+@both_engines
 @pytest.mark.parametrize(
     "fields", [b"Content-Length: 4\r\n\r\nabcd", b"Transfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n0\r\n\r\n"]
 )
@@ -356,6 +373,7 @@ async def test_an_unread_body_that_is_there_costs_no_connection(fields: bytes) -
         assert [reply.closes for reply in await client.replies()] == [False, False, False]
 
 
+@both_engines
 async def test_an_unread_body_that_is_malformed_is_the_connections_end() -> None:
     async with open_memory_server(answering({"body": b"a"})) as server:
         client = server.connect()
@@ -410,6 +428,7 @@ async def test_an_application_without_an_answer_is_a_500_or_a_torn_answer_and_th
         assert server.serving == 0
 
 
+@both_engines
 @pytest.mark.parametrize(
     ("headers", "body"),
     [
@@ -455,6 +474,7 @@ async def test_messages_out_of_turn_are_the_applications_error() -> None:
 # The scope.
 
 
+@both_engines
 async def test_the_scope_says_what_stood_in_the_request() -> None:
     app = Recorder()
     async with open_memory_server(app) as server:

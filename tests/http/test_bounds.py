@@ -19,7 +19,7 @@ from service.http.server import TICK_SECONDS, maintain
 from service.http.transports import ConnectionLost, SocketTransport
 from service.web.error_responses import handlers
 from tests.fakes import HandClock
-from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_memory_server
+from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, both_engines, open_memory_server
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 BODY_BEGINS = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"
@@ -71,6 +71,7 @@ async def until_closed(client: Client) -> tuple[bytes, float]:
     return data, trio.current_time() - began
 
 
+@both_engines
 async def test_an_idle_connection_ends_without_a_word(kind: str) -> None:
     async with connected(Recorder(), kind) as client:
         assert await until_closed(client) == (b"", within(10))
@@ -139,6 +140,7 @@ async def test_a_body_at_the_minimum_rate_is_taken(kind: str) -> None:
         assert (await client.reply()).status == 200
 
 
+@both_engines
 async def test_an_application_may_think_longer_than_any_client_may(kind: str) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await trio.sleep(300)
@@ -152,6 +154,7 @@ def page(size: int) -> App:
     return Recorder(answer=b"a" * size)
 
 
+@both_engines
 async def test_a_reader_that_does_not_read_is_dropped(kind: str) -> None:
     gone: list[str] = []
 
@@ -166,6 +169,7 @@ async def test_a_reader_that_does_not_read_is_dropped(kind: str) -> None:
         assert gone == ["http.disconnect"]
 
 
+@both_engines
 async def test_readers_that_do_not_read_share_the_bytes_of_a_large_body() -> None:
     size, readers = 1_000_000, 8
     app = page(size)
@@ -183,6 +187,7 @@ async def test_readers_that_do_not_read_share_the_bytes_of_a_large_body() -> Non
     assert after - before < size
 
 
+@both_engines
 async def test_a_reader_that_reads_too_slowly_is_dropped_too() -> None:
     size = 1_000_000
     async with connected(page(size), "socket", small=True) as client:
@@ -195,6 +200,7 @@ async def test_a_reader_that_reads_too_slowly_is_dropped_too() -> None:
         assert trio.current_time() - began == pytest.approx(10 + size / MINIMUM_RATE, abs=3)
 
 
+@both_engines
 async def test_a_slow_reader_at_the_minimum_rate_gets_everything(kind: str) -> None:
     async with connected(page(500_000), kind, small=True) as client:
         await client.send(GET.replace(b"1.1", b"1.0"))

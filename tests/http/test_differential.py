@@ -1,21 +1,15 @@
 """The same application gives equal responses to valid requests under Hypercorn and under our engine."""
 
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
 import trio
-from hypercorn.app_wrappers import ASGIWrapper
-from hypercorn.config import Config
-from hypercorn.trio.tcp_server import TCPServer
-from hypercorn.trio.worker_context import WorkerContext
-from hypercorn.typing import ConnectionState
 from trio.testing import memory_stream_pair
 
 from actors.values import Tier
 from service.http.asgi import App
-from service.http.engine import Engine
+from service.http.listeners import EngineName, engine_of
 from service.http.transports import StreamTransport
 from service.web.error_responses import handlers, reject
 from service.web.middleware import NO_HSTS, RequestMiddleware
@@ -101,18 +95,10 @@ def request(row: Row, keys: dict[str, str]) -> bytes:
     return f"{head}\r\n".encode()
 
 
-async def under_hypercorn(app: App, stream: Any) -> None:
-    stream.socket = SimpleNamespace(family=2, getpeername=lambda: CLIENT, getsockname=lambda: SERVER)
-    config = Config()
-    config.include_server_header = False
-    wrapped: Any = ASGIWrapper(app)  # type: ignore[arg-type]
-    await TCPServer(wrapped, config, WorkerContext(None), ConnectionState({}), stream).run()
-
-
-async def under_ours(app: App, stream: Any, world: World) -> None:
+async def under(name: EngineName, app: App, stream: Any, world: World) -> None:
     clock = TrioClock(NOON_MS - int(trio.current_time() * 1000))
     services = world.services
-    engine = Engine(
+    engine = engine_of(name)(
         handlers(
             app,
             RequestMiddleware(reject, world.metrics, services.refusal_log, services.entropy, NO_HSTS, services.proxies),
@@ -123,8 +109,8 @@ async def under_ours(app: App, stream: Any, world: World) -> None:
     await engine.serve(StreamTransport(stream, CLIENT, SERVER, 10, scheme="http"))
 
 
-async def answers(server: str) -> list[Reply]:
-    """The responses of a new node under `server` to the whole table, with one connection per request."""
+async def answers(engine: EngineName) -> list[Reply]:
+    """The responses of a new node under an engine to the whole table, with one connection per request."""
     found = []
     async with open_world(MINT__PER_HOUR=100, KEYLESS__PER_MINUTE=1_000) as world, trio.open_nursery() as nursery:
         keys = {
@@ -135,10 +121,7 @@ async def answers(server: str) -> list[Reply]:
         }
         for row in TABLE:
             ours, theirs = memory_stream_pair()
-            if server == "hypercorn":
-                nursery.start_soon(under_hypercorn, world.client.app, theirs)
-            else:
-                nursery.start_soon(under_ours, world.client.app, theirs, world)
+            nursery.start_soon(under, engine, world.client.app, theirs, world)
             client = Client(ours)
             await client.send(request(row, keys))
             found.append(await _whole(client, row.line.partition(" ")[0]))
@@ -164,7 +147,7 @@ def comparable(reply: Reply) -> tuple[int, list[tuple[str, str]], bytes]:
 
 def test_hypercorn_and_our_engine_give_equal_answers() -> None:
     assert len(TABLE) >= 60
-    theirs, ours = trio.run(answers, "hypercorn"), trio.run(answers, "ours")
+    theirs, ours = trio.run(answers, "hypercorn"), trio.run(answers, "own")
     statuses = {reply.status for reply in ours}
     assert {200, 204, 400, 401, 403, 404, 405} <= statuses, "the table asks for little"
     for row, expected, found in zip(TABLE, theirs, ours, strict=True):
@@ -180,7 +163,7 @@ def test_each_row_stands_once() -> None:
 async def test_what_is_left_out_of_the_comparison_is_there_all_the_same(name: str) -> None:
     async with open_world() as world, trio.open_nursery() as nursery:
         ours, theirs = memory_stream_pair()
-        nursery.start_soon(under_ours, world.client.app, theirs, world)
+        nursery.start_soon(under, "own", world.client.app, theirs, world)
         client = Client(ours)
         assert (await client.ask(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")).header(name)
         nursery.cancel_scope.cancel()

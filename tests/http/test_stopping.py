@@ -19,7 +19,18 @@ from service.http.server import TICK_SECONDS, Server
 from service.http.transports import SocketTransport
 from service.web.error_responses import handlers
 from tests.fakes import HandClock
-from tests.http.memory_server import CLIENT, LIMITS, NOON_MS, SERVER, Client, Recorder, open_memory_server, replies
+from tests.http import memory_server
+from tests.http.memory_server import (
+    CLIENT,
+    LIMITS,
+    NOON_MS,
+    SERVER,
+    Client,
+    Recorder,
+    both_engines,
+    open_memory_server,
+    replies,
+)
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
@@ -55,6 +66,7 @@ async def test_idle_connections_end_at_once_and_others_with_their_answer() -> No
         assert trio.current_time() == began + 6
 
 
+@both_engines
 async def test_a_request_that_was_pipelined_behind_the_last_answer_is_not_run() -> None:
     app = Recorder()
 
@@ -80,7 +92,10 @@ async def running(app: App, stop: trio.Event, **limits: float) -> AsyncIterator[
     """A server on its own port. Leaving the block stops it and waits for its end."""
     bounds = replace(LIMITS, graceful_seconds=2.0, **limits)  # type: ignore[arg-type]
     places = [ListenAddress("127.0.0.1", 0)]
-    async with open_listeners(places, bounds, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
+    async with (
+        open_listeners(places, bounds, HandClock(NOON_MS), memory_server.ENGINE) as server,
+        trio.open_nursery() as nursery,
+    ):
         ready = trio.Event()
         nursery.start_soon(partial(server.serve, handlers(app), stop=stop, ready=ready.set))
         await ready.wait()
@@ -96,6 +111,7 @@ def port_of(server: Server) -> int:
     return int(server.url.rpartition(":")[2])
 
 
+@both_engines
 async def test_a_server_with_idle_connections_ends_at_once() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop) as server:
@@ -109,6 +125,7 @@ async def test_a_server_with_idle_connections_ends_at_once() -> None:
     assert trio.current_time() - began < 1
 
 
+@both_engines
 async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> None:
     engine = Engine(handlers(Recorder()), LIMITS, HandClock(NOON_MS))
     ours, theirs = socket.socketpair()
@@ -126,6 +143,7 @@ async def test_a_request_that_arrives_in_the_moment_of_the_stop_is_served() -> N
         assert ours.recv(1) == b""
 
 
+@both_engines
 async def test_connections_queued_at_the_stop_are_answered_and_idle_ones_do_not_delay_it() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop) as server:
@@ -147,6 +165,7 @@ async def test_connections_queued_at_the_stop_are_answered_and_idle_ones_do_not_
     idle.close()
 
 
+@both_engines
 async def test_a_server_that_drains_serves_all_and_asks_clients_to_reconnect() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop, drain_seconds=1.0) as server:
@@ -167,6 +186,7 @@ async def test_a_server_that_drains_serves_all_and_asks_clients_to_reconnect() -
             await client.stream.aclose()
 
 
+@both_engines
 @pytest.mark.parametrize("when", ["before the stop", "during the drain"])
 async def test_a_server_whose_successor_has_its_listeners_does_not_drain(when: str) -> None:
     stop = trio.Event()
@@ -184,6 +204,7 @@ async def test_a_server_whose_successor_has_its_listeners_does_not_drain(when: s
     assert trio.current_time() - began < 0.5
 
 
+@both_engines
 async def test_a_lame_duck_answers_idle_connections_once_more_and_then_closes_them() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop, lame_duck_seconds=1.0) as server:
@@ -203,6 +224,7 @@ async def test_a_lame_duck_answers_idle_connections_once_more_and_then_closes_th
     assert trio.current_time() - began < 1.5
 
 
+@both_engines
 async def test_the_lame_duck_time_ends_with_the_last_connection() -> None:
     stop = trio.Event()
     async with running(Recorder(), stop, lame_duck_seconds=1.0) as server:
@@ -213,6 +235,7 @@ async def test_the_lame_duck_time_ends_with_the_last_connection() -> None:
     assert trio.current_time() - began < 0.5
 
 
+@both_engines
 @pytest.mark.parametrize("what", ["thinks", "streams", "does not end asking", "does not read", "refused"])
 async def test_whatever_a_client_does_the_server_ends_soon_after_the_graceful_time(what: str) -> None:
     apps: dict[str, App] = {
@@ -242,6 +265,7 @@ async def endless(scope: Scope, receive: Receive, send: Send) -> None:
         await trio.sleep(0.01)
 
 
+@both_engines
 async def test_connections_beyond_the_limits_are_closed_unanswered() -> None:
     async with running(Recorder(), trio.Event(), connections_per_address=2) as server:
         clients = [await connected(server) for _ in range(3)]

@@ -21,9 +21,10 @@ from service.http.server import Server
 from service.web.error_responses import handlers
 from tests.certificates import make_certificate
 from tests.fakes import HandClock
+from tests.http import memory_server
 from tests.http.corpus import BODIES, FOLLOWING, HEADS
 from tests.http.http2_client import Http2Client
-from tests.http.memory_server import LIMITS, NOON_MS, Client, Recorder
+from tests.http.memory_server import LIMITS, NOON_MS, Client, Recorder, both_engines
 from tests.http.test_frames import PING, PREFACE, SETTINGS, frame
 
 HERE = Path(__file__).parent
@@ -40,7 +41,10 @@ async def running(app: App) -> AsyncIterator[Server]:
     stop = trio.Event()
     limits = replace(LIMITS, graceful_seconds=GRACEFUL)
     places = [ListenAddress("127.0.0.1", 0), ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))]
-    async with open_listeners(places, limits, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
+    async with (
+        open_listeners(places, limits, HandClock(NOON_MS), memory_server.ENGINE) as server,
+        trio.open_nursery() as nursery,
+    ):
         ready = trio.Event()
         nursery.start_soon(partial(server.serve, handlers(app), stop=stop, ready=ready.set))
         await ready.wait()
@@ -83,6 +87,7 @@ async def http2(server: Server) -> AsyncIterator[Http2Client]:
 # HTTP/1.1 over TLS.
 
 
+@both_engines
 @pytest.mark.parametrize("protocols", [(), ("http/1.1",), ("http/1.0", "http/1.1")])
 async def test_http_1_1_over_tls_is_served(protocols: tuple[str, ...]) -> None:
     app = Recorder()
@@ -104,6 +109,7 @@ async def test_http_1_1_over_tls_is_as_strict_as_without() -> None:
                 assert reply.status == case.status, case.what
 
 
+@both_engines
 async def test_a_client_that_does_not_finish_its_handshake_is_closed() -> None:
     async with running(Recorder()) as server:
         plain = await trio.open_tcp_stream("127.0.0.1", port_of(server.urls[1]))
@@ -113,6 +119,7 @@ async def test_a_client_that_does_not_finish_its_handshake_is_closed() -> None:
             assert trio.current_time() - began == pytest.approx(10, abs=0.1)
 
 
+@both_engines
 @pytest.mark.parametrize("data", [GET, b"\x16\x03\x01\x00\x05hello", b"\x00" * 100])
 async def test_what_is_not_tls_at_the_port_of_tls_is_closed(data: bytes) -> None:
     async with running(Recorder()) as server:
@@ -199,6 +206,7 @@ def test_a_certificate_whose_dates_are_wrong_is_usable_and_known(files: Path, na
 # HTTP/2.
 
 
+@both_engines
 async def test_http_2_is_served_to_who_chooses_it() -> None:
     app = Recorder()
     async with running(app) as server, http2(server) as client:
@@ -282,6 +290,7 @@ async def test_a_body_that_does_not_come_ends_its_request() -> None:
         assert trio.current_time() - began == pytest.approx(LIMITS.stall_seconds, abs=1)
 
 
+@both_engines
 async def test_an_application_may_think_longer_than_any_client_may() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await trio.sleep(300)
@@ -309,6 +318,7 @@ async def test_a_client_that_opens_no_window_is_cut_off() -> None:
         assert ended[0] - began <= LIMITS.stall_seconds + size / 16_384 + 1
 
 
+@both_engines
 async def test_a_connection_that_never_begins_its_handshake_does_not_delay_the_stop() -> None:
     async with running(Recorder()) as server:
         silent = await trio.open_tcp_stream("127.0.0.1", port_of(server.urls[1]))
@@ -318,6 +328,7 @@ async def test_a_connection_that_never_begins_its_handshake_does_not_delay_the_s
     await silent.aclose()
 
 
+@both_engines
 @pytest.mark.parametrize("what", ["idle", "thinks", "does not read"])
 async def test_the_stop_waits_no_longer_than_the_graceful_time(what: str) -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
