@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
+class MoreThanLeft(Exception):
+    """A refund is larger than what is left of its payment."""
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentSucceeded:
     """A booking was paid."""
@@ -78,6 +82,8 @@ class Payment:
     back: list[int] = field(default_factory=list)
     busy: bool = False
     """A refund, or an event about one, is in flight."""
+    pending_cents: int = 0
+    """The amount of the refund that is not decided yet."""
     by_hand: bool = False
     """All of it was refunded by hand."""
     hand_cents: int = 0
@@ -87,7 +93,7 @@ class Payment:
 
     @property
     def left_cents(self) -> int:
-        return self.told.amount_cents - sum(self.back)
+        return self.told.amount_cents - sum(self.back) - self.pending_cents
 
     @property
     def frozen(self) -> bool:
@@ -133,36 +139,40 @@ class Processor:
         if payment.failed or payment.frozen:
             self._decline(payment)
             raise PaymentsRefused("simulated: it came back before, or it is disputed")
-        if payment.by_hand or key in self._made:
-            return True
         if key in self._pending:
             return False
+        if key in self._made or not payment.left_cents:
+            return True
+        cents = payment.left_cents if cents is None else cents
+        if cents > payment.left_cents:
+            raise MoreThanLeft
         if self._faults.strikes("refund_declined"):
             self._decline(payment)
             raise PaymentsRefused("simulated: no money to pay it back from")
         if self._faults.strikes("refund_pending"):
-            payment.busy = True
+            payment.busy, payment.pending_cents = True, cents
             self._pending.add(key)
             self._start(self._decide, key, payment, cents)
             return False
         self._pay_back(key, payment, cents)
         return True
 
-    async def _decide(self, key: str, payment: Payment, cents: int | None) -> None:
+    async def _decide(self, key: str, payment: Payment, cents: int) -> None:
         await trio.sleep(self._random.uniform(0.1, 2.0))
+        payment.pending_cents = 0
+        self._pending.discard(key)
         if self._faults.strikes("refund_declined_later"):
             self._decline(payment)
-            await self._tell(self._refunded(payment, "simulated: declined later"))
+            await self._tell(self._refunded(payment, "simulated: declined later", cents))
             payment.busy = False
         else:
             self._pay_back(key, payment, cents)
-        self._pending.discard(key)
 
-    def _pay_back(self, key: str, payment: Payment, cents: int | None) -> None:
+    def _pay_back(self, key: str, payment: Payment, cents: int) -> None:
         payment.busy = True
-        payment.back.append(payment.left_cents if cents is None else cents)
+        payment.back.append(cents)
         self._made.add(key)
-        self._start(self._told_as_paid_back, payment, payment.back[-1], self._faults.strikes("refund_failed"))
+        self._start(self._told_as_paid_back, payment, cents, self._faults.strikes("refund_failed"))
 
     async def _told_as_paid_back(self, payment: Payment, cents: int, fails: bool) -> None:
         """Report a refund, and what was refunded in all. If it `fails`, the bank sends the money back some time later."""
@@ -335,11 +345,18 @@ class LinkedPayments:
         if self._faults.strikes("refund_unavailable"):
             raise PaymentsUnavailable("simulated: no connection")
         assert booking.payment_id is not None, "only what was paid is paid back"
-        done = self.processor.refund(self.key_of(booking), booking.payment_id, self.cents_of(booking))
+        done = self._refund(booking, booking.payment_id)
         if self._faults.strikes("refund_answer_lost"):
             raise PaymentsUnavailable("simulated: the answer was lost")
         await self._travel()
         return done
+
+    def _refund(self, booking: Booking, payment_id: str) -> bool:
+        """Refund what was ordered or, if less is left because a part was refunded by hand, the rest."""
+        try:
+            return self.processor.refund(self.key_of(booking), payment_id, self.cents_of(booking))
+        except MoreThanLeft:
+            return self._refund(replace(booking, refund_cents=None), payment_id)
 
     async def invoice_url(self, booking: Booking) -> None:
         await self._travel()

@@ -53,44 +53,43 @@ class Codes:
 
 @dataclass(slots=True, eq=False)
 class Letters:
-    """The letters to one email: time, day and network of each. `known` has the networks that used a code, until when.
-    `strange` has the same of letters to networks that were not known, with the block of each."""
+    """The letters to one email: the days of those that each network, each block and, as "", the mailbox have counted; the
+    time of each network's last one; and until when a network that used a code is known. Letters to known networks do not
+    count for their block. A day of a count never goes back, whatever the clock of a node says."""
 
-    sent: list[tuple[int, int, str]] = field(default_factory=list)
-    strange: list[tuple[int, int, str]] = field(default_factory=list)
+    days: dict[str, list[int]] = field(default_factory=dict)
+    sent_ms: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
 
     def send(self, network: str, now_ms: int) -> str:
-        rules, mine = SESSIONS.letters, [each for each in self.sent if each[2] == network]
-        if mine and now_ms < mine[-1][0] + rules.pause_ms:
-            return waiting(mine[-1][0] + rules.pause_ms - now_ms)
-        ours = [each for each in self.strange if each[2] == BLOCKS[network]]
-        first = self._on_day(ours, now_ms) == 0
-        known, beyond = now_ms < self.known.get(network, 0), self._on_day(mine, now_ms) >= rules.per_network
+        rules, block = SESSIONS.letters, BLOCKS[network]
+        pause_ms = self.sent_ms.get(network, now_ms - rules.pause_ms) + rules.pause_ms - now_ms
+        if pause_ms > 0:
+            return waiting(pause_ms)
+        known, beyond = now_ms < self.known.get(network, 0), self._today(network, now_ms) >= rules.per_network
+        tomorrow, total = waiting(DAY_MS - now_ms % DAY_MS), self._today("", now_ms)
         if beyond and not known:
-            return waiting(DAY_MS - now_ms % DAY_MS)
-        if beyond and self._on_day(self.sent, now_ms) >= rules.last_resort:
-            return waiting(DAY_MS - now_ms % DAY_MS) + ", as a known network"
-        if not known and self._on_day(self.sent, now_ms) >= (rules.last_resort if first else rules.per_mailbox):
-            return waiting(DAY_MS - now_ms % DAY_MS) + ", as a new network"
-        if not known:
-            self.strange.append((now_ms, self._day(ours, now_ms), BLOCKS[network]))
-        self.sent.append((now_ms, self._day(self.sent, now_ms), network))
+            return tomorrow
+        if beyond and total >= rules.last_resort:
+            return f"{tomorrow}, as a known network"
+        first = self._today(block, now_ms) == 0
+        if not known and total >= (rules.last_resort if first else rules.per_mailbox):
+            return f"{tomorrow}, as a new network"
+        for count in ("", network) if known else ("", network, block):
+            self.days.setdefault(count, []).append(self._day(count, now_ms))
+        self.sent_ms[network] = now_ms
         return "sent, as a known network beyond its count" if beyond else "sent"
 
-    def is_long(self) -> bool:
-        """Whether the last letter has a long code."""
-        _, today, network = self.sent[-1]
-        of_day = [each[2] for each in self.sent if each[1] == today]
+    def is_long(self, network: str, now_ms: int) -> bool:
+        """Whether the letter that was just sent has a long code."""
         rules = SESSIONS.letters
-        return len(of_day) > rules.short_codes or of_day.count(network) > rules.per_network
+        return self._today("", now_ms) > rules.short_codes or self._today(network, now_ms) > rules.per_network
 
-    def _day(self, sent: list[tuple[int, int, str]], now_ms: int) -> int:
-        """The day that counts now. It never goes back, whatever the clock of a node says."""
-        return max([day_of(now_ms), *(day for _, day, _ in sent)])
+    def _day(self, count: str, now_ms: int) -> int:
+        return max(day_of(now_ms), *self.days.get(count, ()), 0)
 
-    def _on_day(self, sent: list[tuple[int, int, str]], now_ms: int) -> int:
-        return sum(day == self._day(sent, now_ms) for _, day, _ in sent)
+    def _today(self, count: str, now_ms: int) -> int:
+        return self.days.get(count, []).count(self._day(count, now_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +160,7 @@ class Visits:
         self.met["a known network got more letters than its count"] += place == "a known network beyond its count"
         if answer == "sent":
             code = code_from(SECRET, message.nonce)
-            if letters.is_long():
+            if letters.is_long(network, now_ms):
                 self.met["a code was long"] += 1
                 code += code_from(SECRET, b"long\0" + message.nonce)
                 message = replace(message, template="sign_in_code_long")
