@@ -20,11 +20,11 @@ SECONDS = 30.0
 ENOUGH_SEEDS = 200
 """From this many seeds on, a campaign of all scenes has to meet everything."""
 SOMETIMES = (*(f"fault {kind}" for kind in BASE_RATES), *(each for area in AREAS for each in area.sometimes))
-TOLD = (
-    "transitions told",
+NOTIFIED = (
+    "transitions notified",
     "steps of schedules",
     "mails of the ledger",
-    "happenings of the ledger",
+    "webhook events",
     "deliveries queued",
     "invoices and credit notes",
 )
@@ -101,7 +101,7 @@ class Summary:
         scenes = ", ".join(f"{number} {scene}" for scene, number in self.seeds.items() if number)
         yield f"{self.number} seeds of {self.seconds:g} s ({scenes}): {self.steps:,} steps"
         yield f"{self.requests:,} requests, {self.operations:,} operations, {self.kills:,} kills"
-        yield self.told()
+        yield self.notified()
         for heading in ("fault ", "" if everything else "refused"):
             names = [what for what in sorted(self.counts) if heading in what and (heading or "fault " not in what)]
             yield f"{heading.strip() or 'counted'}:"
@@ -111,9 +111,9 @@ class Summary:
     def kills(self) -> int:
         return sum(count for what, count in self.counts.items() if what.startswith("fault ") and "killed" in what)
 
-    def told(self) -> str:
-        """Say what the ledger has told, which the oracle has compared with its transitions one by one."""
-        return ", ".join(f"{self.counts.get(what, 0):,} {what}" for what in TOLD)
+    def notified(self) -> str:
+        """The mails and webhook events that the oracle has compared with the transitions of the ledger one by one."""
+        return ", ".join(f"{self.counts.get(what, 0):,} {what}" for what in NOTIFIED)
 
 
 def reports(

@@ -1,14 +1,29 @@
 """Bugs to plant in the mail, one at a time: see `key_bugs`."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from actors.announcements import AccountMail
+from actors.bookings import changes, telling
+from actors.bookings.records import Booking
+from actors.bookings.transitions import BookingMove
+from actors.bookings.unit_of_work import UnitOfWork
+from actors.keys import issuing
 from actors.mail import actor as sender
 from actors.mail.messages import Lease, Mail, MailFailed, QueuedMessage, RetryLater
 from actors.mail.state import after_refusal
+from actors.notices import notice
+from actors.quota.state import Decision as Quotas
+from actors.quota.store import Decide
+from actors.values import BatchId, OutboxMessage
+from storage.memory import announcements
+from storage.memory.quota import MemoryQuota
+from storage.memory.tables import Memory
 from tests.simulation.planting import Bug, replaced, swapped
 from tests.simulation.post import LinkedOutbox, LinkedTransport
+from tests.simulation.rules import Scene
 
 
 class _GenerousOutbox(LinkedOutbox):
@@ -39,7 +54,55 @@ def _once_more(message: QueuedMessage, error: str, now_ms: int) -> Any:
     return RetryLater(message.id, message.attempts, now_ms, error)
 
 
+# Mails that are written.
+
+
+def _cancellation_mailed(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+    _notify(unit, booking, move)
+    if move is BookingMove.CANCEL:
+        telling.tell_owner(unit, booking, "webhook_off", None, since_ms=0, url="https://example.com/", error="none")
+
+
+def _receipt_mailed_twice(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+    _notify(unit, booking, move)
+    if move is BookingMove.PAY:
+        telling.tell_owner(unit, booking, "booking_receipt", None, key=f"{booking.id}_again")
+
+
+def _to_another(memory: Memory, mail: AccountMail) -> Iterator[OutboxMessage]:
+    emails = sorted(account.email for account in memory.accounts.values() if account.tenant_id != mail.tenant_id)
+    for message in _messages(memory, mail):
+        yield message if mail.tenant_id is None else replace(message, recipient=emails[0])
+
+
+class _MailingQuota(MemoryQuota):
+    """Mails an administrator of each batch of charges."""
+
+    async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Quotas:
+        mail = notice(f"let_{batch_id.owner}_{batch_id.seq}", "new_key", "admin@example.org", 0)
+        facts = {"ends": "key", "target": tenant_ids[0], "label": "cs_user", "how": "A request was charged."}
+        self._memory.messages[mail.id] = replace(mail, facts=json.dumps(facts))
+        return await super().meter(batch_id, tenant_ids, decide)
+
+
+_notify, _messages = changes._tell, announcements._messages
+
 BUGS: Mapping[str, Bug] = {
+    "cancellation-mailed": Bug(
+        "Each cancellation is mailed.", replaced(changes, "_tell", _cancellation_mailed), Scene.SPONSORS
+    ),
+    "receipt-mailed-twice": Bug(
+        "Two receipts are mailed for a payment.", replaced(changes, "_tell", _receipt_mailed_twice), Scene.SPONSORS
+    ),
+    "mailed-to-another": Bug(
+        "Mails about a booking go to another account.",
+        replaced(announcements, "_messages", _to_another),
+        Scene.SPONSORS,
+    ),
+    "new-key-not-mailed": Bug(
+        "The owner of an account gets no mail of a new key.", replaced(issuing, "telling", lambda *about, **facts: [])
+    ),
+    "charges-mailed": Bug("Charges of a quota are mailed.", swapped(quota_store=_MailingQuota)),
     "message-leased-by-every-node": Bug("Two nodes send a message at once.", swapped(outbox=_GenerousOutbox)),
     "lost-mail-taken-for-sent": Bug(
         "A message whose sending failed counts as sent.", swapped(transport=_OptimisticTransport)

@@ -136,6 +136,7 @@ class Register:
             tuple(key_id for key_id in memory.keys if key_id not in key_ids),
         )
         self.kept.append(kept)
+        self._world.log.mailed.update(letter.id for letter in kept.letters)
         for message, answer in kept.pairs:
             self.asked[id(message)].kept.append((kept.tick, answer))
         return done, kept

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.bookings.records import Booking, BookingStatus, PaymentState
 from actors.values import AuditRecord
-from tests.simulation.oracle import reviews, schedule, told
+from tests.simulation.oracle import notifications, reviews, schedule
 from tests.simulation.oracle.bookings import (
     BOOKING_MOVES,
     CAMPAIGN_MOVES,
@@ -322,6 +322,6 @@ CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
     requests_for_refunds_wait_for_a_decision,
     *schedule.CHECKS,
     *reviews.CHECKS,
-    *told.CHECKS,
+    *notifications.CHECKS,
     decisions_are_not_old,
 )

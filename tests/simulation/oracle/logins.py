@@ -214,10 +214,11 @@ class Logins:
         made = {key_id: (memory.keys[key_id].tenant_id, memory.keys[key_id].name) for key_id in kept.key_ids}
         if made != self._keys or any(memory.keys[key_id].kind is not Kind.USER for key_id in made):
             yield f"{kept.owner} made {made}, not {self._keys}"
-        letters = sorted((letter.recipient, json.loads(letter.facts)["target"]) for letter in kept.letters)
+        mails = sorted((mail.template, mail.recipient, json.loads(mail.facts)["target"]) for mail in kept.letters)
         owners = {tenant_id: email for email, tenant_id in kept.accounts.items()}
-        if letters != sorted((owners[tenant_id], key_id) for key_id, (tenant_id, _) in self._keys.items()):
-            yield f"{kept.owner} told {letters} of {self._keys}"
+        due = sorted(("new_key", owners[tenant_id], key_id) for key_id, (tenant_id, _) in self._keys.items())
+        if mails != due:
+            yield f"{kept.owner} wrote the mails {mails}, not {due}"
         told = [recorded(audit) for audit in kept.audits]
         if told != self._told:
             yield f"{kept.owner} recorded {told}, not {self._told}"

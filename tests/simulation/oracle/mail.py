@@ -99,7 +99,15 @@ def letters_go_at_once_where_nothing_is_wrong(case: Case) -> Iterator[str]:
             yield f"{letter.id} was made between {first:.3f} and {last:.3f}, and did not arrive: {of_letters.get(letter.id)}"
 
 
+def every_mail_was_judged_with_its_transaction(case: Case) -> Iterator[str]:
+    """Mails come from the transactions of keys, sessions, devices and the ledger, and from no other."""
+    for message in case.memory.messages.values():
+        if message.id not in case.world.log.mailed:
+            yield f"no change calls for {message}"
+
+
 CHECKS = (
+    every_mail_was_judged_with_its_transaction,
     mails_say_what_letters_say,
     nobody_sends_what_another_has,
     letters_come_or_are_given_up_for_a_reason,
