@@ -1,7 +1,7 @@
 """Bugs to plant in the mail, one at a time: see `key_bugs`."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,13 +21,16 @@ from actors.values import BatchId, OutboxMessage
 from storage.memory import announcements
 from storage.memory.quota import MemoryQuota
 from storage.memory.tables import Memory
-from tests.simulation.planting import Bug, replaced, swapped
+from tests.simulation.planting import Bugs, replaced
 from tests.simulation.post import LinkedOutbox, LinkedTransport
 from tests.simulation.rules import Scene
 
+BUGS = Bugs()
 
-class _GenerousOutbox(LinkedOutbox):
-    """Leases a message to every node, and counts the attempt."""
+
+@BUGS.part("outbox")
+class MessageLeasedByEveryNode(LinkedOutbox):
+    """Two nodes send a message at once."""
 
     async def lease(self, limit: int, now_ms: int, until_ms: int) -> Lease:
         lease = await super().lease(limit, now_ms, until_ms)
@@ -38,7 +41,10 @@ class _GenerousOutbox(LinkedOutbox):
         return lease
 
 
-class _OptimisticTransport(LinkedTransport):
+@BUGS.part("transport")
+class LostMailTakenForSent(LinkedTransport):
+    """A message whose sending failed counts as sent."""
+
     async def send(self, mail: Mail) -> None:
         try:
             await super().send(mail)
@@ -46,37 +52,48 @@ class _OptimisticTransport(LinkedTransport):
             return
 
 
-def _never_again(message: QueuedMessage, error: str, now_ms: int, retries: Any) -> Any:
+@BUGS.function(sender, "after_failure")
+def mail_tried_once(message: QueuedMessage, error: str, now_ms: int, retries: Any) -> Any:
+    """A message is given up at its first failure."""
     return after_refusal(message, error, now_ms)
 
 
-def _once_more(message: QueuedMessage, error: str, now_ms: int) -> Any:
+@BUGS.function(sender, "after_refusal")
+def refused_mail_tried_again(message: QueuedMessage, error: str, now_ms: int) -> Any:
+    """A permanently refused message is retried."""
     return RetryLater(message.id, message.attempts, now_ms, error)
 
 
 # Mails that are written.
 
 
-def _cancellation_mailed(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+@BUGS.function(changes, "_tell", Scene.SPONSORS)
+def cancellation_mailed(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+    """Each cancellation is mailed."""
     _notify(unit, booking, move)
     if move is BookingMove.CANCEL:
         telling.tell_owner(unit, booking, "webhook_off", None, since_ms=0, url="https://example.com/", error="none")
 
 
-def _receipt_mailed_twice(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+@BUGS.function(changes, "_tell", Scene.SPONSORS)
+def receipt_mailed_twice(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+    """Two receipts are mailed for a payment."""
     _notify(unit, booking, move)
     if move is BookingMove.PAY:
         telling.tell_owner(unit, booking, "booking_receipt", None, key=f"{booking.id}_again")
 
 
-def _to_another(memory: Memory, mail: AccountMail) -> Iterator[OutboxMessage]:
+@BUGS.function(announcements, "_messages", Scene.SPONSORS)
+def mailed_to_another(memory: Memory, mail: AccountMail) -> Iterator[OutboxMessage]:
+    """Mails about a booking go to another account."""
     emails = sorted(account.email for account in memory.accounts.values() if account.tenant_id != mail.tenant_id)
     for message in _messages(memory, mail):
         yield message if mail.tenant_id is None else replace(message, recipient=emails[0])
 
 
-class _MailingQuota(MemoryQuota):
-    """Mails an administrator of each batch of charges."""
+@BUGS.part("quota_store")
+class ChargesMailed(MemoryQuota):
+    """Charges of a quota are mailed."""
 
     async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Quotas:
         mail = notice(f"let_{batch_id.owner}_{batch_id.seq}", "new_key", "admin@example.org", 0)
@@ -87,34 +104,13 @@ class _MailingQuota(MemoryQuota):
 
 _notify, _messages = changes._tell, announcements._messages
 
-BUGS: Mapping[str, Bug] = {
-    "cancellation-mailed": Bug(
-        "Each cancellation is mailed.", replaced(changes, "_tell", _cancellation_mailed), Scene.SPONSORS
-    ),
-    "receipt-mailed-twice": Bug(
-        "Two receipts are mailed for a payment.", replaced(changes, "_tell", _receipt_mailed_twice), Scene.SPONSORS
-    ),
-    "mailed-to-another": Bug(
-        "Mails about a booking go to another account.",
-        replaced(announcements, "_messages", _to_another),
-        Scene.SPONSORS,
-    ),
-    "new-key-not-mailed": Bug(
-        "The owner of an account gets no mail of a new key.", replaced(issuing, "telling", lambda *about, **facts: [])
-    ),
-    "charges-mailed": Bug("Charges of a quota are mailed.", swapped(quota_store=_MailingQuota)),
-    "message-leased-by-every-node": Bug("Two nodes send a message at once.", swapped(outbox=_GenerousOutbox)),
-    "lost-mail-taken-for-sent": Bug(
-        "A message whose sending failed counts as sent.", swapped(transport=_OptimisticTransport)
-    ),
-    "mail-tried-once": Bug(
-        "A message is given up at its first failure.", replaced(sender, "after_failure", _never_again)
-    ),
-    "refused-mail-tried-again": Bug(
-        "A permanently refused message is retried.", replaced(sender, "after_refusal", _once_more)
-    ),
-    "old-messages-sent": Bug(
-        "A message is sent after its code has expired.",
-        replaced(sender, "give_up_unsent", lambda *message: None),
-    ),
-}
+BUGS.add(
+    "new-key-not-mailed",
+    "The owner of an account gets no mail of a new key.",
+    replaced(issuing, "telling", lambda *about, **facts: []),
+)
+BUGS.add(
+    "old-messages-sent",
+    "A message is sent after its code has expired.",
+    replaced(sender, "give_up_unsent", lambda *message: None),
+)

@@ -349,7 +349,5 @@ async def look(me: Client, browser: Browser, typed: str) -> Any:
 
 async def decide(me: Client, browser: Browser, typed: str, node: "Node | None" = None, *, approve: bool) -> Any:
     return await me.ask(
-        "decide device",
-        lambda node: node.reception.decide_device(browser.token, typed, approve=approve),
-        node,
+        "decide device", lambda node: node.reception.decide_device(browser.token, typed, approve=approve), node
     )

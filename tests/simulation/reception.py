@@ -120,9 +120,7 @@ class Reception:
     async def sign_in(self, email: str, code: str, browser: str | None, network: str) -> StartedSession | Refused:
         asking_from.set(network)
         return await self.node.intent(
-            "sign in",
-            SignIn(email, code, browser),
-            lambda: self._sign_in(email, code, browser, network),
+            "sign in", SignIn(email, code, browser), lambda: self._sign_in(email, code, browser, network)
         )
 
     async def _sign_in(self, email: str, code: str, browser: str | None, network: str) -> StartedSession | Refused:

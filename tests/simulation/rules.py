@@ -94,13 +94,7 @@ MAIL = MailLimits(
 )
 
 EVENT_LIMITS = ActorLimits(
-    mailbox=9,
-    batch=7,
-    answer_seconds=1.0,
-    settle_pause_seconds=0.02,
-    settle_pause_max_seconds=0.3,
-    lanes=2,
-    gather=6,
+    mailbox=9, batch=7, answer_seconds=1.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3, lanes=2, gather=6
 )
 """Counts events, not messages: one batch of a relay makes up most of a transaction."""
 EVENTS_PER_MINUTE = 30

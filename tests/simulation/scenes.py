@@ -99,12 +99,7 @@ KEYS = Area(
 )
 """Keys, quota and the key cache: in every world."""
 MAIL = Area(
-    oracle.judge_mail,
-    sights.of_mail,
-    sometimes.MAIL,
-    mail_bugs.BUGS,
-    side=attrgetter("mailroom"),
-    rests=_mailed,
+    oracle.judge_mail, sights.of_mail, sometimes.MAIL, mail_bugs.BUGS, side=attrgetter("mailroom"), rests=_mailed
 )
 """Mail: in every world."""
 OFFICE = Area(

@@ -26,21 +26,9 @@ DOCUMENTED: Mapping[str, tuple[Code, ...]] = {
     "list keys": (),
     "revoke another's": (Code.NOT_FOUND,),
     "begin device": (Code.SERVICE_UNAVAILABLE,),
-    "poll": (
-        Code.AUTHORIZATION_PENDING,
-        Code.SLOW_DOWN,
-        Code.EXPIRED_TOKEN,
-        Code.ACCESS_DENIED,
-        Code.INVALID_CODE,
-    ),
+    "poll": (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN, Code.EXPIRED_TOKEN, Code.ACCESS_DENIED, Code.INVALID_CODE),
     "look at device": (Code.INVALID_CODE, Code.RATE_LIMITED),
-    "decide device": (
-        Code.INVALID_CODE,
-        Code.RATE_LIMITED,
-        Code.EXPIRED_TOKEN,
-        Code.INVALID_STATE,
-        Code.KEY_LIMIT,
-    ),
+    "decide device": (Code.INVALID_CODE, Code.RATE_LIMITED, Code.EXPIRED_TOKEN, Code.INVALID_STATE, Code.KEY_LIMIT),
 }
 """Allowed refusals of each kind, by hand."""
 

@@ -39,12 +39,7 @@ def judge(world: "World", batch_id: BatchId, before: Mapping[str, Key], audits: 
 
 
 def _rotated(
-    world: "World",
-    batch_id: BatchId,
-    old: Key,
-    key: Key,
-    before: Mapping[str, Key],
-    audits: Sequence[AuditRecord],
+    world: "World", batch_id: BatchId, old: Key, key: Key, before: Mapping[str, Key], audits: Sequence[AuditRecord]
 ) -> Iterator[str]:
     fresh = world.memory.keys.get(key.successor_id or "")
     if fresh is None or fresh.id in before:
