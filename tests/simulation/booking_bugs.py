@@ -26,7 +26,6 @@ from service.api import authentication, authorization
 from storage.memory.invoices import issue
 from storage.memory.ledger import MemoryLedger
 from tests.simulation.faults import LinkedSponsorship
-from tests.simulation.office import CountedSweeper
 from tests.simulation.planting import (
     AnswersFirst,
     Bugs,
@@ -38,6 +37,7 @@ from tests.simulation.planting import (
 )
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
+from tests.simulation.sponsorship import CountedSweeper
 
 BUGS = Bugs(Scene.SPONSORS)
 
@@ -223,10 +223,10 @@ def event_handled_again(unit: UnitOfWork, message: TakePayment) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
         return settlement._paid_twice(unit, booking, message)
-    return _taken(unit, message)
+    return _take_payment(unit, message)
 
 
-_taken = settlement.take_payment
+_take_payment = settlement.take_payment
 
 
 @BUGS.part("payments")
@@ -267,13 +267,13 @@ def amount_not_compared(unit: UnitOfWork, message: TakePayment) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is not None:
         message = replace(message, amount_cents=booking.amount_cents)
-    return _taken(unit, message)
+    return _take_payment(unit, message)
 
 
 def _paid_with_another(unit: UnitOfWork, message: TakePayment) -> Answer:
     """Does not look for another booking that was paid with the payment."""
     with patched(UnitOfWork, "paid_with", lambda unit, payment_id: None):
-        return _taken(unit, message)
+        return _take_payment(unit, message)
 
 
 class _SharedPayments(MemoryLedger):
@@ -331,14 +331,14 @@ def part_taken_for_all(unit: UnitOfWork, booking: Booking, total_cents: int, ori
 
 @BUGS.part("sponsorship", Scene.WEBSITES)
 class DisputedAndShown(LinkedSponsorship):
-    """A disputed placement stays shown."""
+    """A disputed placement stays visible."""
 
     def _placements(self, from_week_ms: int) -> Iterator[SoldPlacement]:
         link, right = self._memory, self._memory.bookings
         link.bookings = {key: replace(row, disputed=False) for key, row in right.items()}
-        shown = list(super()._placements(from_week_ms))
+        placements = list(super()._placements(from_week_ms))
         link.bookings = right
-        return iter(shown)
+        return iter(placements)
 
 
 @BUGS.function(settlement, "_followed")

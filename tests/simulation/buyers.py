@@ -16,8 +16,8 @@ from actors.keys.actor import Issued
 from actors.values import Refused, Scope
 from actors.weeks import WEEK_MS, week_of
 from tests.simulation.clients import Client, Holding
-from tests.simulation.office import Wish
 from tests.simulation.rules import BOOKINGS
+from tests.simulation.sponsorship import Wish
 from tests.simulation.stage import hear
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ WEEKS = (-1, *(0, 1, 2) * 8, 3)
 
 async def full_key(me: Client, email: str) -> Holding | None:
     """Return a full key of the account: an existing one, or a new one."""
-    known = me.world.board.office_keys.setdefault(email, [])
+    known = me.world.board.sponsor_keys.setdefault(email, [])
     if len(known) < 2:
         holding = await me.issue(email, admin=email.startswith("admin-") and me.chance(0.7))
         if holding is None:
@@ -89,7 +89,7 @@ async def _create_campaign(me: Client, key: Holding) -> Any:
 
 
 async def campaign_of(text: str, key: str, name: str, node: "Node") -> Any:
-    return await node.office.create_campaign(text, key, name)
+    return await node.sponsorship.create_campaign(text, key, name)
 
 
 def uuid_of(me: Client) -> str:
@@ -130,11 +130,11 @@ async def _book(me: Client, key: Holding, wish: Wish) -> Booking | None:
 
 
 async def booking_of(text: str, wish: Wish, node: "Node") -> Any:
-    return await node.office.book(text, wish)
+    return await node.sponsorship.book(text, wish)
 
 
 async def _checkout(me: Client, key: Holding, booking: Booking) -> Any:
-    return await until_answered(me, "checkout", lambda node: node.office.checkout(key.text, booking.id))
+    return await until_answered(me, "checkout", lambda node: node.sponsorship.checkout(key.text, booking.id))
 
 
 def _pay(me: Client, booking: Booking, seconds: float = 0.0) -> None:
@@ -143,7 +143,7 @@ def _pay(me: Client, booking: Booking, seconds: float = 0.0) -> None:
 
 
 async def _cancel(me: Client, key: Holding, booking: Booking) -> Any:
-    return await me.ask("cancel", lambda node: node.office.cancel(key.text, booking.id))
+    return await me.ask("cancel", lambda node: node.sponsorship.cancel(key.text, booking.id))
 
 
 # Sponsors.
@@ -156,7 +156,7 @@ async def sponsor(me: Client) -> None:
     if key is None:
         return
     if me.chance(0.1):
-        await me.ask("profile", lambda node: node.office.save_profile(key.text, "Example Tools"))
+        await me.ask("profile", lambda node: node.sponsorship.save_profile(key.text, "Example Tools"))
     if me.chance(0.1):
         await _grab(me, key)
         return
@@ -175,7 +175,7 @@ async def _meddle(me: Client, key: Holding) -> None:
     ids = sorted(me.world.memory.bookings)
     if ids:
         booking_id = me.random.choice(ids)
-        await me.ask("cancel", lambda node: node.office.cancel(key.text, booking_id))
+        await me.ask("cancel", lambda node: node.sponsorship.cancel(key.text, booking_id))
         if me.chance(0.5):
             await _ask_back(me, key, booking_id)
     await me.think(0.3)
@@ -274,7 +274,7 @@ async def _ask_back(me: Client, key: Holding, booking_id: str) -> Any:
 
 
 async def _request_of(text: str, booking_id: str, reason: str, node: "Node") -> Any:
-    return await node.office.request_refund(text, booking_id, reason)
+    return await node.sponsorship.request_refund(text, booking_id, reason)
 
 
 async def _vanish(me: Client, key: Holding, booking: Booking) -> None:
@@ -325,7 +325,7 @@ async def edit(me: Client, key: Holding, campaign_id: str) -> None:
     if campaign is not None:
         words.append({"headline": campaign.content.headline})
     fields = me.random.choice(words)
-    await me.ask("edit campaign", lambda node: node.office.edit_campaign(key.text, campaign_id, **fields))
+    await me.ask("edit campaign", lambda node: node.sponsorship.edit_campaign(key.text, campaign_id, **fields))
 
 
 async def owner(me: Client) -> None:
@@ -340,10 +340,10 @@ async def owner(me: Client) -> None:
     if move is CampaignMove.EDIT:
         await edit(me, key, campaign_id)
     else:
-        await me.ask("move campaign", lambda node: node.office.move_campaign(key.text, campaign_id, move))
+        await me.ask("move campaign", lambda node: node.sponsorship.move_campaign(key.text, campaign_id, move))
         if move is CampaignMove.PAUSE:
             resume = CampaignMove.RESUME
-            await me.ask("move campaign", lambda node: node.office.move_campaign(key.text, campaign_id, resume))
+            await me.ask("move campaign", lambda node: node.sponsorship.move_campaign(key.text, campaign_id, resume))
 
 
 # Administrators.
@@ -365,9 +365,9 @@ async def administrator(me: Client) -> None:
     elif board.bookings and me.chance(0.6):
         booking_id = me.random.choice(board.paid[-5:] if board.paid and me.chance(0.9) else board.bookings[-10:])
         if me.chance(0.3):
-            await me.ask("video", lambda node: node.office.describe_video(text, booking_id))
+            await me.ask("video", lambda node: node.sponsorship.describe_video(text, booking_id))
         else:
-            await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))
+            await me.ask("order refund", lambda node: node.sponsorship.order_refund(text, booking_id))
     else:
         await _look_after_slots(me, text)
 
@@ -378,7 +378,7 @@ async def review(me: Client, text: str, campaign_id: str, move: CampaignMove) ->
     if campaign is not None and me.chance(0.8):
         seen = campaign.newest
         await me.think(0.2)
-    await me.ask("review", lambda node: node.office.review(text, campaign_id, move, seen))
+    await me.ask("review", lambda node: node.sponsorship.review(text, campaign_id, move, seen))
 
 
 async def decide_on_request(me: Client, text: str) -> None:
@@ -395,11 +395,11 @@ async def decide_on_request(me: Client, text: str) -> None:
 
 
 async def _decline_of(text: str, booking_id: str, note: str, node: "Node") -> Any:
-    return await node.office.decline_refund(text, booking_id, note)
+    return await node.sponsorship.decline_refund(text, booking_id, note)
 
 
 async def _order_of(text: str, booking_id: str, node: "Node") -> Any:
-    return await node.office.order_refund(text, booking_id)
+    return await node.sponsorship.order_refund(text, booking_id)
 
 
 async def _look_after_slots(me: Client, text: str) -> None:
@@ -408,22 +408,22 @@ async def _look_after_slots(me: Client, text: str) -> None:
     match me.random.randrange(6):
         case 0 | 1 if len(board.slots) < 8:
             new, weeks = f"slot-{len(board.slots)}", me.random.choice((1, 1, 2))
-            slot = await me.ask("create slot", lambda node: node.office.create_slot(text, new, 7_000, weeks))
+            slot = await me.ask("create slot", lambda node: node.sponsorship.create_slot(text, new, 7_000, weeks))
             if isinstance(slot, Slot):
                 board.slots.append(new)
         case 2:
-            await me.ask("retire slot", lambda node: node.office.retire_slot(text, slot_id))
+            await me.ask("retire slot", lambda node: node.sponsorship.retire_slot(text, slot_id))
             await me.think(0.6)
-            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, active=True))
+            await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, active=True))
         case 3:
             ends_ms = now_ms + me.random.randint(500, 4_000)
-            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, offer_ends_ms=ends_ms))
+            await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, offer_ends_ms=ends_ms))
             await me.think(1.0)
-            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, clear=("offer_ends_ms",)))
+            await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, clear=("offer_ends_ms",)))
         case _:
             cents, weeks = me.random.choice((5_000, 9_000)), me.random.choice((1, 1, 2))
             await me.ask(
-                "edit slot", lambda node: node.office.edit_slot(text, slot_id, week_price_cents=cents, weeks=weeks)
+                "edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, week_price_cents=cents, weeks=weeks)
             )
 
 
@@ -431,7 +431,7 @@ async def operator(me: Client) -> None:
     """Grant and revoke administratorship on the command line, and check at once whether it took effect."""
     email = f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org"
     grant = me.chance(0.75)
-    await me.ask("appoint", lambda node: node.office.appoint(email, grant=grant))
+    await me.ask("appoint", lambda node: node.sponsorship.appoint(email, grant=grant))
     if me.chance(0.6):
         await administrator(me)
         await administrator(me)
@@ -485,11 +485,11 @@ async def _create_key(me: Client, giver: Holding, key: str, name: str, scopes: t
 
 
 async def _key_of(text: str, key: str, name: str, scopes: tuple[Scope, ...], node: "Node") -> Any:
-    return await node.office.create_key(text, key, name, scopes)
+    return await node.sponsorship.create_key(text, key, name, scopes)
 
 
 async def _revoke_key(me: Client, remover: Holding, scoped: Holding) -> None:
-    await me.ask("revoke key", lambda node: node.office.revoke_key(remover.text, scoped.key_id))
+    await me.ask("revoke key", lambda node: node.sponsorship.revoke_key(remover.text, scoped.key_id))
     board = me.world.board
     board.changed.append(scoped)
     if scoped in board.scoped and me.chance(0.6):
@@ -500,10 +500,10 @@ async def _use(me: Client, scoped: Holding) -> None:
     board = me.world.board
     match me.random.randrange(4):
         case 0:
-            await me.ask("profile", lambda node: node.office.save_profile(scoped.text, "Example Tools"))
+            await me.ask("profile", lambda node: node.sponsorship.save_profile(scoped.text, "Example Tools"))
         case 1 if board.bookings:
             booking_id = me.random.choice(board.bookings[-6:])
-            await me.ask("order refund", lambda node: node.office.order_refund(scoped.text, booking_id))
+            await me.ask("order refund", lambda node: node.sponsorship.order_refund(scoped.text, booking_id))
         case 2:
             await _look_after_slots(me, scoped.text)
         case _:

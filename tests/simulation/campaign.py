@@ -29,7 +29,7 @@ NOTIFIED = (
     "invoices and credit notes",
 )
 PROGRESS_SECONDS = 10.0
-SHOWN_VIOLATIONS = 5
+MOST_VIOLATIONS = 5
 SEEDS_OF_A_PROCESS = 250
 """Replace a process after this many seeds, so that what runs leave behind does not add up overnight."""
 REGRESSIONS = Path(__file__).with_name("regressions.txt")
@@ -53,15 +53,15 @@ class Regression:
         return f"python -m tests.simulation --seed {self.seed} --scene {self.scene} --seconds {self.seconds:g}"
 
 
-def kept(path: Path = REGRESSIONS) -> list[Regression]:
+def regressions(path: Path = REGRESSIONS) -> list[Regression]:
     """Return the seeds listed in the file."""
     lines = [line.partition("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines()]
     return [Regression(int(seed), Scene(scene), float(seconds)) for seed, scene, seconds in filter(None, lines)]
 
 
-def keep(regression: Regression, why: str, path: Path = REGRESSIONS) -> None:
+def add_regression(regression: Regression, why: str, path: Path = REGRESSIONS) -> None:
     """Add a seed to the file unless it is already there."""
-    if regression not in kept(path):
+    if regression not in regressions(path):
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{regression}  # {why[:160]}\n")
 
@@ -144,28 +144,28 @@ def campaign(
     scene: Scene | None = None,
     bug: str | None = None,
     workers: int = 0,
-    regressions: Path = REGRESSIONS,
+    to: Path = REGRESSIONS,
     everything: bool = False,
     kills: int | None = None,
 ) -> bool:
-    """Run all seeds, or seeds until `kills` nodes were killed. Returns True if every promise was kept and, with enough seeds,
+    """Run all seeds, or seeds until `kills` nodes were killed. Returns True if every promise held and, with enough seeds,
     everything required was met.
 
-    A failing seed is printed at once with the command that replays it, and added to `regressions` unless a bug was
+    A failing seed is printed at once with the command that replays it, and added to the file `to` unless a bug was
     planted.
     """
-    began, told = time.perf_counter(), 0.0
+    began, reported = time.perf_counter(), 0.0
     summary = Summary(seconds)
     wanted = takewhile(lambda seed: kills is None or summary.kills < kills, seeds)
     for report in reports(wanted, seconds, scene, bug, workers or cpu_count()):
         summary.add(report)
         if report.violations:
-            _tell(report, seconds, bug, out)
+            _report(report, seconds, bug, out)
             if bug is None:
-                keep(Regression(report.seed, report.scene, seconds), report.violations[0], regressions)
+                add_regression(Regression(report.seed, report.scene, seconds), report.violations[0], to)
         passed = time.perf_counter() - began
-        if passed >= told + PROGRESS_SECONDS:
-            told = passed
+        if passed >= reported + PROGRESS_SECONDS:
+            reported = passed
             out(f"{summary.number} seeds, {summary.kills:,} kills, {len(summary.failed)} failed, {passed:.0f} s\n")
     out("".join(f"{line}\n" for line in summary.lines(everything=everything)))
     missed = summary.missed() if scene is None and bug is None and summary.number >= ENOUGH_SEEDS else []
@@ -174,8 +174,8 @@ def campaign(
     return not summary.failed and not missed
 
 
-def _tell(report: Report, seconds: float, bug: str | None, out: Out) -> None:
+def _report(report: Report, seconds: float, bug: str | None, out: Out) -> None:
     planted = f" --bug {bug}" if bug else ""
     out(f"seed {report.seed} ({report.scene}) failed: {len(report.violations)} violations\n")
-    out("".join(f"  {violation}\n" for violation in report.violations[:SHOWN_VIOLATIONS]))
+    out("".join(f"  {violation}\n" for violation in report.violations[:MOST_VIOLATIONS]))
     out(f"  again: {Regression(report.seed, report.scene, seconds).command}{planted}\n")

@@ -10,8 +10,8 @@ from actors.devices.state import Decision
 from actors.values import Refused
 from storage.memory import devices as device_tables
 from storage.memory.keys import live_keys
+from tests.simulation.identity import LinkedDevices
 from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, replaced
-from tests.simulation.reception import LinkedDevices
 from tests.simulation.rules import Scene
 
 BUGS = Bugs(Scene.PEOPLE)
@@ -29,8 +29,8 @@ _live_keys, _locked = live_keys, state._locked
 def slow_down_sticks(unit: Any, device: Device) -> Refused:
     """Early polls count towards the interval, too."""
     refused: Refused = _wait(unit, device)
-    kept = unit.decision.changed.devices[device.id]
-    unit._keep(replace(kept, polled_ms=unit._now_ms))
+    stored = unit.decision.changed.devices[device.id]
+    unit._keep(replace(stored, polled_ms=unit._now_ms))
     return refused
 
 
@@ -38,8 +38,8 @@ def slow_down_sticks(unit: Any, device: Device) -> Refused:
 def slow_down_forgotten(unit: Any, device: Device) -> Refused:
     """A raised interval is not stored."""
     refused: Refused = _wait(unit, device)
-    kept = unit.decision.changed.devices[device.id]
-    unit._keep(replace(kept, interval_seconds=1))
+    stored = unit.decision.changed.devices[device.id]
+    unit._keep(replace(stored, interval_seconds=1))
     return refused
 
 
@@ -65,8 +65,8 @@ def approved_has_to_wait(unit: Any, device: Device, poll: Poll) -> Any:
 @BUGS.function(_Batch, "_keep")
 def key_handed_out_twice(unit: Any, device: Device) -> Device:
     """Each poll of an approved login gets a key."""
-    kept = replace(device, status=Status.APPROVED) if device.status is Status.REDEEMED else device
-    _keep(unit, kept)
+    stored = replace(device, status=Status.APPROVED) if device.status is Status.REDEEMED else device
+    _keep(unit, stored)
     return device
 
 
@@ -108,7 +108,7 @@ def expiry_taken_back(unit: Any, device_id: str) -> Device:
 
 @BUGS.function(_Batch, "_decided_before")
 def decision_of_anybody(unit: Any, decide: Decide, device: Device) -> Any:
-    """Every session is told that it decided."""
+    """Every session is answered that it decided."""
     return DeviceView(device)
 
 
@@ -167,20 +167,20 @@ def lock_reset_by_looking(unit: Any, message: Look | Decide) -> Any:
 def lock_forgotten(unit: Any, guesses: Guesses) -> None:
     """Guesses at user codes are unlimited."""
     _charge(unit, guesses)
-    kept = unit.decision.changed.guesses[guesses.session_id]
-    unit.decision.changed.guesses[guesses.session_id] = replace(kept, locked_until_ms=0)
+    stored = unit.decision.changed.guesses[guesses.session_id]
+    unit.decision.changed.guesses[guesses.session_id] = replace(stored, locked_until_ms=0)
 
 
 @BUGS.function(_Batch, "_charge")
 def lock_at_once(unit: Any, guesses: Guesses) -> None:
     """One wrong user code locks."""
     _charge(unit, guesses)
-    kept = unit.decision.changed.guesses[guesses.session_id]
-    unit.decision.changed.guesses[guesses.session_id] = replace(kept, locked_until_ms=unit._now_ms + 2_500)
+    stored = unit.decision.changed.guesses[guesses.session_id]
+    unit.decision.changed.guesses[guesses.session_id] = replace(stored, locked_until_ms=unit._now_ms + 2_500)
 
 
 @BUGS.function(state, "_locked")
-def lock_told_too_short(wait_ms: int) -> Refused:
+def lock_reported_too_short(wait_ms: int) -> Refused:
     """The reported waiting time is too short."""
     return _locked(wait_ms - SECOND_MS)
 

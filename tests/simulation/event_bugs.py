@@ -49,8 +49,8 @@ class EventsAnsweredBeforeCommit(LinkedEvents):
 
         link.node.server.start_soon(later)
         await trio.lowlevel.checkpoint()
-        kept = link.events.get(day, {})
-        return [row.key for row in rows if row.key not in kept]
+        stored = link.events.get(day, {})
+        return [row.key for row in rows if row.key not in stored]
 
 
 @BUGS.part("event_store")
@@ -206,7 +206,7 @@ class EventAnswersReversed(EventDeduper):
 
 
 @BUGS.part("deduper")
-class RecordedSaidAgain(EventDeduper):
+class RecordedAnsweredAgain(EventDeduper):
     """A later sender is answered as recorded for a row whose sender gave up."""
 
     def undo(self, message: Record, answer: Sequence[bool]) -> None:

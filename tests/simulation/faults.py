@@ -72,7 +72,7 @@ BASE_RATES: Mapping[str, float] = {
     "payment_named_again": 0.15,
     "event_late": 0.25,
     "event_repeated": 0.25,
-    # At the post office, for each mail.
+    # At the mail server, for each mail.
     "mail_unavailable": 0.25,
     "mail_refused": 0.03,
     "mail_answer_lost": 0.05,
@@ -199,7 +199,7 @@ class Link(Memory):
         if self._faults.strikes("contended"):
             raise Contended("simulated: deadlock")
         if self._faults.strikes("unknown_not_kept"):
-            raise OutcomeUnknown("simulated: the connection broke, and nothing was kept")
+            raise OutcomeUnknown("simulated: the connection broke, and nothing was committed")
         if self._faults.strikes("crash"):
             raise SimulatedBug("simulated: a bug")
         if self._faults.strikes("killed_before_commit"):
@@ -312,8 +312,8 @@ class LinkedEvents(MemoryEvents):
             world.tally.doubted.add(name)
             raise
         if name in world.tally.doubted:
-            kept = waits or world.tally.committed.get(name, tick) < tick
-            world.count(f"an unknown outcome was settled: {'kept' if kept else 'not kept'}")
+            committed = waits or world.tally.committed.get(name, tick) < tick
+            world.count(f"an unknown outcome was settled: {'committed' if committed else 'not committed'}")
         return added
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:

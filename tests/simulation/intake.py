@@ -173,16 +173,16 @@ class Intake:
         answer = await self._serve("recordEvents" if post.batch else "recordEvent", post.client, post)
         return Heard(answer.status, _fates(post, answer) if answer.status == 200 else ())
 
-    async def shown(self) -> tuple[str, ...] | Unknown:
-        """Return the bookings whose placements are shown. The history also has their headlines."""
-        said: dict[str, str] = {}
-        return await self.node.intent("show", said, lambda: self._shown(said))
+    async def visible(self) -> tuple[str, ...] | Unknown:
+        """Return the bookings whose placements are visible. The history also has their headlines."""
+        headlines: dict[str, str] = {}
+        return await self.node.intent("show", headlines, lambda: self._visible(headlines))
 
-    async def _shown(self, said: dict[str, str]) -> tuple[str, ...]:
+    async def _visible(self, headlines: dict[str, str]) -> tuple[str, ...]:
         answer = await self._serve("listPlacements", "203.0.113.1")
         assert answer.status == 200, f"placements come from memory: {answer}"
         placements = json.loads(answer.body)["placements"]
-        said.update((each["bookingId"], each["headline"]) for each in placements)
+        headlines.update((each["bookingId"], each["headline"]) for each in placements)
         return tuple(each["bookingId"] for each in placements)
 
     async def _serve(self, name: str, client: str, post: Post | None = None) -> Answer:
@@ -233,10 +233,10 @@ def _outcome(result: Mapping[str, Any]) -> str:
 
 
 def _fates(post: Post, answer: Answer) -> tuple[str, ...]:
-    said = json.loads(answer.body)
+    body = json.loads(answer.body)
     if post.batch:
-        return tuple(_outcome(each) for each in said["results"])
-    return ("recorded" if said["recorded"] else dict(answer.headers)["x-event-dropped"],)
+        return tuple(_outcome(each) for each in body["results"])
+    return ("recorded" if body["recorded"] else dict(answer.headers)["x-event-dropped"],)
 
 
 def handled(name: str, handler: Callable[..., Awaitable[Any]]) -> Handlers:

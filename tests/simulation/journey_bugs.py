@@ -77,7 +77,7 @@ def request_granted_at_once(unit: UnitOfWork, message: RequestRefund) -> Answer:
 
 @BUGS.function(refund_requests, "request_refund")
 def request_counted_again(unit: UnitOfWork, message: RequestRefund) -> Answer:
-    """A repeated request counts and is told again."""
+    """A repeated request counts and is mailed again."""
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is not None and booking.refund_requested_ms is not None:
         unit.keep_booking(replace(booking, refund_requested_ms=None))
@@ -138,21 +138,21 @@ _followed = schedule.follow_schedule
 
 @BUGS.function(campaigns, "_keep_changed", Scene.WEBSITES)
 def edit_shown_at_once(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
-    """An edit is shown before it is approved."""
+    """An edit is visible before it is approved."""
     if past == "edited" and now.edit is not None:
         now = replace(now, content=now.edit, pending=None)
-    return _kept(unit, before, now, origin, past)
+    return _keep_changed(unit, before, now, origin, past)
 
 
 @BUGS.function(campaigns, "_keep_changed", Scene.WEBSITES)
 def rejected_edit_shown(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
-    """A rejected edit is shown."""
+    """A rejected edit is visible."""
     if past == "edit_rejected" and before.edit is not None:
         now = replace(now, content=before.edit)
-    return _kept(unit, before, now, origin, past)
+    return _keep_changed(unit, before, now, origin, past)
 
 
-_kept = campaigns._keep_changed
+_keep_changed = campaigns._keep_changed
 
 
 @BUGS.function(campaigns, "move_campaign", Scene.WEBSITES)
@@ -164,7 +164,7 @@ def newer_edit_approved(unit: UnitOfWork, message: Any) -> Answer:
 _moved = campaigns.move_campaign
 
 
-# What is told.
+# Notifications.
 
 
 @BUGS.part("ledger_store")
@@ -189,18 +189,18 @@ _published = webhooks.publish
 
 
 @BUGS.function(telling, "tell_administrators")
-def declined_refund_untold(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
+def declined_refund_not_mailed(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
     """Administrators hear nothing of a declined refund."""
     if template != "refund_failed":
-        _told(unit, booking, template, **facts)
+        _tell_administrators(unit, booking, template, **facts)
 
 
-_told = telling.tell_administrators
+_tell_administrators = telling.tell_administrators
 
 
 @BUGS.function(reservations, "cancel")
-def repetition_told_again(unit: UnitOfWork, message: Any) -> Answer:
-    """Cancelling again is told again."""
+def repetition_published_again(unit: UnitOfWork, message: Any) -> Answer:
+    """Cancelling again is published again."""
     booking = unit.booking(message.booking_id, message.tenant_id)
     answer = _cancelled(unit, message)
     if booking is not None and booking.status is BookingStatus.CANCELLED:
@@ -221,7 +221,7 @@ _messages = announcements._messages
 
 
 BUGS.add(
-    "unseen-weeks-kept",
+    "unseen-weeks-not-refunded",
     "Weeks that nobody saw are not refunded.",
     replaced(schedule, "unseen_weeks", lambda unit, booking: []),
 )

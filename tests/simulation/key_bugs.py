@@ -241,7 +241,7 @@ class ChangeNotNoticed(KeyCache):
 
 
 @BUGS.part("key_cache")
-class StaleLookUpKept(KeyCache):
+class StaleLookUpCached(KeyCache):
     """A look-up overtaken by a change is cached."""
 
     def forget(self, hashes: Any = (), tenants: Any = ()) -> None:

@@ -55,13 +55,13 @@ from storage.memory.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
+from tests.simulation.identity import Identity, LinkedDevices, LinkedSessions, RegisteredDevices, RegisteredSessions
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, CountedSites, Handlers, Intake
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
-from tests.simulation.office import CountedSweeper, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
-from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
+from tests.simulation.sponsorship import CountedSweeper, Sponsorship
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -275,10 +275,10 @@ class Node:
         assembly = assemble(settings(), stores_of(parts, link), ports, limits)
         self.services, self.partitions = assembly.services, assembly.partitions
         self.quota, self.keeper, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache
-        self.office = Office(self)
+        self.sponsorship = Sponsorship(self)
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
-        self.reception = Reception(self)
+        self.identity = Identity(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

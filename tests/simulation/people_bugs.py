@@ -18,8 +18,8 @@ from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
 from actors.values import BatchId, OutboxMessage
 from tests.simulation import device_bugs
+from tests.simulation.identity import LinkedSessions
 from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, replaced
-from tests.simulation.reception import LinkedSessions
 from tests.simulation.rules import NETWORKS, SESSIONS, Scene
 
 BUGS = Bugs(Scene.PEOPLE)
@@ -286,7 +286,7 @@ class SessionsAnsweredEarly(AnswersFirst, LinkedSessions):
 
 @BUGS.part("session_store")
 class MessageForgotten(LinkedSessions):
-    """Only one of two letters is kept."""
+    """Only one of two letters is stored."""
 
     def _write(self, decision: Decision) -> None:
         super()._write(replace(decision, outbox=decision.outbox[-1:]))

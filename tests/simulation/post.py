@@ -1,6 +1,6 @@
-"""The mail of the simulated world: a node's sender, its link to the post office, and the boxes that people read.
+"""The mail of the simulated world: a node's sender, its link to the mail server, and the boxes that people read.
 
-The post office accepts a mail, refuses it, or accepts it and its answer is lost. An accepted mail is in its box at
+The mail server accepts a mail, refuses it, or accepts it and its answer is lost. An accepted mail is in its box at
 once.
 """
 
@@ -29,7 +29,7 @@ EPSILON = 1e-6
 
 @dataclass(slots=True, eq=False)
 class Handed:
-    """A mail handed to the post office, from `start` to `end` in virtual seconds.
+    """A mail handed to the mail server, from `start` to `end` in virtual seconds.
 
     The node had leased the message until its own clock reached `until_ms`.
     """
@@ -41,11 +41,11 @@ class Handed:
     end: float = float("inf")
     delivered: bool = False
     outcome: str = "cut"
-    """The outcome for the node: `taken`, `failed` (also by a timeout), `refused`, or `cut` if there was none."""
+    """The outcome for the node: `accepted`, `failed` (also by a timeout), `refused`, or `cut` if there was none."""
 
 
-class PostOffice:
-    """The post office of a world: every mail in the order handed in, and the boxes of the recipients."""
+class MailServer:
+    """The mail server of a world: every mail in the order handed in, and the boxes of the recipients."""
 
     def __init__(self, world: "World") -> None:
         self.handed: list[Handed] = []
@@ -78,7 +78,7 @@ class PostOffice:
 
 
 class LinkedTransport:
-    """A node's link to the post office: the port `Transport`."""
+    """A node's link to the mail server: the port `Transport`."""
 
     def __init__(self, node: "Node") -> None:
         self._node = node
@@ -101,7 +101,7 @@ class LinkedTransport:
                 handed.outcome = "failed"
                 raise MailFailed("simulated: the connection broke before the answer")
             await self._travel()
-            handed.outcome = "taken"
+            handed.outcome = "accepted"
         finally:
             handed.end = trio.current_time()
             if handed.outcome == "cut" and handed.end >= handed.start + MAIL.send_seconds - EPSILON:

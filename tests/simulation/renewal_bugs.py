@@ -72,10 +72,10 @@ class ChargeWithoutKey(QuotaAccountant):
 @BUGS.function(MemoryKeys, "_merge_days")
 def key_days_not_merged(store: Any, source: str, target: str) -> None:
     """The days of a claimed key stay with its old tenant."""
-    kept = dict(store._memory.key_usage_days)
+    days = dict(store._memory.key_usage_days)
     _merge_days(store, source, target)
     store._memory.key_usage_days.clear()
-    store._memory.key_usage_days.update(kept)
+    store._memory.key_usage_days.update(days)
 
 
 _merge_days = MemoryKeys._merge_days

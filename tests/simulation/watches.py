@@ -42,22 +42,22 @@ def counting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of events."""
     before = world.tally.picture(world.memory)
     done = work()
-    kept = world.tally.note(world.memory, before, batch_id, world.history.tick())
-    world.violations.extend(counts.judge(world, f"{batch_id!r}", before, kept))
+    stored = world.tally.note(world.memory, before, batch_id, world.history.tick())
+    world.violations.extend(counts.judge(world, f"{batch_id!r}", before, stored))
     return done
 
 
 def visiting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of sign-ins and sessions."""
-    done, kept = world.register.keep(batch_id, work)
-    world.violations.extend(world.visits.judge(world.memory, kept))
+    done, batch = world.register.record(batch_id, work)
+    world.violations.extend(world.visits.judge(world.memory, batch))
     return done
 
 
 def approving(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of device logins."""
-    done, kept = world.register.keep(batch_id, work)
-    world.violations.extend(world.logins.judge(world.memory, kept))
+    done, batch = world.register.record(batch_id, work)
+    world.violations.extend(world.logins.judge(world.memory, batch))
     world.violations.extend(too_many_keys(world, batch_id))
     return done
 

@@ -34,7 +34,7 @@ class Cluster:
         self.shards = [1 + shard % used for shard in range(SHARDS)]
         self.away_until = dict.fromkeys(self.workers, 0.0)
         self.settled: set[tuple[str, int]] = set()
-        """Ids of parts that were taken to settle them."""
+        """Ids of parts that were used to settle them."""
 
     def read(self) -> PlaceMap:
         of = [self.worker_of(place) for place in range(PLACES)]
@@ -120,11 +120,11 @@ class WorkerEvents:
 
         def take() -> Collection[bytes]:
             self._cluster.settled.add(name)
-            kept: Collection[bytes] = decided
-            return kept
+            added: Collection[bytes] = decided
+            return added
 
         part.id.decided = await self._link.transact(at, take)
-        self._world.count("part settled: " + ("not kept" if name in self._cluster.settled else "kept"))
+        self._world.count("part settled: " + ("not committed" if name in self._cluster.settled else "committed"))
         return name not in self._cluster.settled
 
     async def read_places(self) -> PlaceMap:

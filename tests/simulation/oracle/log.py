@@ -40,7 +40,7 @@ class Picture:
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
     """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with. `messages` are the mails
-    that it wrote, `happenings` what it told webhooks, which became `deliveries`. `digests` are the times of the last digest
+    that it wrote, `happenings` its webhook events, which became `deliveries`. `digests` are the times of the last digest
     before it and after it."""
 
     tick: int

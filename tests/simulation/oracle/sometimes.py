@@ -100,7 +100,7 @@ PEOPLE = (
     "several messages in one batch of people",
     "stored, but never answered",
 )
-OFFICE = (
+SPONSORSHIP = (
     "turned into a new week",
     "paid after expiry, and the weeks were free",
     "page closed",
@@ -172,8 +172,8 @@ OFFICE = (
 SITE = (
     *(f"event {outcome}" for outcome in EventOutcome),
     *(f"report answered {status}" for status in (200, 400, 404, 429, 500, 503)),
-    "an unknown outcome was settled: kept",
-    "an unknown outcome was settled: not kept",
+    "an unknown outcome was settled: committed",
+    "an unknown outcome was settled: not committed",
     "asked again after a lost answer: duplicate",
     "asked again after a lost answer: recorded",
     "duplicates known from memory",
@@ -182,8 +182,8 @@ SITE = (
     "events refused by a full mailbox",
     "one event recorded on two days",
     "part in doubt was elsewhere",
-    "part settled: kept",
-    "part settled: not kept",
+    "part settled: committed",
+    "part settled: not committed",
     "part was elsewhere",
     "partitions dropped",
     "recorded, but never answered",

@@ -81,7 +81,7 @@ def _node_of(link: Any) -> "Node":
     return link.node
 
 
-class Reception:
+class Identity:
     """One life of a node's people side. `token` is the value of the caller's cookie."""
 
     def __init__(self, node: "Node") -> None:
