@@ -35,7 +35,6 @@ from tests.chaos.websites import Website
 from tests.storage.proxy import proxied
 
 NODES, WEBSITES, AGENTS, PERSONS, SPONSORS_AN_ACCOUNT, READERS = 2, 10, 4, 2, 2, 3
-LONGEST_START_SECONDS = 60.0
 SILENCE_SECONDS = 3.0
 """The default of `database.statement_seconds`, after which a server over TCP leaves a client that is silent."""
 

@@ -26,15 +26,7 @@ from service.api import authentication, authorization
 from storage.memory.invoices import issue
 from storage.memory.ledger import MemoryLedger
 from tests.simulation.faults import LinkedSponsorship
-from tests.simulation.planting import (
-    AnswersFirst,
-    Bugs,
-    ReadsOutside,
-    both,
-    patched,
-    replaced,
-    swapped,
-)
+from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, both, patched, replaced, swapped
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
 from tests.simulation.sponsorship import CountedSweeper

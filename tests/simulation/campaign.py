@@ -93,8 +93,8 @@ class Summary:
             self.counts[what] = self.counts.get(what, 0) + count
 
     def missed(self) -> list[str]:
-        """Return everything on the required list that was never met."""
-        return [what for what in SOMETIMES if not self.counts.get(what)]
+        """Return everything on the required list, or counted as zero, that was never met."""
+        return [what for what in dict.fromkeys((*SOMETIMES, *self.counts)) if not self.counts.get(what)]
 
     def lines(self, *, everything: bool = False) -> Iterator[str]:
         """Yield the totals, then the faults and refusals with their counts, or all counts."""

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from tests.simulation.node import Node
     from tests.simulation.world import World
 
-WATCHED = ("sessions", "devices")
-"""The actors whose transactions are recorded."""
-
-
 asking_from: ContextVar[str] = ContextVar("asking_from", default="")
 """The network of the client whose request a task handles."""
 

@@ -98,9 +98,7 @@ KEYS = Area(
     watches={"keys": watches.keeping},
 )
 """Keys, quota and the key cache: in every world."""
-MAIL = Area(
-    oracle.judge_mail, sights.of_mail, sometimes.MAIL, mail_bugs.BUGS, side=attrgetter("mailroom"), rests=_mailed
-)
+MAIL = Area(oracle.judge_mail, sights.of_mail, (), mail_bugs.BUGS, side=attrgetter("mailroom"), rests=_mailed)
 """Mail: in every world."""
 SPONSORSHIP = Area(
     oracle.judge_sponsorship,

@@ -71,8 +71,8 @@ class Logins:
             case devices.Decide(user_code, session_id):
                 login_id = self._typed(user_code, session_id)
                 return self._decide(message, login_id) if login_id in self.logins else login_id
-            case devices.EndApproved(email):
-                return self._end_approved(email)
+            case devices.EndApproved():
+                raise AssertionError("nobody in the simulation does this")
 
     def _start(self, start: devices.Start) -> str:
         taken = {login.user_code for login in self.logins.values()}
@@ -107,13 +107,6 @@ class Logins:
         self.met["recovered after slow_down"] += login.interval > DEVICES.interval_seconds
         login.polled_ms = self._batch.now_ms
         return "authorization_pending"
-
-    def _end_approved(self, email: str) -> str:
-        approved = [login for login in self.logins.values() if login.decided is not None and login.decided[0] == email]
-        ended = [login for login in approved if login.status == "approved" and login.ends_ms > self._batch.now_ms]
-        for login in ended:
-            login.status = "expired"
-        return f"{len(ended)} ended"
 
     def _redeem(self, login_id: str, poll: devices.Poll) -> str:
         login = self.logins[login_id]
@@ -237,8 +230,6 @@ def summary(answer: Any) -> str:
             return described(device)
         case devices.Redeemed(key):
             return f"key {key.id} of {key.tenant_id}"
-        case devices.ApprovedEnded(count):
-            return f"{count} ended"
         case Refused(interval_seconds=int() as seconds):
             return f"{answer.code} {seconds}"
         case Refused(retry_after_seconds=int() as seconds):
