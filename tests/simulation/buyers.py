@@ -5,7 +5,7 @@ Several clients share an account, and all compete for the same few weeks.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import trio
 
@@ -17,11 +17,13 @@ from actors.values import Refused, Scope
 from actors.weeks import WEEK_MS, week_of
 from tests.simulation.clients import Client, Holding
 from tests.simulation.rules import BOOKINGS
-from tests.simulation.sponsorship import Wish
+from tests.simulation.sponsorship import Sponsorship, Wish
 from tests.simulation.stage import hear
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
+
+P = ParamSpec("P")
 
 SPONSORS = 3
 ADMINISTRATORS = 2
@@ -72,11 +74,11 @@ async def _campaign(me: Client, key: Holding) -> str | None:
 async def _create_campaign(me: Client, key: Holding) -> Any:
     """Create a campaign until answered, at times on all nodes at once, again, or with another body under the same key."""
     name, idempotency_key = f"Campaign {me.world.board.numbered()}", uuid_of(me)
-    create = partial(campaign_of, key.text, idempotency_key, name)
+    create = on_node(Sponsorship.create_campaign, key.text, idempotency_key, name)
     if me.chance(0.3):
         await me.at_once(*[partial(_ask, me, "create campaign", create, node) for node in me.world.nodes])
     if me.chance(0.2):
-        other = partial(campaign_of, key.text, idempotency_key, f"{name}, too")
+        other = on_node(Sponsorship.create_campaign, key.text, idempotency_key, f"{name}, too")
         both = [
             partial(_ask, me, "create campaign", each, node)
             for each, node in zip((create, other), me.world.nodes, strict=False)
@@ -88,8 +90,11 @@ async def _create_campaign(me: Client, key: Holding) -> Any:
     return view
 
 
-async def campaign_of(text: str, key: str, name: str, node: "Node") -> Any:
-    return await node.sponsorship.create_campaign(text, key, name)
+def on_node(
+    operation: Callable[Concatenate[Sponsorship, P], Awaitable[Any]], *arguments: P.args, **named: P.kwargs
+) -> Callable[["Node"], Awaitable[Any]]:
+    """A request for an operation of sponsorship, to any node."""
+    return lambda node: operation(node.sponsorship, *arguments, **named)
 
 
 def uuid_of(me: Client) -> str:
@@ -110,27 +115,23 @@ async def _wish(me: Client, key: Holding) -> Wish:
 
 async def _book(me: Client, key: Holding, wish: Wish) -> Booking | None:
     """Book in one of several ways: once, twice at once, again, and with another body under the same key."""
-    book = partial(booking_of, key.text, wish)
+    book = on_node(Sponsorship.book, key.text, wish)
     if me.chance(0.2):
         twice = [partial(_ask, me, "book", book, node) for node in me.world.nodes]
         await me.at_once(*twice)
     view = await until_answered(me, "book", book)
     if me.chance(0.15):
         other = Wish(wish.key, wish.slot_id, wish.week_ms + WEEK_MS, wish.campaign_id, wish.name)
-        await me.ask("book", partial(booking_of, key.text, other))
+        await me.ask("book", on_node(Sponsorship.book, key.text, other))
     if me.chance(0.25):
         me.world.board.wishes.append((key, wish))
     if me.chance(0.2) and me.world.board.wishes:
         old_key, old_wish = me.random.choice(me.world.board.wishes[-5:])
-        await me.ask("book", partial(booking_of, old_key.text, old_wish))
+        await me.ask("book", on_node(Sponsorship.book, old_key.text, old_wish))
     if not isinstance(view, BookingView):
         return None
     me.world.board.bookings.append(view.booking.id)
     return view.booking
-
-
-async def booking_of(text: str, wish: Wish, node: "Node") -> Any:
-    return await node.sponsorship.book(text, wish)
 
 
 async def _checkout(me: Client, key: Holding, booking: Booking) -> Any:
@@ -188,7 +189,7 @@ async def _grab(me: Client, key: Holding) -> None:
         Wish(uuid_of(me), slot_id, this_week + me.random.randint(0, 2) * WEEK_MS, None)
         for slot_id in me.random.sample(me.world.board.slots, 3)
     ]
-    await me.at_once(*[partial(_ask, me, "book", partial(booking_of, key.text, wish), node) for wish in wishes])
+    await me.at_once(*[partial(_ask, me, "book", on_node(Sponsorship.book, key.text, wish), node) for wish in wishes])
 
 
 async def _pay_at_once(me: Client, key: Holding, booking: Booking) -> None:
@@ -218,7 +219,7 @@ async def _pay_late_for_what_another_wants(me: Client, key: Holding, booking: Bo
     other = await full_key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
     if other is not None:
         wish = Wish(uuid_of(me), booking.slot_id, booking.week_start_ms, None)
-        await until_answered(me, "book", partial(booking_of, other.text, wish))
+        await until_answered(me, "book", on_node(Sponsorship.book, other.text, wish))
 
 
 async def _pay_after_expiry(me: Client, key: Holding, booking: Booking) -> None:
@@ -264,17 +265,13 @@ async def _regret(me: Client, key: Holding, booking: Booking) -> None:
 
 async def _ask_back(me: Client, key: Holding, booking_id: str) -> Any:
     reason = f"A mistake, number {me.world.board.numbered()}"
-    request = partial(_request_of, key.text, booking_id, reason)
+    request = on_node(Sponsorship.request_refund, key.text, booking_id, reason)
     if me.chance(0.2):
         await me.at_once(*[partial(_ask, me, "request refund", request, node) for node in me.world.nodes])
     view = await until_answered(me, "request refund", request)
     if isinstance(view, BookingView):
         me.world.board.requested.append(booking_id)
     return view
-
-
-async def _request_of(text: str, booking_id: str, reason: str, node: "Node") -> Any:
-    return await node.sponsorship.request_refund(text, booking_id, reason)
 
 
 async def _vanish(me: Client, key: Holding, booking: Booking) -> None:
@@ -384,22 +381,14 @@ async def review(me: Client, text: str, campaign_id: str, move: CampaignMove) ->
 async def decide_on_request(me: Client, text: str) -> None:
     """Decline a request for a refund or accept it, at times both at once."""
     booking_id, note = me.random.choice(me.world.board.requested[-4:]), f"It was shown, {me.world.board.numbered()}"
-    decline = partial(_decline_of, text, booking_id, note)
-    accept = partial(_order_of, text, booking_id)
+    decline = on_node(Sponsorship.decline_refund, text, booking_id, note)
+    accept = on_node(Sponsorship.order_refund, text, booking_id)
     if me.chance(0.15):
         await me.at_once(partial(_ask, me, "decline refund", decline), partial(_ask, me, "order refund", accept))
     elif me.chance(0.6):
         await until_answered(me, "decline refund", decline)
     else:
         await me.ask("order refund", accept)
-
-
-async def _decline_of(text: str, booking_id: str, note: str, node: "Node") -> Any:
-    return await node.sponsorship.decline_refund(text, booking_id, note)
-
-
-async def _order_of(text: str, booking_id: str, node: "Node") -> Any:
-    return await node.sponsorship.order_refund(text, booking_id)
 
 
 async def _look_after_slots(me: Client, text: str) -> None:
@@ -476,16 +465,12 @@ async def delegate(me: Client) -> None:
 
 async def _create_key(me: Client, giver: Holding, key: str, name: str, scopes: tuple[Scope, ...]) -> None:
     """Create a key until answered, at times once more."""
-    create = partial(_key_of, giver.text, key, name, scopes)
+    create = on_node(Sponsorship.create_key, giver.text, key, name, scopes)
     issued = await until_answered(me, "create key", create)
     if me.chance(0.2):
         await me.ask("create key", create)
     if isinstance(issued, Issued):
         me.world.board.scoped.append(Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=giver.email))
-
-
-async def _key_of(text: str, key: str, name: str, scopes: tuple[Scope, ...], node: "Node") -> Any:
-    return await node.sponsorship.create_key(text, key, name, scopes)
 
 
 async def _revoke_key(me: Client, remover: Holding, scoped: Holding) -> None:
@@ -508,7 +493,7 @@ async def _use(me: Client, scoped: Holding) -> None:
             await _look_after_slots(me, scoped.text)
         case _:
             wish = Wish(uuid_of(me), me.random.choice(board.slots), week_of(me.world.base_ms) + WEEK_MS, None)
-            await me.ask("book", partial(booking_of, scoped.text, wish))
+            await me.ask("book", on_node(Sponsorship.book, scoped.text, wish))
 
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (

@@ -95,7 +95,7 @@ class AuditApart(LinkedKeys):
         return decision
 
 
-@BUGS.part("accountant")
+@BUGS.part("quota")
 class AnswersReversed(QuotaAccountant):
     """A batch is answered in the wrong order."""
 
@@ -106,7 +106,7 @@ class AnswersReversed(QuotaAccountant):
 # Quota.
 
 
-@BUGS.part("accountant")
+@BUGS.part("quota")
 class RefundInWrongWindow(QuotaAccountant):
     """A charge of yesterday is refunded today."""
 
@@ -114,7 +114,7 @@ class RefundInWrongWindow(QuotaAccountant):
         return await self.ask(Refund(tenant.id, usecase, tenant.month, day_of(self._clock.now_ms()), key_id))
 
 
-@BUGS.part("accountant")
+@BUGS.part("quota")
 class RefundNotFollowed(QuotaAccountant):
     """A charge is not refunded after its tenant was merged. A real bug: the simulation found it in the first version
     of `refund`."""
@@ -150,7 +150,7 @@ def cap_one_too_low(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
 # Keys and claims.
 
 
-@BUGS.part("keeper")
+@BUGS.part("keys")
 class AttemptsNotCharged(KeyKeeper):
     """Guesses at a code are unlimited."""
 
@@ -167,7 +167,7 @@ class AttemptsNotCharged(KeyKeeper):
         return (await self._store.transact(batch_id, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
-@BUGS.part("keeper")
+@BUGS.part("keys")
 class AttemptsPerNode(KeyKeeper):
     """Each node counts guesses by itself."""
 

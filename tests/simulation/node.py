@@ -4,7 +4,7 @@ A node has many lives: killed at any step or stopped in order, it returns after 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -81,8 +81,8 @@ MOVES = 4
 class Parts:
     """The classes that make up a node. A planted bug replaces some of them."""
 
-    accountant: type[QuotaAccountant] = QuotaAccountant
-    keeper: type[KeyKeeper] = KeyKeeper
+    quota: type[QuotaAccountant] = QuotaAccountant
+    keys: type[KeyKeeper] = KeyKeeper
     key_cache: type[KeyCache] = KeyCache
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota
@@ -113,23 +113,8 @@ class Parts:
 
     @property
     def classes(self) -> Classes:
-        return Classes(
-            keys=self.keeper,
-            key_cache=self.key_cache,
-            sessions=self.sessions,
-            session_reader=self.session_reader,
-            devices=self.devices,
-            quota=self.accountant,
-            mail=self.mail,
-            ledger=self.ledger,
-            sweeper=self.sweeper,
-            hasher=self.hasher,
-            deduper=self.deduper,
-            windows=self.windows,
-            partitions=self.partitions,
-            placements=self.placements,
-            sites=self.sites,
-        )
+        names = {each.name for each in fields(self)} & {each.name for each in fields(Classes)}
+        return Classes(**{name: getattr(self, name) for name in sorted(names)})
 
 
 def stores_of(parts: Parts, link: Link) -> Stores:

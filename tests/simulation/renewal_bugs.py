@@ -53,7 +53,7 @@ def key_extends_itself(unit: Any, edit: EditKey, found: Any) -> None:
     return
 
 
-@BUGS.part("accountant")
+@BUGS.part("quota")
 class RefundWithoutKey(QuotaAccountant):
     """A refund does not count for its key."""
 
@@ -61,7 +61,7 @@ class RefundWithoutKey(QuotaAccountant):
         await super().refund(tenant, usecase=usecase)
 
 
-@BUGS.part("accountant")
+@BUGS.part("quota")
 class ChargeWithoutKey(QuotaAccountant):
     """Reads of use cases count for no key."""
 

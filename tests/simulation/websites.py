@@ -15,10 +15,10 @@ from actors.bookings.transitions import CampaignMove
 from actors.clock import SECOND_MS
 from actors.events.messages import Event, Kind
 from actors.weeks import WEEK_MS, week_of
-from tests.simulation.buyers import booking_of, edit, full_key, review, until_answered, uuid_of
+from tests.simulation.buyers import edit, full_key, on_node, review, until_answered, uuid_of
 from tests.simulation.clients import Client
 from tests.simulation.history import Heard, Post
-from tests.simulation.sponsorship import Wish
+from tests.simulation.sponsorship import Sponsorship, Wish
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -185,7 +185,7 @@ async def advertiser(me: Client) -> None:
     this_week = week_of(world.base_ms + int(trio.current_time() * SECOND_MS))
     week_ms = this_week + me.random.choice((0, 0, 1)) * WEEK_MS
     wish = Wish(uuid_of(me), me.random.choice(world.board.slots), week_ms, None, f"Example {me.random.choice('ABC')}")
-    view = await until_answered(me, "book", partial(booking_of, key.text, wish))
+    view = await until_answered(me, "book", on_node(Sponsorship.book, key.text, wish))
     if isinstance(view, BookingView):
         booking = view.booking
         world.board.bookings.append(booking.id)
@@ -208,15 +208,13 @@ async def pauser(me: Client) -> None:
         await edit(me, key, campaign_id)
         if me.chance(0.2):
             await me.think(0.8)
-            await me.ask("move campaign", partial(_move, key.text, campaign_id, CampaignMove.WITHDRAW))
+            await me.ask(
+                "move campaign", on_node(Sponsorship.move_campaign, key.text, campaign_id, CampaignMove.WITHDRAW)
+            )
         return
     for move in (CampaignMove.PAUSE, CampaignMove.RESUME):
-        await me.ask("move campaign", partial(_move, key.text, campaign_id, move))
+        await me.ask("move campaign", on_node(Sponsorship.move_campaign, key.text, campaign_id, move))
         await me.think(0.8)
-
-
-async def _move(text: str, campaign_id: str, move: CampaignMove, node: "Node") -> Any:
-    return await node.sponsorship.move_campaign(text, campaign_id, move)
 
 
 async def curator(me: Client) -> None:
