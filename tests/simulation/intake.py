@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import trio
-
 from actors.actor import Actor
 from actors.batches import ServedBatch
 from actors.bookings.records import BookingView
@@ -23,14 +21,14 @@ from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.mailbox import request_id
 from actors.supervision import Member
-from actors.values import Contended, Overloaded, StorageUnavailable
+from actors.values import Overloaded
 from service.api.dispatch import dispatch
 from service.api.messages import Answer, Request
 from service.api.operation import Operation
 from service.api.operations import events, placements
 from service.snapshots.placements import Placements
-from tests.simulation.faults import SimulatedBug
 from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
+from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -41,39 +39,16 @@ Handlers = Mapping[str, Operation]
 HANDLERS: Handlers = {row.name: row for row in (*events.ROWS, *placements.ROWS)}
 
 
-class CountedPlacements(Placements):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
+class CountedPlacements(Counted, Placements):
+    pass
 
 
-class CountedKeeper(PartitionKeeper):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
+class CountedKeeper(Counted, PartitionKeeper):
+    pass
 
 
-class CountedSites(SiteBook):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
-
-
-async def counted(node: "Node", work: Awaitable[R]) -> R:
-    try:
-        return await work
-    except Exception:
-        node.world.count("actor restarts")
-        raise
+class CountedSites(Counted, SiteBook):
+    pass
 
 
 class Recorder:
@@ -111,7 +86,7 @@ class Windows:
             raise
 
 
-class Intake:
+class Intake(NodeSide):
     """The events side of a node, for one life of it."""
 
     def __init__(self, node: "Node", handlers: Handlers) -> None:
@@ -203,17 +178,7 @@ class Intake:
         return await self._looking(lambda: self.sponsorship.bookings(None, None, 5))
 
     async def _looking(self, read: Callable[[], Awaitable[R]]) -> R:
-        return await self.node.intent("look", None, lambda: self._plainly(read))
-
-    async def _plainly(self, read: Callable[[], Awaitable[R]]) -> R:
-        """Answer any failure of the store with a 5xx."""
-        try:
-            return await read()
-        except Contended as error:
-            raise StorageUnavailable(str(error)) from None
-        except SimulatedBug as error:
-            self.node.world.count("requests that met a bug")
-            raise StorageUnavailable(str(error)) from None
+        return await self.node.intent("look", None, lambda: answering(self.node, read))
 
 
 def written(post: Post) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
@@ -147,24 +147,6 @@ class Unheard:
 
     async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
         await trio.sleep_forever()
-
-
-class Side(Protocol):
-    """A part of a node that only some worlds have, for one life of the node."""
-
-    @property
-    def actors(self) -> list[Actor[Any, Any]]:
-        """Actors whose statistics are counted."""
-
-    @property
-    def members(self) -> list[Member]:
-        """Everything to run, in start order."""
-
-    def notice(self, topic: str) -> None:
-        """Handle an announced change."""
-
-    def listen_again(self) -> None:
-        """Assume that announcements were missed."""
 
 
 class SeededEntropy:

@@ -251,7 +251,10 @@ class GuessesLostUnderContention(LinkedSessions):
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         found = self._snapshot(locks, now_ms).sign_ins
-        return await super().transact(batch_id, locks, lambda locked: decide(replace(locked, sign_ins=found)), now_ms)
+        decided: Decision = await super().transact(
+            batch_id, locks, lambda locked: decide(replace(locked, sign_ins=found)), now_ms
+        )
+        return decided
 
 
 @BUGS.part("session_store")

@@ -6,19 +6,18 @@ once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
-from actors.actor import Actor
 from actors.mail.actor import MailSender
 from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
 from actors.supervision import Member
 from actors.values import OutboxMessage
 from storage.memory.mail import MemoryOutbox
 from tests.simulation.faults import Link
-from tests.simulation.intake import counted
 from tests.simulation.rules import MAIL
+from tests.simulation.sides import Counted, NodeSide
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -133,16 +132,11 @@ class LinkedOutbox(MemoryOutbox):
             link.node.world.post.marked()
 
 
-class CountedSender(MailSender):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
+class CountedSender(Counted, MailSender):
+    pass
 
 
-class Mailroom:
+class Mailroom(NodeSide):
     """The mail of a node, for one life of it."""
 
     def __init__(self, node: "Node") -> None:
@@ -151,15 +145,5 @@ class Mailroom:
         self.sender.node = node
 
     @property
-    def actors(self) -> list[Actor[Any, Any]]:
-        return []
-
-    @property
     def members(self) -> list[Member]:
         return [self.sender]
-
-    def notice(self, topic: str) -> None:
-        """Nothing to do: messages are not announced, their author wakes the sender of its own node."""
-
-    def listen_again(self) -> None:
-        """Nothing to do, for the same reason."""

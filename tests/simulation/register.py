@@ -6,14 +6,15 @@ Messages are told apart by identity, so two equal ones are two. Judges nothing.
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import trio
 
 from actors.actor import Actor
 from actors.clock import SECOND_MS
 from actors.values import AuditRecord, BatchId, OutboxMessage
-from storage.memory.tables import Memory
+from storage.memory.tables import Memory, MemoryStore
+from tests.simulation.faults import Link
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -166,3 +167,13 @@ class Registered(Actor[Any, Any]):
     async def commit(self, batch_id: BatchId, messages: Sequence[Any]) -> Sequence[Any]:
         self.at.world.register.batch(batch_id, messages)
         return await super().commit(batch_id, messages)
+
+
+class RecordsDecisions(MemoryStore):
+    """A mixin for a store, placed before its own class, that records decisions."""
+
+    async def transact(self, batch_id: BatchId, locks: Any, decide: Callable[[Any], Any], now_ms: int) -> Any:
+        link = self._memory
+        assert isinstance(link, Link)
+        decide = link.node.world.register.deciding(batch_id, decide, now_ms)
+        return await cast("Any", super()).transact(batch_id, locks, decide, now_ms)

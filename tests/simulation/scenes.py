@@ -31,11 +31,12 @@ from tests.simulation import (
     worker_bugs,
 )
 from tests.simulation.clients import Client
-from tests.simulation.node import Node, Side
+from tests.simulation.node import Node
 from tests.simulation.oracle import sights, sometimes
 from tests.simulation.oracle.case import Case
 from tests.simulation.planting import Bug
 from tests.simulation.rules import REST_SECONDS, Scene
+from tests.simulation.sides import NodeSide
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -76,7 +77,7 @@ class Area:
     sometimes: tuple[str, ...]
     bugs: Mapping[str, Bug]
     opens: Callable[["World"], None] = lambda world: None
-    side: Callable[[Node], Side] | None = None
+    side: Callable[[Node], NodeSide] | None = None
     rests: Callable[["World"], Awaitable[None]] = _at_rest
     watches: Mapping[str, Watch] = field(default_factory=dict)
 

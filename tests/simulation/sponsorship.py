@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import trio
-
 from actors.actor import Actor
 from actors.bookings.actor import RESERVE
 from actors.bookings.payments import PaymentsUnavailable
@@ -25,6 +23,7 @@ from service.api.authentication import Caller
 from service.api.operations import admin, bookings, refund_requests, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
+from tests.simulation.sides import Counted, NodeSide
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -49,20 +48,11 @@ class Wish:
     name: str = "Example Tools"
 
 
-class CountedSweeper(HoldAndRefundSweeper):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        try:
-            await super().run(task_status=task_status)
-        except Exception:
-            self.node.world.count("actor restarts")
-            raise
+class CountedSweeper(Counted, HoldAndRefundSweeper):
+    pass
 
 
-class Sponsorship:
+class Sponsorship(NodeSide):
     """The sponsorship area for one life of a node. `text` is always the caller's API key."""
 
     def __init__(self, node: "Node") -> None:
@@ -79,12 +69,6 @@ class Sponsorship:
     @property
     def members(self) -> list[Member]:
         return [self.ledger, self.sweeper]
-
-    def notice(self, topic: str) -> None:
-        """Nothing to do: reads are never cached."""
-
-    def listen_again(self) -> None:
-        """Nothing to do, for the same reason."""
 
     # Access.
 
