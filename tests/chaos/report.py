@@ -66,7 +66,7 @@ def _audit(report: Report) -> Iterator[str]:
         ("charges answered / counted / sent", " / ".join(str(sum(column)) for column in zip(*charged, strict=True))),
         ("sessions given", len(answers.sessions)),
         (
-            "bookings answered / kept / held weeks",
+            "bookings answered / stored / held weeks",
             f"{len(answers.booked)} / {len(after.bookings)} / {len(after.slot_weeks)}",
         ),
         (
