@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
+from actors.bookings.reports import SlotReach
 from actors.bookings.store import Overview
 from actors.clock import DAY_MS, SECOND_MS
 from actors.events.messages import Row, Window
@@ -268,6 +269,10 @@ class LinkedSponsorship(MemorySponsorship):
 
     async def overview(self, from_week_ms: int) -> Overview:
         return await self._looking(super().overview(from_week_ms))
+
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        """Read between an overview and the next check, which it delays."""
+        return await self._looking(super().reach(ended_ms, mode))
 
     async def _looking(self, read: Awaitable[D]) -> D:
         link = self._memory
