@@ -1,11 +1,11 @@
-"""The initial data: slots, sponsors with approved campaigns, and placements that are shown."""
+"""The initial data: slots, sponsors with approved campaigns, and visible placements."""
 
 from typing import Any
 
 import httpx
 
 from tests.acceptance.processes import Service
-from tests.chaos.history import Said
+from tests.chaos.history import Answers
 from tests.chaos.sponsors import Account
 from tests.chaos.stage import PROBED
 
@@ -22,7 +22,7 @@ CAMPAIGN = {
 
 
 def sponsored(
-    service: Service, said: Said, *, admin: tuple[str, ...] = ("--admin",)
+    service: Service, answers: Answers, *, admin: tuple[str, ...] = ("--admin",)
 ) -> tuple[list[str], list[Account]]:
     """Return the bookings that the demo shows, and create accounts that may book. `admin` are the options of `issue-key` that
     let a key administer."""
@@ -35,9 +35,9 @@ def sponsored(
             made = {"id": slot, "name": slot, "side": "left", "weekPriceCents": 1_000}
             _sent(http, keys[0], "POST", "/api/v1/admin/sponsorships/slots", made)
         accounts = [_account(http, key, number) for number, key in enumerate(keys)]
-        shown = _sent(http, None, "GET", "/api/v1/sponsors/placements")["placements"]
-    assert shown, "the demo shows placements"
-    return [each["bookingId"] for each in shown], accounts
+        placements = _sent(http, None, "GET", "/api/v1/sponsors/placements")["placements"]
+    assert placements, "the demo has placements"
+    return [each["bookingId"] for each in placements], accounts
 
 
 def _account(http: httpx.Client, key: str, number: int) -> Account:

@@ -27,13 +27,13 @@ from actors.mail.messages import Sent
 from actors.retention.state import RetentionRules
 from actors.sessions.actor import AwaitedSession, StartedSession, StartedSignIn
 from actors.sessions.passkey_actor import Ceremony
-from actors.sessions.second_factor import PasskeyKept
+from actors.sessions.second_factor import PasskeySaved
 from actors.shared.announcements import Topic
 from actors.shared.code_mails import Origin
 from actors.shared.weeks import WEEK_MS, week_of
 from actors.stores import Stores
 from actors.values import Agent, Refused
-from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookKept
+from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookSaved
 from actors.webhooks.sending import Retries, judged_by
 from service.config.loading import load
 from service.running.assembly import Assembly, Ports, assemble, prunings
@@ -266,13 +266,13 @@ class Year:
         ceremony = await passkeys.start_registration(agent)
         assert isinstance(ceremony, Ceremony), ceremony
         response = Authenticator(email.encode()).creates(dict(ceremony.options))
-        assert isinstance(await passkeys.register(agent, "Laptop", response), PasskeyKept)
+        assert isinstance(await passkeys.register(agent, "Laptop", response), PasskeySaved)
 
     async def _listen(self, email: str) -> None:
         """Have the events of an account posted."""
         url = f"https://{self._tenants[email].lower().replace('_', '-')}.example.com/hook"
         made = await self.node.services.webhooks.create(self._tenants[email], url, list(EventType), OPERATOR)
-        assert isinstance(made, WebhookKept)
+        assert isinstance(made, WebhookSaved)
         assert isinstance(
             await self.node.services.webhooks.test(self._tenants[email], made.webhook.id, OPERATOR), Queued
         )
@@ -283,7 +283,7 @@ class Year:
         await keys.mint()
         tried = await keys.mint()
         await quota.charge(tried.key.tenant_id, usecase=False, key_id=tried.key.id)
-        await self.stores.keys.keep_uses({tried.key.id: self.clock.at_ms})
+        await self.stores.keys.save_uses({tried.key.id: self.clock.at_ms})
         await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com", ORIGIN)
         email = PEOPLE[self.day % 5]
         self.clock.at_ms += 2 * MINUTE_MS
@@ -293,7 +293,7 @@ class Year:
         done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email), ORIGIN)
         assert isinstance(done, Claimed)
         self._claimed.append((done.key.id, email))
-        await self.stores.keys.keep_uses({done.key.id: self.clock.at_ms})
+        await self.stores.keys.save_uses({done.key.id: self.clock.at_ms})
         if len(self._claimed) > 10:
             key_id, owner = self._claimed.pop(0)
             await keys.revoke(key_id, Agent("session", "ses_gone", owner))
@@ -334,7 +334,7 @@ class Year:
         if self.day % 7 == 0:
             self._paid = await reserve("3", week_of(self.clock.at_ms))
             await services.ledger.open_checkout(owner, self._paid, agent)
-            await services.ledger.take_payment(f"evt_{self.day}", self._paid, f"pay_{self.day}", 5_000, "usd")
+            await services.ledger.record_payment(f"evt_{self.day}", self._paid, f"pay_{self.day}", 5_000, "usd")
         # Another product of the same account at the processor.
         foreign = await services.ledger.settle_dispute(
             f"dp_{self.day}", f"pay_foreign{self.day}", PaymentState.DISPUTED

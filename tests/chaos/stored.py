@@ -10,7 +10,7 @@ from actors.events.messages import Kind
 from actors.shared.credentials import digest
 from tests.acceptance.postgres import PostgresServer
 from tests.chaos.caller import Caller
-from tests.chaos.history import Booked, Kept, Said
+from tests.chaos.history import Answers, Booked, Stored
 
 KINDS = {0: Kind.IMPRESSION, 1: Kind.CLICK}
 ASKERS = 4
@@ -28,20 +28,20 @@ KEYS = """select k.hash, t.lifetime_used, a.email from api_keys k join tenants t
 left join accounts a on a.tenant_id = t.id"""
 
 
-def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
+def read_stored(postgres: PostgresServer, database: str, answers: Answers) -> Stored:
     """Read all rows that answers are compared with."""
 
     def rows(statement: str) -> list[Any]:
         return [tuple(row) for row in postgres.ask(statement, database=database)]
 
-    there = Kept()
+    there = Stored()
     [(older,)] = rows(BEFORE_PLACES)
     for booking, day, key, kind in rows(OLDER_KEYS if older else EVERY_KEY):
         there.rows[key] = (booking, day, KINDS[kind])
     for booking, day, impressions, clicks in rows(OLDER_COUNTS if older else COUNTS):
         there.counts[booking, day, Kind.IMPRESSION] = impressions
         there.counts[booking, day, Kind.CLICK] = clicks
-    names = {digest(text): text for text in said.keys}
+    names = {digest(text): text for text in answers.keys}
     for hashed, used, email in rows(KEYS):
         if hashed in names:
             there.used[names[hashed]] = used
@@ -67,10 +67,10 @@ class Auditor(Caller):
     name = "auditor"
 
 
-async def working(nodes: Mapping[int, str], said: Said) -> dict[str, str]:
+async def working(nodes: Mapping[int, str], answers: Answers) -> dict[str, str]:
     """Return the answer to every key, and to the token of every session, now that all is well: 200, or an error."""
     works: dict[str, str] = {}
-    asked = [(key, True) for key in said.keys] + [(token, False) for token in said.sessions]
+    asked = [(key, True) for key in answers.keys] + [(token, False) for token in answers.sessions]
 
     async def ask(auditor: Auditor) -> None:
         with closing(auditor):
@@ -91,5 +91,5 @@ async def working(nodes: Mapping[int, str], said: Said) -> dict[str, str]:
 
     async with trio.open_nursery() as nursery:
         for _ in range(ASKERS):
-            nursery.start_soon(ask, Auditor(nodes, said))
+            nursery.start_soon(ask, Auditor(nodes, answers))
     return works
