@@ -33,9 +33,9 @@ class Payments(Protocol):
         ...
 
     async def refund(self, booking: Booking) -> bool:
-        """Refund `booking.refund_left_cents`, or all that is left of the payment if `refund_cents` is None. True if it is
-        done, False if it is in progress and an event will follow. Repeating it moves the money only once. Raises
-        `PaymentsUnavailable` or `PaymentsRefused`."""
+        """Refund `booking.refund_left_cents`, or all that is left of the payment if that is less or `refund_cents` is None.
+        True if it is done, False if it is in progress and an event will follow. Repeating it moves the money only once.
+        Raises `PaymentsUnavailable` or `PaymentsRefused`."""
         ...
 
     async def invoice_url(self, booking: Booking) -> str | None:

@@ -7,6 +7,7 @@ delays the event loop. Bookings change only when the webhook reports to the ledg
 import logging
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -174,10 +175,11 @@ class StripePayments:
         return None
 
     def _refund(self, booking: Booking, payment_id: str) -> bool:
-        """Refund what was ordered, or the rest of the payment. Returns whether it is complete.
+        """Refund what was ordered, or the rest of the payment if that is less. Returns whether it is complete.
 
         Stripe refunds the rest once, whatever the key. A part it would refund again once it has forgotten the key, which it
-        does after a day: so look for the refund first.
+        does after a day: so look for the refund first. A part that is larger than what is left Stripe refuses: somebody has
+        refunded a part by hand, and its event has not arrived yet.
         """
         params: RefundCreateParams = {"payment_intent": payment_id, "metadata": {BOOKING: booking.id}}
         key, refund = f"refund-{booking.id}", None
@@ -190,6 +192,8 @@ class StripePayments:
         except stripe.InvalidRequestError as error:
             if error.code == "charge_already_refunded":
                 return True
+            if error.param == "amount" and "amount" in params:
+                return self._refund(replace(booking, refund_cents=None), payment_id)
             raise
         match refund.status:
             case "succeeded":

@@ -27,7 +27,7 @@ BEFORE_SECONDS = 2.0
 SETTINGS = {"http.request_seconds": 4.0}
 """Changes to the defaults: a request has less time than an attack, so that many are cut off."""
 GRACEFUL_SECONDS = 2.0
-MOST_SHOWN = 40
+MOST_LINES = 40
 SEARCH_HOG = "search hog"
 CATALOG_ENTRIES = 40_000
 """Entries of the catalog that the search hog attacks. The others run on the sample."""
@@ -113,10 +113,10 @@ class Campaign:
         except (AssertionError, subprocess.TimeoutExpired) as error:
             self._note("the node did not end gracefully", [f"{type(error).__name__}: {str(error)[-2_000:]}"])
 
-    def _note(self, said: str, faults: Sequence[str]) -> None:
-        _say("\n".join([said, *(f"  FAULT: {fault}" for fault in faults[:MOST_SHOWN])]))
-        if len(faults) > MOST_SHOWN:
-            _say(f"  and {len(faults) - MOST_SHOWN} more faults")
+    def _note(self, heading: str, faults: Sequence[str]) -> None:
+        _say("\n".join([heading, *(f"  FAULT: {fault}" for fault in faults[:MOST_LINES])]))
+        if len(faults) > MOST_LINES:
+            _say(f"  and {len(faults) - MOST_LINES} more faults")
         self.faults += len(faults)
 
 

@@ -56,7 +56,7 @@ NEEDED: Mapping[str, Mapping[str, int]] = {
 """The least work of an attack that proves something."""
 FORBIDDEN = ("spoke HTTP/2", "held for 15 s")
 BEFORE_SECONDS = 1.0
-"""Duration of an attack before the node is told to stop."""
+"""Duration of an attack before the node is sent SIGTERM."""
 AFTER_SECONDS = 1.0
 """Seconds beyond `graceful_seconds` that a node may take to end."""
 
@@ -158,7 +158,7 @@ def _endure_once(
     outcome.weak = bool(weak)
     outcome.doubts = [*weak, *_of_the_times(outcome)]
     outcome.faults = [*_of_the_probe(outcome), *_of_the_node(outcome, names)]
-    outcome.faults += _said(node, complaints)
+    outcome.faults += _logged_faults(node, complaints)
     if not node.service.is_ready():
         outcome.faults.append("the node is not ready afterwards")
     return outcome
@@ -182,7 +182,7 @@ def end_under(node: Watched, names: Sequence[str], *, graceful_seconds: float) -
             faults.append(f"ended after {took:.1f} s, not within {bound:.1f} s")
     finally:
         attacker.hang_up()
-    return took, faults + _said(node, 0)
+    return took, faults + _logged_faults(node, 0)
 
 
 @dataclass(slots=True)
@@ -212,13 +212,13 @@ def mutate(node: Watched, seed: int, numbers: Sequence[int], *, deadline_seconds
         faults.append(f"files were not back to {files} within {FILES_SECONDS:.0f} s: {node.open_files}")
     if node.memory_mib > memory + MEMORY_MIB:
         faults.append(f"memory stayed {node.memory_mib - memory:.0f} MiB above what it was")
-    faults += volley.tally.faults + _said(node, complaints)
+    faults += volley.tally.faults + _logged_faults(node, complaints)
     if not node.service.is_ready():
         faults.append("the node is not ready afterwards")
     return Volleyed(volley.tally, seconds, faults)
 
 
-def _said(node: Watched, before: int) -> list[str]:
+def _logged_faults(node: Watched, before: int) -> list[str]:
     """The complaints in its log after the first `before`."""
     return [f"the log says: {line[:2_000]}" for line in node.complaints()[before:][:5]]
 
@@ -250,8 +250,8 @@ def _of_the_times(outcome: Outcome) -> list[str]:
 
 def _of_the_probe(outcome: Outcome) -> list[str]:
     errors = [error for report in (outcome.before, outcome.during) if report for error in report.errors]
-    said = [f"the probe failed: {errors}"] if errors else []
-    return said + [f"{what}: {outcome.counts[what]}" for what in FORBIDDEN if outcome.counts.get(what)]
+    faults = [f"the probe failed: {errors}"] if errors else []
+    return faults + [f"{what}: {outcome.counts[what]}" for what in FORBIDDEN if outcome.counts.get(what)]
 
 
 def _of_the_node(outcome: Outcome, names: Sequence[str]) -> list[str]:

@@ -46,7 +46,7 @@ async def rapid_reset(ground: Ground) -> None:
             while True:
                 pairs = range(number, number + 2 * FRAMES_AT_ONCE, 2)
                 number = pairs.stop
-                await stream.send_all(b"".join(_taken_back(pair) for pair in pairs))
+                await stream.send_all(b"".join(_cancelled(pair) for pair in pairs))
                 ground.counts["frames"] += 2 * FRAMES_AT_ONCE
 
     await ground.many(8, one)
@@ -79,10 +79,10 @@ async def http2_on_the_plain_port(ground: Ground) -> None:
         async with ground.connection() as stream:
             await stream.send_all(random.choice(openings) + frame(PING, b"whatever") * FRAMES_AT_ONCE)
             ground.counts["frames"] += FRAMES_AT_ONCE
-            said = b""
+            answer = b""
             while more := await stream.receive_some(65_536):
-                said = (said + more)[:32]
-                if not b"HTTP/1.1 ".startswith(said[:9]) or said.startswith(b"HTTP/1.1 101"):
+                answer = (answer + more)[:32]
+                if not b"HTTP/1.1 ".startswith(answer[:9]) or answer.startswith(b"HTTP/1.1 101"):
                     ground.counts["spoke HTTP/2"] += 1
                     return
 
@@ -109,6 +109,6 @@ async def _read(stream: "trio.SSLStream[trio.SocketStream]") -> None:
         pass
 
 
-def _taken_back(stream: int) -> bytes:
+def _cancelled(stream: int) -> bytes:
     asked = frame(HEADERS, GET_HEALTH, flags=END_STREAM | END_HEADERS, stream=stream)
     return asked + frame(RST_STREAM, struct.pack(">I", 8), stream=stream)

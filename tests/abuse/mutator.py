@@ -24,17 +24,17 @@ _SIZE = re.compile(rb"(?<=content-length: )\d+|(?<=\r\n)[0-9a-f]+(?=\r\n)|(?<=HT
 
 
 class Manner(StrEnum):
-    """The way to send a mutation: `KEPT` on a connection shared with others, `ENDED` with the client's side closed after it,
+    """The way to send a mutation: `OPEN` on a connection shared with others, `ENDED` with the client's side closed after it,
     `DROPPED` with a reset before a response is possible, `PIECES` like `ENDED`, but in pieces.
     """
 
-    KEPT = "kept"
+    OPEN = "open"
     ENDED = "ended"
     PIECES = "pieces"
     DROPPED = "dropped"
 
 
-SHARES = {Manner.KEPT: 50, Manner.ENDED: 20, Manner.PIECES: 10, Manner.DROPPED: 20}
+SHARES = {Manner.OPEN: 50, Manner.ENDED: 20, Manner.PIECES: 10, Manner.DROPPED: 20}
 
 
 @dataclass(frozen=True, slots=True)

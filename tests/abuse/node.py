@@ -90,11 +90,7 @@ class Certificate:
 def watched(data_dir: Path, certificate: Certificate, settings: Mapping[str, object]) -> Iterator[Watched]:
     """A ready node that has opened all its connections to Postgres, so that their number is stable."""
     tls_port = free_port()
-    tls = {
-        "tls.bind": f"{HOST}:{tls_port}",
-        "tls.certificate": certificate.certificate,
-        "tls.key": certificate.key,
-    }
+    tls = {"tls.bind": f"{HOST}:{tls_port}", "tls.certificate": certificate.certificate, "tls.key": certificate.key}
     chosen: Settings = {
         "log.level": "warning",
         "database.connections": DATABASE_CONNECTIONS,

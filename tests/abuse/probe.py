@@ -1,6 +1,6 @@
 """A steady, modest client in its own process: `python -m tests.abuse.probe HOST PORT < errands`.
 
-Four clients send requests at a fixed pace, alternately on a kept connection and on a new one. Latency counts from the
+Four clients send requests at a fixed pace, alternately on an open connection and on a new one. Latency counts from the
 time a request was due, so a stalled node delays all requests that fall due meanwhile. Prints a `Report` as JSON. Uses only
 the standard library, so that it starts fast.
 """
@@ -67,11 +67,11 @@ def start(host: str, port: int, seconds: float, errands: Sequence[Errand]) -> Ca
 
     def report() -> Report:
         try:
-            said, _ = process.communicate(timeout=seconds + 4 * ANSWER_SECONDS)
+            output, _ = process.communicate(timeout=seconds + 4 * ANSWER_SECONDS)
         finally:
             process.kill()
             process.wait()
-        return Report(**json.loads(said))
+        return Report(**json.loads(output))
 
     return report
 
@@ -79,7 +79,7 @@ def start(host: str, port: int, seconds: float, errands: Sequence[Errand]) -> Ca
 class _Client:
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)
-        self._kept: socket.socket | None = None
+        self._open: socket.socket | None = None
         self._used_at = 0.0
 
     def ask(self, errand: Errand, *, keep: bool) -> str:
@@ -87,9 +87,9 @@ class _Client:
         try:
             if time.monotonic() - self._used_at > IDLE_SECONDS:
                 self._forget()
-            connection = self._kept if keep and self._kept else self._opened()
+            connection = self._open if keep and self._open else self._opened()
             if keep:
-                self._kept, self._used_at = connection, time.monotonic()
+                self._open, self._used_at = connection, time.monotonic()
             status, more = _exchange(connection, _request(errand, keep=keep))
         except OSError as error:
             self._forget()
@@ -106,9 +106,9 @@ class _Client:
         return connection
 
     def _forget(self) -> None:
-        if self._kept is not None:
-            self._kept.close()
-            self._kept = None
+        if self._open is not None:
+            self._open.close()
+            self._open = None
 
 
 def _request(errand: Errand, *, keep: bool) -> bytes:

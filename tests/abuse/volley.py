@@ -14,7 +14,7 @@ from tests.abuse.mutator import Manner, Mutation, mutation
 
 AT_ONCE = 48
 PATIENCE_SECONDS = 0.1
-"""Seconds for the first response on a kept connection, before the client closes its side."""
+"""Seconds for the first response on an open connection, before the client closes its side."""
 DEADLINE_SECONDS = 5.0
 """Seconds for a mutation in total, until its response or the end of its connection."""
 STATUSES = frozenset(
@@ -112,12 +112,12 @@ class Volley:
             connection.carried.append(number)
             connection.head |= b"HEAD" in one.data
             try:
-                kept = await self._one(one, connection)
+                still_open = await self._one(one, connection)
             except Faulty as fault:
-                kept = False
+                still_open = False
                 before = f", after {connection.carried[:-1]} on the same connection" if connection.carried[1:] else ""
                 self.tally.faults.append(f"{self._seed}:{number}{before}: {fault}")
-            if not kept:
+            if not still_open:
                 connection.close()
                 connection = None
         if connection is not None:
@@ -135,7 +135,7 @@ class Volley:
             data, ended = await _received(one, connection.stream)
             answers = _judged(data, head=connection.head)
             self.tally.statuses.update(answers.statuses)
-            self.tally.outcomes[f"{'closed' if ended else 'kept'}, {'answered' if answers.statuses else 'silent'}"] += 1
+            self.tally.outcomes[f"{'closed' if ended else 'open'}, {'answered' if answers.statuses else 'silent'}"] += 1
             return not ended and not answers.closing
         assert bound.cancelled_caught
         raise Faulty(f"{one.manner}: neither an answer nor an end within {self._deadline_seconds:g} s")
@@ -156,11 +156,11 @@ async def _sent(one: Mutation, stream: trio.SocketStream) -> bool:
 
 
 async def _received(one: Mutation, stream: trio.SocketStream) -> tuple[bytes, bool]:
-    """The response bytes, and whether the connection has ended. On a kept one, returns at the first complete response.
+    """The response bytes, and whether the connection has ended. On an open one, returns at the first complete response.
 
     A reset may discard bytes the client has not read, so a response before a reset never counts as cut off.
     """
-    data, ended, patient = b"", False, one.manner is Manner.KEPT
+    data, ended, patient = b"", False, one.manner is Manner.OPEN
     while not ended:
         with trio.move_on_after(PATIENCE_SECONDS if patient else math.inf) as patience:
             try:

@@ -10,7 +10,7 @@ import trio
 
 from actors.events.messages import Event, Kind
 from tests.acceptance.clients import Reply, Torn, Unanswered, Wire
-from tests.chaos.history import Said
+from tests.chaos.history import Answers
 from tests.chaos.websites import BATCH, EVENTS, body_of, note_events
 
 SIZES = (1, 1, 20)
@@ -25,7 +25,7 @@ class Campaign:
     urls: Sequence[str]
     bookings: Sequence[str]
     on_answer: Callable[[], None] = lambda: None
-    said: Said = field(default_factory=Said)
+    answers: Answers = field(default_factory=Answers)
     doubtful: set[Event] = field(default_factory=set)
 
     async def run(self, groups: int, rounds: int, seed: int) -> None:
@@ -38,7 +38,7 @@ class Campaign:
         relays = [_Relay(self, place) for place in range(len(self.urls))]
         for _ in range(rounds):
             events = [self._event(chance) for _ in range(chance.choice(SIZES))]
-            self.said.events.update(events)
+            self.answers.events.update(events)
             async with trio.open_nursery() as nursery:
                 for relay in relays:
                     nursery.start_soon(relay.tell, events)
@@ -50,7 +50,7 @@ class Campaign:
         return Event(chance.choice(self.bookings), kind, str(uuid.UUID(int=chance.getrandbits(128), version=4)))
 
     def note(self, events: list[Event], reply: Reply | None) -> None:
-        note_events(self.said, events, reply)
+        note_events(self.answers, events, reply)
         if reply is None or reply.status != 200:
             self.doubtful.update(events)
         else:
@@ -59,10 +59,10 @@ class Campaign:
     def violations(self, days: int) -> list[str]:
         """Events answered with `recorded: true` never (and not in doubt), or more often than once a day."""
         found = []
-        for event in self.said.events:
-            said, least = self.said.recorded[event], 0 if event in self.doubtful else 1
-            if not least <= said <= days:
-                found.append(f"recorded: true was said {said} times of {event}")
+        for event in self.answers.events:
+            recorded, least = self.answers.recorded[event], 0 if event in self.doubtful else 1
+            if not least <= recorded <= days:
+                found.append(f"recorded: true was answered {recorded} times to {event}")
         return found
 
 

@@ -33,7 +33,7 @@ from tests.acceptance.races import CLIENTS, Race, accounts, bookings_of, judge
 from tests.acceptance.relays import Campaign
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.chaos.judge import broken_counts
-from tests.chaos.kept import kept
+from tests.chaos.stored import read_stored
 from tests.slow import SLOW
 
 pytestmark = pytest.mark.skipif(not SLOW, reason="kills many processes: make thorough")
@@ -205,17 +205,17 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
     campaign = Campaign(world.fleet.urls, [each["bookingId"] for each in placements])
     kills = Kills.of_each_node(world.fleet, chance, GROUPS * ROUNDS * NODES)
     campaign.on_answer = kills.note
-    before, first_day = kept(world.postgres, world.database, campaign.said), day_of(SystemClock().now_ms())
+    before, first_day = read_stored(world.postgres, world.database, campaign.answers), day_of(SystemClock().now_ms())
     await kills.during(partial(campaign.run, GROUPS, ROUNDS, chance.randrange(10**6)))
     after, days = (
-        kept(world.postgres, world.database, campaign.said),
+        read_stored(world.postgres, world.database, campaign.answers),
         range(first_day, day_of(SystemClock().now_ms()) + 1),
     )
-    said = campaign.said
-    say(f"events: {len(said.events)} sent, {len(campaign.doubtful)} in doubt over {kills.done} kills")
+    answers = campaign.answers
+    say(f"events: {len(answers.events)} sent, {len(campaign.doubtful)} in doubt over {kills.done} kills")
     assert campaign.violations(len(days)) == []
-    assert [*broken_counts(said, before, after, VisitorHasher(derived(SECRET.encode(), "visitors")), days)] == []
-    assert len(said.events) <= len(after.rows) <= len(said.events) * len(days)
+    assert [*broken_counts(answers, before, after, VisitorHasher(derived(SECRET.encode(), "visitors")), days)] == []
+    assert len(answers.events) <= len(after.rows) <= len(answers.events) * len(days)
     told = await trio.to_thread.run_sync(delivered, world.fleet, campaign.bookings)
     counted = {
         booking: {

@@ -28,4 +28,4 @@ async def test_an_upgrade_from_the_last_release_loses_nothing_and_refuses_hardly
         upgrade = Upgrade(external, playground, previous_release(), services, print)
         upgraded = await upgrade.run(seed=17)
     assert upgraded.verdict.found == []
-    assert upgraded.unavailable.total() <= MOST_UNAVAILABLE * upgraded.said.requests, upgraded.unavailable
+    assert upgraded.unavailable.total() <= MOST_UNAVAILABLE * upgraded.answers.requests, upgraded.unavailable

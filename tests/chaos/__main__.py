@@ -19,20 +19,20 @@ def main() -> int:
     given = parser.parse_args()
     seed = random.SystemRandom().randrange(10**6) if given.seed is None else given.seed
 
-    def tell(line: str) -> None:
+    def out(line: str) -> None:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
     again = f"make chaos MINUTES={given.minutes:g} SEED={seed}"
-    tell(f"seed {seed}, about {given.minutes:g} min; to repeat: {again}")
+    out(f"seed {seed}, about {given.minutes:g} min; to repeat: {again}")
     with ground(given.minutes) as place:
         if place.disk is None:
-            tell(f"no file system can be mounted here; skipped: {Kind.DISK_FULL}")
-        report = trio.run(run, place, seed, 60.0 * given.minutes, tell)
+            out(f"no file system can be mounted here; skipped: {Kind.DISK_FULL}")
+        report = trio.run(run, place, seed, 60.0 * given.minutes, out)
     for line in lines(report):
-        tell(line)
+        out(line)
     if report.verdict.found:
-        tell(f"BROKEN: {len(report.verdict.found)} promises; to repeat: {again}")
+        out(f"BROKEN: {len(report.verdict.found)} promises; to repeat: {again}")
     return 1 if report.verdict.found else 0
 
 

@@ -52,7 +52,7 @@ class Agent(Addressee):
         if reply is None or reply.status != 200:
             return
         minted = reply.json()
-        key = self.said.keys[minted["apiKey"]] = Key(minted["apiKey"])
+        key = self.answers.keys[minted["apiKey"]] = Key(minted["apiKey"])
         await self._spend(key)
         if self.chance.random() < CLAIMED:
             await self._claim(key, minted["claimToken"])
@@ -104,7 +104,7 @@ class Person(Addressee):
         if reply is None or reply.status != 200:
             return
         token = token_of(reply)
-        self.said.sessions[token] = email
+        self.answers.sessions[token] = email
         for _ in range(self.chance.randint(1, 4)):
             await self.ask("list sessions", "/api/v1/auth/sessions", headers={"cookie": f"session={token}"})
             await self.ask("see the dashboard", "/dashboard", headers={"cookie": f"session={token}"})
@@ -126,7 +126,7 @@ class Person(Addressee):
         reply = await self.ask("poll a device", "/api/v1/auth/device/token", polled)
         if reply is not None and reply.status == 200:
             key = reply.json()["apiKey"]
-            self.said.keys[key] = Key(key, email=self.said.sessions[token], claimed=True)
+            self.answers.keys[key] = Key(key, email=self.answers.sessions[token], claimed=True)
 
 
 def token_of(reply: Reply) -> str:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import trio
 
 from tests.acceptance.clients import Reply, Torn, Unanswered, Wire
-from tests.chaos.history import LOST, Request, Said
+from tests.chaos.history import LOST, Answers, Request
 
 PATIENCE_SECONDS = 20.0
 THINKING_SECONDS = 0.04
@@ -28,7 +28,7 @@ class Caller:
 
     nodes: Mapping[int, str]
     """URLs of the nodes."""
-    said: Said
+    answers: Answers
     chance: random.Random = field(default_factory=random.Random)
     stop: trio.Event = field(default_factory=trio.Event)
     node: int = field(default=0, init=False)
@@ -75,7 +75,7 @@ class Caller:
         except (Unanswered, Torn):
             pass
         outcome = LOST if reply is None else f"{reply.status} {_error(reply)}".strip()
-        self.said.note(Request(self.name, what, self.node, began, trio.current_time(), outcome))
+        self.answers.note(Request(self.name, what, self.node, began, trio.current_time(), outcome))
         if reply is None or reply.headers.get("connection", "").lower() == "close":
             self.close()
         return reply

@@ -22,20 +22,19 @@ from tests.chaos.caller import Caller
 from tests.chaos.clock import VARIABLE, Steps
 from tests.chaos.faults import suffer
 from tests.chaos.ground import Ground
-from tests.chaos.history import Happened, Kept, Said
+from tests.chaos.history import Answers, Happened, Stored
 from tests.chaos.journeys import Administrator, Customer, approve
 from tests.chaos.judge import Verdict, judge
-from tests.chaos.kept import kept, working
 from tests.chaos.plan import STEP_SECONDS, Fault, Kind, plan
 from tests.chaos.readers import Visitor
 from tests.chaos.setting import SLOTS, sponsored
 from tests.chaos.sponsors import Account, Sponsor
 from tests.chaos.stage import Node, Stage
+from tests.chaos.stored import read_stored, working
 from tests.chaos.websites import Website
 from tests.storage.proxy import proxied
 
 NODES, WEBSITES, AGENTS, PERSONS, SPONSORS_AN_ACCOUNT, READERS = 2, 10, 4, 2, 2, 3
-LONGEST_START_SECONDS = 60.0
 SILENCE_SECONDS = 3.0
 """The default of `database.statement_seconds`, after which a server over TCP leaves a client that is silent."""
 
@@ -70,18 +69,18 @@ class Report:
     """The result of a run."""
 
     faults: list[Fault]
-    said: Said
+    answers: Answers
     happened: Happened
-    after: Kept
+    after: Stored
     verdict: Verdict
 
 
-async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], None]) -> Report:
+async def run(ground: Ground, seed: int, seconds: float, out: Callable[[str], None]) -> Report:
     """Inject faults for about `seconds`. This may kill the Postgres of `ground`; it runs again on return."""
     without = [] if ground.disk is not None else [Kind.DISK_FULL]
     faults = plan(seed, seconds, without)
     database = ground.postgres.fresh_database()
-    said, happened = Said(), Happened()
+    answers, happened = Answers(), Happened()
     happened.planned.update(str(fault.kind) for fault in faults)
     began_ms = SystemClock().now_ms()
     with ThreadPoolExecutor(1) as starter, ExitStack() as services:
@@ -92,32 +91,32 @@ async def run(ground: Ground, seed: int, seconds: float, tell: Callable[[str], N
                 await trio.to_thread.run_sync(_node, services, ground.place, number, f"/{database}?host={host}")
                 for number, host in enumerate(hosts)
             ]
-            bookings, accounts = await trio.to_thread.run_sync(sponsored, nodes[0].service, said)
-            await trio.to_thread.run_sync(approve, nodes[0].service, accounts, said)
-            before = await trio.to_thread.run_sync(kept, ground.postgres, database, said)
-            stage = Stage(nodes, ground, proxy, bookings, said, happened, accounts, starter)
-            await _suffer(stage, faults, seed, accounts, tell)
-            works = await working({node.number: node.url for node in nodes}, said)
+            bookings, accounts = await trio.to_thread.run_sync(sponsored, nodes[0].service, answers)
+            await trio.to_thread.run_sync(approve, nodes[0].service, accounts, answers)
+            before = await trio.to_thread.run_sync(read_stored, ground.postgres, database, answers)
+            stage = Stage(nodes, ground, proxy, bookings, answers, happened, accounts, starter)
+            await _suffer(stage, faults, seed, accounts, out)
+            works = await working({node.number: node.url for node in nodes}, answers)
             await _stop(stage)
-        after = await trio.to_thread.run_sync(kept, ground.postgres, database, said)
+        after = await trio.to_thread.run_sync(read_stored, ground.postgres, database, answers)
     after.works = works
     reach_ms = max(map(abs, STEP_SECONDS)) * 1_000 + MINUTE_MS
     days = range(day_of(began_ms - reach_ms), day_of(SystemClock().now_ms() + reach_ms) + 1)
     hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
     clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor, Customer, Administrator)}
-    return Report(faults, said, happened, after, judge(said, happened, before, after, hasher, days, clients))
+    return Report(faults, answers, happened, after, judge(answers, happened, before, after, hasher, days, clients))
 
 
 async def _suffer(
-    stage: Stage, faults: list[Fault], seed: int, accounts: list[Account], tell: Callable[[str], None]
+    stage: Stage, faults: list[Fault], seed: int, accounts: list[Account], out: Callable[[str], None]
 ) -> None:
     stop = trio.Event()
     async with trio.open_nursery() as watching:
         watching.start_soon(stage.watch_cores)
         async with trio.open_nursery() as nursery:
             urls = {node.number: node.url for node in stage.nodes}
-            usual = clients_of(urls, stage.said, stage.bookings, accounts, seed, stop)
-            for client in (*usual, *_customers_of(urls, stage.said, accounts, seed, stop)):
+            usual = clients_of(urls, stage.answers, stage.bookings, accounts, seed, stop)
+            for client in (*usual, *_customers_of(urls, stage.answers, accounts, seed, stop)):
                 nursery.start_soon(client.run)
             began = trio.current_time()
             for fault in faults:
@@ -125,14 +124,14 @@ async def _suffer(
                 stage.happened.faults.append(made)
                 healed = max(made.healed_seconds)
                 at, took = made.began - began, made.ended - made.began
-                tell(f"{at:6.1f} s  {fault}: took {took:.1f} s, hits {made.hit}, recovered after {healed:.2f} s")
+                out(f"{at:6.1f} s  {fault}: took {took:.1f} s, hits {made.hit}, recovered after {healed:.2f} s")
             stop.set()
         watching.cancel_scope.cancel()
 
 
 def clients_of(
     nodes: Mapping[int, str],
-    said: Said,
+    answers: Answers,
     bookings: Sequence[str],
     accounts: Sequence[Account],
     seed: int,
@@ -145,12 +144,12 @@ def clients_of(
         return random.Random(f"{name} {number} of {seed}")
 
     def some(client: type[Caller], count: int, **more: object) -> list[Caller]:
-        return [client(nodes, said, chance(client.name, number), stop, **more) for number in range(count)]
+        return [client(nodes, answers, chance(client.name, number), stop, **more) for number in range(count)]
 
     sponsors = [
         Sponsor(
             nodes,
-            said,
+            answers,
             chance(f"sponsor of {number}", each),
             stop,
             account=account,
@@ -165,18 +164,18 @@ def clients_of(
 
 
 def _customers_of(
-    nodes: Mapping[int, str], said: Said, accounts: Sequence[Account], seed: int, stop: trio.Event
+    nodes: Mapping[int, str], answers: Answers, accounts: Sequence[Account], seed: int, stop: trio.Event
 ) -> list[Caller]:
     """Create a customer of each account, and an administrator."""
     first_week = week_of(SystemClock().now_ms()) + WEEK_MS
     ads = [account.campaign for account in accounts]
     administrator = Administrator(
-        nodes, said, random.Random(f"administrator of {seed}"), stop, key=accounts[0].key, campaigns=ads
+        nodes, answers, random.Random(f"administrator of {seed}"), stop, key=accounts[0].key, campaigns=ads
     )
     customers = [
         Customer(
             nodes,
-            said,
+            answers,
             random.Random(f"customer {number} of {seed}"),
             stop,
             account=account,

@@ -32,9 +32,9 @@ from service.running.server_secret import derived
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import ROOMY, SECRET, Service, Settings, children_of, serving
 from tests.chaos.campaign import complaints
-from tests.chaos.history import LOST, Kept, Said
+from tests.chaos.history import LOST, Answers, Stored
 from tests.chaos.judge import ANSWER_SECONDS, FINE, HEALED_SECONDS, broken_counts
-from tests.chaos.kept import COUNTS, EVERY_KEY
+from tests.chaos.stored import COUNTS, EVERY_KEY
 from tests.chaos.websites import Website
 
 Address = tuple[str, int]
@@ -162,14 +162,14 @@ class Run:
     nodes: list[Node]
     chance: random.Random
     bookings: list[str]
-    said: Said = field(default_factory=Said)
+    answers: Answers = field(default_factory=Answers)
     spans: list[tuple[int, float, float]] = field(default_factory=list)
     """Times in which a node was frozen: the node, begin and end."""
     faults: list[Callable[["Run"], Awaitable[None]]] = field(default_factory=list)
     found: list[str] = field(default_factory=list)
     made: dict[str, int] = field(default_factory=dict)
     unchecked: bool = False
-    """Whether the check of places is taken away, once the nodes know the added server by it."""
+    """Whether the check of places is removed, once the nodes know the added server by it."""
 
     async def some_seconds(self) -> None:
         await trio.sleep(self.chance.uniform(*DOWN_SECONDS))
@@ -342,7 +342,7 @@ FAULTS: list[Callable[[Run], Awaitable[None]]] = [
 # The run.
 
 
-async def suffer(run: Run, seconds: float, tell: Callable[[str], None]) -> None:
+async def suffer(run: Run, seconds: float, out: Callable[[str], None]) -> None:
     """Inject faults one after the other, each kind once before any comes again."""
     ends = trio.current_time() + seconds
     while trio.current_time() < ends:
@@ -352,11 +352,11 @@ async def suffer(run: Run, seconds: float, tell: Callable[[str], None]) -> None:
             try:
                 await fault(run)
             except asyncpg.PostgresError as error:
-                tell(f"{name}: refused by the engine: {error}")
+                out(f"{name}: refused by the engine: {error}")
             took = trio.current_time() - began
             healed = await _healed(run)
             run.made[name] = run.made.get(name, 0) + 1
-            tell(f"{name}: took {took:.1f} s, healed after {healed:.2f} s")
+            out(f"{name}: took {took:.1f} s, healed after {healed:.2f} s")
             if run.unchecked and (run.cluster.added or run.cluster.spare is None):
                 await run.cluster.ask(UNCHECKED)
                 run.unchecked = False
@@ -376,7 +376,7 @@ async def _healed(run: Run) -> float:
     """Seconds until each node records events in all places again."""
     began = trio.current_time()
     for node in run.nodes:
-        probe = Website({node.number: node.service.url}, run.said, run.chance, bookings=run.bookings)
+        probe = Website({node.number: node.service.url}, run.answers, run.chance, bookings=run.bookings)
         while True:
             events = [probe._event() for _ in range(60)]
             reply = await probe.report(
@@ -393,11 +393,11 @@ def _body(event: Any) -> dict[str, str]:
     return {"bookingId": event.booking_id, "kind": event.kind.value, "visitorId": event.visitor}
 
 
-def judge(run: Run, after: Kept, days: range) -> list[str]:
+def judge(run: Run, after: Stored, days: range) -> list[str]:
     """Every broken promise."""
     hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
-    found = [*run.found, *broken_counts(run.said, Kept(), after, hasher, days)]
-    for request in run.said.notable:
+    found = [*run.found, *broken_counts(run.answers, Stored(), after, hasher, days)]
+    for request in run.answers.notable:
         frozen = sum(
             max(0.0, min(ended, request.ended) - max(began, request.began))
             for node, began, ended in run.spans
@@ -405,7 +405,7 @@ def judge(run: Run, after: Kept, days: range) -> list[str]:
         )
         if request.outcome != LOST and request.seconds - frozen > ANSWER_SECONDS:
             found.append(f"no answer within {ANSWER_SECONDS:g} s: {request}")
-    for what, counts in run.said.outcomes.items():
+    for what, counts in run.answers.outcomes.items():
         found += [f"{what}: {times} times {outcome}" for outcome, times in counts.items() if outcome not in FINE]
     return found
 
@@ -415,7 +415,7 @@ async def campaign(
     seed: int,
     seconds: float,
     place: Path,
-    tell: Callable[[str], None],
+    out: Callable[[str], None],
     *,
     unchecked: bool = False,
     only: str = "",
@@ -424,9 +424,9 @@ async def campaign(
     began_ms = SystemClock().now_ms()
     with ExitStack() as services:
         nodes = [await trio.to_thread.run_sync(_node, services, place, number, cluster.url) for number in range(NODES)]
-        shown = nodes[0].service.get("/api/v1/sponsors/placements").json()["placements"]
+        placements = nodes[0].service.get("/api/v1/sponsors/placements").json()["placements"]
         before = await cluster.ask(COUNTS)
-        run = Run(cluster, nodes, random.Random(seed), [each["bookingId"] for each in shown])
+        run = Run(cluster, nodes, random.Random(seed), [each["bookingId"] for each in placements])
         run.faults = [fault for fault in FAULTS if only in _name(fault)]
         run.unchecked = unchecked
         stop = trio.Event()
@@ -434,8 +434,8 @@ async def campaign(
             urls = {node.number: node.service.url for node in nodes}
             for number in range(WEBSITES):
                 chance = random.Random(f"{number} of {seed}")
-                nursery.start_soon(Website(urls, run.said, chance, stop, bookings=run.bookings).run)
-            await suffer(run, seconds, tell)
+                nursery.start_soon(Website(urls, run.answers, chance, stop, bookings=run.bookings).run)
+            await suffer(run, seconds, out)
             stop.set()
         for node in nodes:
             node.service.terminate()
@@ -443,18 +443,21 @@ async def campaign(
             if code:
                 run.found.append(f"node {node.number} ended with {code}")
         run.found += await trio.to_thread.run_sync(_complaints, place)
-    after = Kept()
+    after = Stored()
     for booking, day, key, click in await cluster.ask(EVERY_KEY):
         after.rows[key] = booking, day, Kind.CLICK if click else Kind.IMPRESSION
     for rows, sign in ((await cluster.ask(COUNTS), 1), (before, -1)):
         for booking, day, impressions, clicks in rows:
             after.counts[booking, day, Kind.IMPRESSION] += sign * impressions
             after.counts[booking, day, Kind.CLICK] += sign * clicks
-    tell(f"{run.said.requests:,} requests, {run.said.recorded.total():,} events recorded, {len(after.rows):,} rows")
-    for what, counts in run.said.outcomes.items():
-        tell(f"{what}: " + ", ".join(f"{outcome} {times:,}" for outcome, times in counts.most_common()))
-    tell(
-        f"slowest answer {run.said.slowest:.2f} s; " + ", ".join(f"{what} {times}" for what, times in run.made.items())
+    out(
+        f"{run.answers.requests:,} requests, {run.answers.recorded.total():,} events recorded, {len(after.rows):,} rows"
+    )
+    for what, counts in run.answers.outcomes.items():
+        out(f"{what}: " + ", ".join(f"{outcome} {times:,}" for outcome, times in counts.most_common()))
+    out(
+        f"slowest answer {run.answers.slowest:.2f} s; "
+        + ", ".join(f"{what} {times}" for what, times in run.made.items())
     )
     return judge(run, after, range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1))
 
@@ -489,23 +492,23 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
     given = parser.parse_args()
 
-    def tell(line: str) -> None:
+    def out(line: str) -> None:
         sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
-    tell(f"seed {given.seed}")
+    out(f"seed {given.seed}")
     servers = [Server(each, given.pg_ctl) for each in given.server]
     cluster = Cluster(given.url, servers, given.spare and Server(given.spare, given.pg_ctl))
     with tempfile.TemporaryDirectory(prefix="chaos-") as directory:
         place = Path(directory)
         place.chmod(0o711)
         run = partial(
-            campaign, cluster, given.seed, 60.0 * given.minutes, place, tell, unchecked=given.unchecked, only=given.only
+            campaign, cluster, given.seed, 60.0 * given.minutes, place, out, unchecked=given.unchecked, only=given.only
         )
         found = trio.run(run)
     for line in found[:50]:
-        tell(f"BROKEN: {line}")
-    tell(f"promises broken: {len(found)}")
+        out(f"BROKEN: {line}")
+    out(f"promises broken: {len(found)}")
     return 1 if found else 0
 
 

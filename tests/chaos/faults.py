@@ -77,7 +77,7 @@ async def step_clock(stage: Stage, fault: Fault) -> int:
     """Step the clock of a node and step it back. The expiry of a key minted meanwhile shows the node's time."""
     node = _node(stage, fault)
     node.clock.ahead_ms = fault.step_seconds * SECOND_MS
-    probe = Probe({node.number: node.url}, stage.said)
+    probe = Probe({node.number: node.url}, stage.answers)
     began, hit = trio.current_time(), 0
     while not hit and trio.current_time() < began + BITES_SECONDS:
         expires_ms = await probe.mint()

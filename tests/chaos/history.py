@@ -89,7 +89,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Status:
     """The status of a booking as answered."""
 
     booking: str
@@ -118,7 +118,7 @@ class Waits:
 
 
 @dataclass(slots=True)
-class Said:
+class Answers:
     """Everything sent and answered."""
 
     outcomes: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
@@ -135,7 +135,7 @@ class Said:
     wishes: set[Wish] = field(default_factory=set)
     booked: defaultdict[Wish, set[str]] = field(default_factory=lambda: defaultdict(set))
     """Booking ids answered for each wish."""
-    told: list[Told] = field(default_factory=list)
+    statuses: list[Status] = field(default_factory=list)
     sessions: dict[str, str] = field(default_factory=dict)
     """Emails of browser sessions, by token."""
     asked_back: set[str] = field(default_factory=set)
@@ -143,10 +143,10 @@ class Said:
     requested: list[str] = field(default_factory=list)
     """Bookings whose request for a refund was accepted."""
     refunded: set[str] = field(default_factory=set)
-    """Bookings that an administrator has told the service to refund."""
+    """Bookings that an administrator has ordered to refund."""
     approved: dict[str, set[str]] = field(default_factory=dict)
-    """Headlines that an administrator has told the service to approve, by campaign."""
-    shown: list[tuple[str, str]] = field(default_factory=list)
+    """Headlines that an administrator has approved, or tried to, by campaign."""
+    visible: list[tuple[str, str]] = field(default_factory=list)
     """Campaigns with the headline that an answer called approved."""
 
     def note(self, request: Request) -> None:
@@ -172,7 +172,7 @@ class Happened:
     waits: defaultdict[int, Waits] = field(default_factory=lambda: defaultdict(Waits))
     """Waits by node, each including those of the clients."""
     exits: list[tuple[int, int]] = field(default_factory=list)
-    """The exit codes of nodes that were told to stop."""
+    """The exit codes of nodes that were sent SIGTERM."""
     complaints: list[str] = field(default_factory=list)
     """Log lines of nodes that indicate a bug."""
 
@@ -191,7 +191,7 @@ class Booked:
 
 
 @dataclass(slots=True)
-class Kept:
+class Stored:
     """The state after a run."""
 
     rows: dict[bytes, tuple[str, int, Kind]] = field(default_factory=dict)

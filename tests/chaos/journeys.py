@@ -9,7 +9,7 @@ import httpx
 from tests.acceptance.clients import Reply
 from tests.acceptance.processes import Service
 from tests.chaos.caller import Caller
-from tests.chaos.history import Said
+from tests.chaos.history import Answers
 from tests.chaos.setting import CAMPAIGN
 from tests.chaos.sponsors import BOOKINGS, Account, Sponsor
 
@@ -19,7 +19,7 @@ ASKS, EDITS, DECLINES, REJECTS = 0.6, 0.5, 0.5, 0.2
 """Shares of paid bookings whose refund is requested, of rounds with an edit, of declined requests, and of rejected edits."""
 
 
-def approve(service: Service, accounts: Sequence[Account], said: Said) -> None:
+def approve(service: Service, accounts: Sequence[Account], answers: Answers) -> None:
     """Approve the campaigns of all accounts with the key of the first, which administers."""
     with httpx.Client(base_url=service.url, trust_env=False, timeout=30.0) as http:
         for account in accounts:
@@ -27,7 +27,7 @@ def approve(service: Service, accounts: Sequence[Account], said: Said) -> None:
             headers = {"authorization": f"Bearer {accounts[0].key}"}
             answer = http.post(path, json={"decision": "approve"}, headers=headers)
             assert answer.status_code == 200, answer.text
-            said.approved[account.campaign] = {CAMPAIGN["headline"]}
+            answers.approved[account.campaign] = {CAMPAIGN["headline"]}
 
 
 @dataclass(slots=True)
@@ -40,25 +40,25 @@ class Customer(Sponsor):
         if self.chance.random() < EDITS:
             await self._edit()
         wish = self._wish()
-        self.said.wishes.add(wish)
+        self.answers.wishes.add(wish)
         reply = await self._reserve(wish)
         if reply is None or reply.status != 200:
             return
-        booking = self._told(reply)
-        self.said.booked[wish].add(booking)
+        booking = self._note_status(reply)
+        self.answers.booked[wish].add(booking)
         await self._pay(booking)
         if self.chance.random() < ASKS:
             await self._ask_back(booking)
         self._note(await self.ask("read a booking", f"{BOOKINGS}/{booking}", key=self.account.key))
 
     async def _ask_back(self, booking: str) -> None:
-        self.said.asked_back.add(booking)
+        self.answers.asked_back.add(booking)
         body = {"reason": "We booked the wrong week."}
         reply = await self.insist(
             "request a refund", f"{BOOKINGS}/{booking}/refund-request", body, key=self.account.key
         )
         if reply is not None and reply.status == 200:
-            self.said.requested.append(booking)
+            self.answers.requested.append(booking)
         self._note(reply)
 
     async def _edit(self) -> None:
@@ -67,7 +67,7 @@ class Customer(Sponsor):
         reply = await self.insist("edit an ad", path, {"headline": words}, key=self.account.key, method="PATCH")
         if reply is not None and reply.status == 200:
             ad = reply.json()["campaign"]
-            self.said.shown.append((ad["id"], ad["headline"]))
+            self.answers.visible.append((ad["id"], ad["headline"]))
 
 
 @dataclass(slots=True)
@@ -80,8 +80,8 @@ class Administrator(Caller):
     campaigns: Sequence[str] = field(default_factory=tuple)
 
     async def once(self) -> None:
-        if self.said.requested and self.chance.random() < 0.5:
-            await self._decide(self.chance.choice(self.said.requested[-20:]))
+        if self.answers.requested and self.chance.random() < 0.5:
+            await self._decide(self.chance.choice(self.answers.requested[-20:]))
         else:
             await self._review(self.chance.choice(self.campaigns))
         await self.think()
@@ -91,7 +91,7 @@ class Administrator(Caller):
         if self.chance.random() < DECLINES:
             await self.insist("decline a refund", f"{path}/refund-decline", {"note": "It was shown."}, key=self.key)
         else:
-            self.said.refunded.add(booking)
+            self.answers.refunded.add(booking)
             await self.insist("refund", f"{path}/refund", {"reason": "As requested."}, key=self.key)
 
     async def _review(self, campaign: str) -> None:
@@ -111,11 +111,11 @@ class Administrator(Caller):
         if reject:
             body = {"decision": "reject", "seen": seen, "note": "Say it in other words."}
         else:
-            self.said.approved.setdefault(str(ad["id"]), set()).add(str(newest["headline"]))
+            self.answers.approved.setdefault(str(ad["id"]), set()).add(str(newest["headline"]))
         reply = await self.insist("review an edit", f"{ADMIN}/campaigns/{ad['id']}/review", body, key=self.key)
-        self._shown(reply)
+        self._note_ad(reply)
 
-    def _shown(self, reply: Reply | None) -> None:
+    def _note_ad(self, reply: Reply | None) -> None:
         if reply is not None and reply.status == 200:
             ad = reply.json()["campaign"]
-            self.said.shown.append((ad["id"], ad["headline"]))
+            self.answers.visible.append((ad["id"], ad["headline"]))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
 from actors.events.state import VisitorHasher
-from tests.chaos.history import LOST, Happened, Kept, Made, Request, Said, Wish
-from tests.chaos.told import broken_tellings
+from tests.chaos.history import LOST, Answers, Happened, Made, Request, Stored, Wish
+from tests.chaos.notifications import broken_notifications
 
 ANSWER_SECONDS = 5.0
 HEALED_SECONDS = 5.0
@@ -59,15 +59,15 @@ class Verdict:
     found: list[str] = field(default_factory=list)
     frozen: int = 0
     starved: list[str] = field(default_factory=list)
-    untold: int = 0
-    """Stored rows that no sender was told of: their answers were lost, or said 503."""
+    unanswered: int = 0
+    """Stored rows that no answer reported: their answers were lost, or 503."""
 
 
 def judge(
-    said: Said,
+    answers: Answers,
     happened: Happened,
-    before: Kept,
-    after: Kept,
+    before: Stored,
+    after: Stored,
     hasher: VisitorHasher,
     days: Collection[int],
     clients: Collection[str] = (),
@@ -77,18 +77,18 @@ def judge(
     verdict.found += _faults(happened)
     for fault in happened.faults:
         _healed(fault, happened, verdict)
-    for request in said.notable:
+    for request in answers.notable:
         _answered(request, happened, verdict)
-    verdict.found += _outcomes(said, clients)
-    verdict.found += _keys(said, after)
-    verdict.found += _sessions(said, after)
-    verdict.found += _bookings(said, before, after)
-    verdict.found += broken_tellings(said, before, after)
-    verdict.found += broken_counts(said, before, after, hasher, days)
+    verdict.found += _outcomes(answers, clients)
+    verdict.found += _keys(answers, after)
+    verdict.found += _sessions(answers, after)
+    verdict.found += _bookings(answers, before, after)
+    verdict.found += broken_notifications(answers, before, after)
+    verdict.found += broken_counts(answers, before, after, hasher, days)
     verdict.found += [f"node {node} ended with {code}" for node, code in happened.exits if code != 0]
     verdict.found += [f"a bug in a log: {each}" for each in happened.complaints]
-    told = {hasher.key(day, event) for event in said.recorded.keys() | said.duplicates for day in days}
-    verdict.untold = len(after.rows.keys() - told)
+    answered = {hasher.key(day, event) for event in answers.recorded.keys() | answers.duplicates for day in days}
+    verdict.unanswered = len(after.rows.keys() - answered)
     return verdict
 
 
@@ -147,12 +147,12 @@ def _starved(node: int, began: float, ended: float, happened: Happened) -> float
     return min(ended - began, happened.waits[node].between(began, ended)) if node in happened.waits else 0.0
 
 
-def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:
-    for asked, outcomes in sorted(said.outcomes.items()):
+def _outcomes(answers: Answers, clients: Collection[str]) -> Iterator[str]:
+    for asked, outcomes in sorted(answers.outcomes.items()):
         for outcome in sorted(outcomes.keys() - FINE - ALSO_FINE.get(asked, frozenset())):
             yield f"{asked}: {outcomes[outcome]} times {outcome}"
     for client in sorted(clients):
-        asked_for = [outcomes for asked, outcomes in said.outcomes.items() if asked.startswith(f"{client}: ")]
+        asked_for = [outcomes for asked, outcomes in answers.outcomes.items() if asked.startswith(f"{client}: ")]
         if not asked_for or not all(outcomes["200"] for outcomes in asked_for):
             yield f"{client}: some request never got a 200"
 
@@ -160,8 +160,8 @@ def _outcomes(said: Said, clients: Collection[str]) -> Iterator[str]:
 # Keys and sessions.
 
 
-def _keys(said: Said, after: Kept) -> Iterator[str]:
-    for text, key in said.keys.items():
+def _keys(answers: Answers, after: Stored) -> Iterator[str]:
+    for text, key in answers.keys.items():
         name = f"the key {text[:12]}..."
         works = after.works.get(text, "unknown")
         if works != "200":
@@ -177,8 +177,8 @@ def _keys(said: Said, after: Kept) -> Iterator[str]:
             yield f"{name} was never claimed but belongs to {after.emails[text]}"
 
 
-def _sessions(said: Said, after: Kept) -> Iterator[str]:
-    for token, email in said.sessions.items():
+def _sessions(answers: Answers, after: Stored) -> Iterator[str]:
+    for token, email in answers.sessions.items():
         works = after.works.get(token, "unknown")
         if works != "200":
             yield f"a session of {email} was given but is now {works}"
@@ -187,9 +187,9 @@ def _sessions(said: Said, after: Kept) -> Iterator[str]:
 # Bookings.
 
 
-def _bookings(said: Said, before: Kept, after: Kept) -> Iterator[str]:
-    yield from _wishes(said, after)
-    wished = {(wish.account, wish.idempotency_key): wish for wish in said.wishes}
+def _bookings(answers: Answers, before: Stored, after: Stored) -> Iterator[str]:
+    yield from _wishes(answers, after)
+    wished = {(wish.account, wish.idempotency_key): wish for wish in answers.wishes}
     for account, key, booking in after.booking_keys:
         if (account, key) not in wished and booking not in before.bookings:
             yield f"{booking} is stored under a key that was never sent"
@@ -197,35 +197,35 @@ def _bookings(said: Said, before: Kept, after: Kept) -> Iterator[str]:
     yield from (
         f"{each} is stored under no key" for each in sorted(after.bookings.keys() - before.bookings.keys() - named)
     )
-    for told in said.told:
-        kept = after.bookings.get(told.booking)
-        if kept is None:
-            yield f"{told.booking} was {told.status} but is not stored"
-        elif kept.status not in REACHABLE[told.status]:
-            yield f"{told.booking} was {told.status} but is {kept.status}"
+    for answered in answers.statuses:
+        stored = after.bookings.get(answered.booking)
+        if stored is None:
+            yield f"{answered.booking} was {answered.status} but is not stored"
+        elif stored.status not in REACHABLE[answered.status]:
+            yield f"{answered.booking} was {answered.status} but is {stored.status}"
     yield from _weeks(after)
 
 
-def _wishes(said: Said, after: Kept) -> Iterator[str]:
+def _wishes(answers: Answers, after: Stored) -> Iterator[str]:
     outcomes: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    for wish, bookings in said.booked.items():
+    for wish, bookings in answers.booked.items():
         outcomes[wish.account, wish.idempotency_key] |= bookings
         for booking in sorted(bookings):
-            kept = after.bookings.get(booking)
-            if kept is None:
+            stored = after.bookings.get(booking)
+            if stored is None:
                 yield f"{booking} was answered but is not stored"
-            elif Wish(kept.account, wish.idempotency_key, kept.campaign, kept.slot, kept.week_ms) != wish:
+            elif Wish(stored.account, wish.idempotency_key, stored.campaign, stored.slot, stored.week_ms) != wish:
                 yield f"{booking} is not what {wish} asked for"
-    kept_under = {(account, key): booking for account, key, booking in after.booking_keys}
+    stored_under = {(account, key): booking for account, key, booking in after.booking_keys}
     for place, bookings in outcomes.items():
         if len(bookings) > 1:
             yield f"the idempotency key {place[1]} has {len(bookings)} outcomes"
-        if bookings and kept_under.get(place) not in bookings:
+        if bookings and stored_under.get(place) not in bookings:
             yield f"the idempotency key {place[1]} was answered with another booking than the stored one"
 
 
-def _weeks(after: Kept) -> Iterator[str]:
-    """No week of a slot is taken twice, in the table of weeks or by the bookings, and both agree."""
+def _weeks(after: Stored) -> Iterator[str]:
+    """No week of a slot is sold twice, in the table of weeks or by the bookings, and both agree."""
     table = Counter((slot, week) for slot, week, _ in after.slot_weeks)
     booked = Counter(
         (booking.slot, booking.week_ms + number * 7 * 86_400_000)
@@ -236,7 +236,7 @@ def _weeks(after: Kept) -> Iterator[str]:
     for name, counts in (("table", table), ("bookings", booked)):
         for (slot, week), times in counts.items():
             if times > 1:
-                yield f"the week {week} of {slot} is taken {times} times, according to the {name}"
+                yield f"the week {week} of {slot} is sold {times} times, according to the {name}"
     for slot, week in sorted(booked.keys() - table.keys()):
         yield f"the week {week} of {slot} is booked but free"
 
@@ -244,21 +244,23 @@ def _weeks(after: Kept) -> Iterator[str]:
 # Events.
 
 
-def broken_counts(said: Said, before: Kept, after: Kept, hasher: VisitorHasher, days: Collection[int]) -> Iterator[str]:
+def broken_counts(
+    answers: Answers, before: Stored, after: Stored, hasher: VisitorHasher, days: Collection[int]
+) -> Iterator[str]:
     """Every row was sent, every recorded event has its row, and counts are the sums of rows."""
     if before.rows:
         yield f"{len(before.rows)} rows existed before the run"
-    keys = {hasher.key(day, event): (event, day) for event in said.events for day in days}
+    keys = {hasher.key(day, event): (event, day) for event in answers.events for day in days}
     strangers = after.rows.keys() - keys.keys()
     if strangers:
         yield f"{len(strangers)} rows match no event that was sent"
-    times_kept = Counter(keys[key][0] for key in after.rows if key in keys)
-    for event, times in said.recorded.items():
+    times_stored = Counter(keys[key][0] for key in after.rows if key in keys)
+    for event, times in answers.recorded.items():
         if times > len(days):
             yield f"recorded: true was answered {times} times for {event}"
-        if times_kept[event] < times:
-            yield f"recorded: true was answered {times} times, but {times_kept[event]} are stored, for {event}"
-    yield from (f"a duplicate of nothing: {event}" for event in said.duplicates if not times_kept[event])
+        if times_stored[event] < times:
+            yield f"recorded: true was answered {times} times, but {times_stored[event]} are stored, for {event}"
+    yield from (f"a duplicate of nothing: {event}" for event in answers.duplicates if not times_stored[event])
     for key, (event, day) in keys.items():
         row = after.rows.get(key)
         if row is not None and row != (event.booking_id, day, event.kind):

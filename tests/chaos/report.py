@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from tests.chaos.campaign import Report
 
-MOST_SHOWN = 40
+MOST_LINES = 40
 
 
 def lines(report: Report) -> Iterator[str]:
@@ -41,33 +41,33 @@ def _faults(report: Report) -> Iterator[str]:
 
 def _answers(report: Report) -> Iterator[str]:
     rows = []
-    for asked, outcomes in sorted(report.said.outcomes.items()):
+    for asked, outcomes in sorted(report.answers.outcomes.items()):
         rest = Counter(outcomes)
-        told = [rest.pop(outcome, 0) for outcome in ("200", "503 service_unavailable", "lost")]
+        usual = [rest.pop(outcome, 0) for outcome in ("200", "503 service_unavailable", "lost")]
         others = ", ".join(f"{outcome}: {count}" for outcome, count in sorted(rest.items()))
-        rows.append((asked, *told, others))
+        rows.append((asked, *usual, others))
     yield from table(("asked", "200", "503", "lost", "others"), rows)
 
 
 def _audit(report: Report) -> Iterator[str]:
-    said, after, verdict = report.said, report.after, report.verdict
-    claimed = sum(key.claimed for key in said.keys.values())
-    charged = [(key.answered, after.used.get(text, 0), key.sent) for text, key in said.keys.items()]
+    answers, after, verdict = report.answers, report.after, report.verdict
+    claimed = sum(key.claimed for key in answers.keys.values())
+    charged = [(key.answered, after.used.get(text, 0), key.sent) for text, key in answers.keys.items()]
     rows = [
-        ("requests", said.requests),
-        ("slowest answer, s", f"{said.slowest:.2f}"),
+        ("requests", answers.requests),
+        ("slowest answer, s", f"{answers.slowest:.2f}"),
         ("late only because the node was stopped", verdict.frozen),
         ("late only for lack of a core", len(verdict.starved)),
         (
             "events recorded: true / rows / never answered",
-            f"{len(said.recorded)} / {len(after.rows)} / {verdict.untold}",
+            f"{len(answers.recorded)} / {len(after.rows)} / {verdict.unanswered}",
         ),
-        ("keys answered / claimed", f"{len(said.keys)} / {claimed}"),
+        ("keys answered / claimed", f"{len(answers.keys)} / {claimed}"),
         ("charges answered / counted / sent", " / ".join(str(sum(column)) for column in zip(*charged, strict=True))),
-        ("sessions given", len(said.sessions)),
+        ("sessions given", len(answers.sessions)),
         (
-            "bookings answered / kept / held weeks",
-            f"{len(said.booked)} / {len(after.bookings)} / {len(after.slot_weeks)}",
+            "bookings answered / stored / held weeks",
+            f"{len(answers.booked)} / {len(after.bookings)} / {len(after.slot_weeks)}",
         ),
         (
             "changes / mails / invoices and credit notes",
@@ -76,5 +76,5 @@ def _audit(report: Report) -> Iterator[str]:
         ("promises broken", len(verdict.found)),
     ]
     yield from table(("audit", ""), rows)
-    yield from (f"  delayed: {each}" for each in verdict.starved[:MOST_SHOWN])
-    yield from (f"  BROKEN: {each}" for each in verdict.found[:MOST_SHOWN])
+    yield from (f"  delayed: {each}" for each in verdict.starved[:MOST_LINES])
+    yield from (f"  BROKEN: {each}" for each in verdict.found[:MOST_LINES])

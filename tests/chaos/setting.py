@@ -1,11 +1,11 @@
-"""The initial data: slots, sponsors with approved campaigns, and placements that are shown."""
+"""The initial data: slots, sponsors with approved campaigns, and visible placements."""
 
 from typing import Any
 
 import httpx
 
 from tests.acceptance.processes import Service
-from tests.chaos.history import Said
+from tests.chaos.history import Answers
 from tests.chaos.sponsors import Account
 from tests.chaos.stage import PROBED
 
@@ -21,7 +21,7 @@ CAMPAIGN = {
 }
 
 
-def sponsored(service: Service, said: Said) -> tuple[list[str], list[Account]]:
+def sponsored(service: Service, answers: Answers) -> tuple[list[str], list[Account]]:
     """Return the bookings that the demo shows, and create accounts that may book."""
     emails = [f"sponsor-{number}@example.com" for number in range(ACCOUNTS)]
     service.command("grant-admin", emails[0])
@@ -32,9 +32,9 @@ def sponsored(service: Service, said: Said) -> tuple[list[str], list[Account]]:
             made = {"id": slot, "name": slot, "side": "left", "weekPriceCents": 1_000}
             _sent(http, keys[0], "POST", "/api/v1/admin/sponsorships/slots", made)
         accounts = [_account(http, key, number) for number, key in enumerate(keys)]
-        shown = _sent(http, None, "GET", "/api/v1/sponsors/placements")["placements"]
-    assert shown, "the demo shows placements"
-    return [each["bookingId"] for each in shown], accounts
+        placements = _sent(http, None, "GET", "/api/v1/sponsors/placements")["placements"]
+    assert placements, "the demo has placements"
+    return [each["bookingId"] for each in placements], accounts
 
 
 def _account(http: httpx.Client, key: str, number: int) -> Account:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from actors.shared.weeks import WEEK_MS
 from tests.acceptance.clients import Reply
 from tests.chaos.caller import Caller
-from tests.chaos.history import Told, Wish
+from tests.chaos.history import Status, Wish
 
 BOOKINGS = "/api/v1/sponsors/bookings"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -51,12 +51,12 @@ class Sponsor(Caller):
 
     async def once(self) -> None:
         wish = self._wish()
-        self.said.wishes.add(wish)
+        self.answers.wishes.add(wish)
         reply = await self._reserve(wish)
         if reply is None or reply.status != 200:
             return
-        booking = self._told(reply)
-        self.said.booked[wish].add(booking)
+        booking = self._note_status(reply)
+        self.answers.booked[wish].add(booking)
         if self.chance.random() < PAYS:
             await self._pay(booking)
         elif self.chance.random() < CANCELS:
@@ -76,16 +76,16 @@ class Sponsor(Caller):
             paid = await self.ask("pay", page, b"do=pay", headers=FORM)
             if paid is not None and paid.status == 200:
                 if b"<h1>Paid" in paid.body:
-                    self.said.told.append(Told(booking, "paid"))
+                    self.answers.statuses.append(Status(booking, "paid"))
                 break
 
     def _note(self, reply: Reply | None) -> None:
         if reply is not None and reply.status == 200:
-            self._told(reply)
+            self._note_status(reply)
 
-    def _told(self, reply: Reply) -> str:
+    def _note_status(self, reply: Reply) -> str:
         booking = reply.json()["booking"]
-        self.said.told.append(Told(booking["id"], booking["status"]))
+        self.answers.statuses.append(Status(booking["id"], booking["status"]))
         return str(booking["id"])
 
     def _wish(self) -> Wish:

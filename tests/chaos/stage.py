@@ -16,7 +16,7 @@ from tests.acceptance.processes import Service
 from tests.chaos.caller import Caller
 from tests.chaos.clock import Steps
 from tests.chaos.ground import Ground
-from tests.chaos.history import Happened, Key, Said, Span, Wish
+from tests.chaos.history import Answers, Happened, Key, Span, Wish
 from tests.chaos.sponsors import BOOKINGS, Account
 from tests.chaos.sponsors import body_of as booking_body
 from tests.chaos.websites import EVENTS, note_events
@@ -67,7 +67,7 @@ class Probe(Caller):
         if reply is None or reply.status != 200:
             return None
         minted = reply.json()
-        self.said.keys[minted["apiKey"]] = Key(minted["apiKey"])
+        self.answers.keys[minted["apiKey"]] = Key(minted["apiKey"])
         return int(minted["expiresAt"])
 
 
@@ -79,7 +79,7 @@ class Stage:
     ground: Ground
     proxy: Proxy
     bookings: list[str]
-    said: Said
+    answers: Answers
     happened: Happened
     accounts: list[Account]
     starter: ThreadPoolExecutor
@@ -100,7 +100,7 @@ class Stage:
         async def look(node: Node) -> None:
             began = trio.current_time()
             with trio.move_on_after(HEALING_SECONDS):
-                probe = Probe({node.number: node.url}, self.said)
+                probe = Probe({node.number: node.url}, self.answers)
                 async with trio.open_nursery() as looking:
                     for take in (self._records, self._mints, self._reserves):
                         looking.start_soon(take, replace(probe))
@@ -114,10 +114,10 @@ class Stage:
     async def _records(self, probe: Probe) -> None:
         while True:
             event = Event(self.bookings[0], Kind.CLICK, str(uuid.uuid4()))
-            self.said.events.add(event)
+            self.answers.events.add(event)
             reply = await probe.ask("report", EVENTS, event_body(event))
-            note_events(self.said, [event], reply)
-            if reply is not None and reply.status == 200 and self.said.recorded[event]:
+            note_events(self.answers, [event], reply)
+            if reply is not None and reply.status == 200 and self.answers.recorded[event]:
                 return
             await trio.sleep(BETWEEN_SECONDS)
 
@@ -132,11 +132,11 @@ class Stage:
         account = self.accounts[0]
         next_week = week_of(SystemClock().now_ms()) + WEEK_MS
         wish = Wish(account.tenant, str(uuid.UUID(int=1)), account.campaign, PROBED, next_week)
-        self.said.wishes.add(wish)
+        self.answers.wishes.add(wish)
         while True:
             reply = await probe.ask("reserve", BOOKINGS, booking_body(wish), key=account.key)
             if reply is not None and reply.status == 200:
-                self.said.booked[wish].add(reply.json()["booking"]["id"])
+                self.answers.booked[wish].add(reply.json()["booking"]["id"])
                 return
             await trio.sleep(BETWEEN_SECONDS)
 

@@ -19,23 +19,23 @@ def test_columns_stand_below_one_another() -> None:
 
 def reported(story: Story) -> list[str]:
     """Return the lines of a report, with single spaces."""
-    report = Report([], story.said, story.happened, story.after, story.verdict())
+    report = Report([], story.answers, story.happened, story.after, story.verdict())
     return [" ".join(line.split()) for line in lines(report)]
 
 
 def test_a_report_tells_of_faults_answers_and_what_is_kept() -> None:
-    told = reported(good())
-    assert "a kill 2 2 1 4.90" in told
-    assert "website: report 3 1 1" in told
-    assert "charges answered / counted / sent 12 / 13 / 14" in told
-    assert "promises broken 0" in told
-    assert not [line for line in told if "BROKEN" in line]
+    lines = reported(good())
+    assert "a kill 2 2 1 4.90" in lines
+    assert "website: report 3 1 1" in lines
+    assert "charges answered / counted / sent 12 / 13 / 14" in lines
+    assert "promises broken 0" in lines
+    assert not [line for line in lines if "BROKEN" in line]
 
 
 def test_a_report_names_what_was_broken() -> None:
     story = good()
     sold_twice(story)
-    assert "BROKEN: the week 0 of slot-1 is taken 2 times, according to the bookings" in reported(story)
+    assert "BROKEN: the week 0 of slot-1 is sold 2 times, according to the bookings" in reported(story)
 
 
 def test_a_clock_that_is_stepped_is_stepped_for_whoever_maps_its_file(tmp_path: Path) -> None:

@@ -18,13 +18,13 @@ from tests.acceptance.postgres import PostgresServer, free_port
 from tests.acceptance.processes import SECRET, Service, Settings, command, serving
 from tests.chaos.agents import Agent, Person
 from tests.chaos.campaign import SETTINGS, clients_of, complaints
-from tests.chaos.history import Happened, Said, Span
+from tests.chaos.history import Answers, Happened, Span
 from tests.chaos.judge import Verdict, judge
-from tests.chaos.kept import kept, working
 from tests.chaos.readers import Visitor
 from tests.chaos.releases import Release
 from tests.chaos.setting import sponsored
 from tests.chaos.sponsors import Account, Sponsor
+from tests.chaos.stored import read_stored, working
 from tests.chaos.websites import Website
 
 NODES = 2
@@ -37,7 +37,7 @@ class Upgraded:
     """The outcome of an upgrade."""
 
     verdict: Verdict
-    said: Said
+    answers: Answers
     unavailable: Counter[str] = field(default_factory=Counter)
     """Answers of 5xx, by the step in which they came."""
 
@@ -50,11 +50,11 @@ class Upgrade:
     place: Path
     release: Release
     services: ExitStack
-    tell: Callable[[str], None]
+    out: Callable[[str], None]
     database: str = "upgraded"
     ports: list[int] = field(default_factory=lambda: [free_port() for _ in range(NODES)])
     nodes: list[Service] = field(default_factory=list)
-    said: Said = field(default_factory=Said)
+    answers: Answers = field(default_factory=Answers)
     happened: Happened = field(default_factory=Happened)
     unavailable: Counter[str] = field(default_factory=Counter)
 
@@ -64,26 +64,28 @@ class Upgrade:
         began_ms = SystemClock().now_ms()
         self.nodes = [await trio.to_thread.run_sync(self._old, number) for number in range(NODES)]
         bookings, accounts = await trio.to_thread.run_sync(self._sponsored)
-        before = await trio.to_thread.run_sync(kept, self.postgres, self.database, self.said)
+        before = await trio.to_thread.run_sync(read_stored, self.postgres, self.database, self.answers)
         await self._under_load(bookings, accounts, seed)
-        works = await working(self._urls(), self.said)
+        works = await working(self._urls(), self.answers)
         for number in range(NODES):
             await self._end(number)
             # The log of the last release cannot be corrected any more. Its answers count.
             self.happened.complaints += complaints([self.nodes[number].log()])
-        after = await trio.to_thread.run_sync(kept, self.postgres, self.database, self.said)
+        after = await trio.to_thread.run_sync(read_stored, self.postgres, self.database, self.answers)
         after.works = works
         days = range(day_of(began_ms), day_of(SystemClock().now_ms()) + 1)
         hasher = VisitorHasher(derived(SECRET.encode(), "visitors"))
         clients = {client.name for client in (Website, Agent, Person, Sponsor, Visitor)}
-        verdict = judge(self.said, self.happened, before, after, hasher, days, clients)
-        self.tell(f"{self.said.requests} requests, {len(self.said.recorded)} events, {len(self.said.keys)} keys")
-        return Upgraded(verdict, self.said, self.unavailable)
+        verdict = judge(self.answers, self.happened, before, after, hasher, days, clients)
+        self.out(
+            f"{self.answers.requests} requests, {len(self.answers.recorded)} events, {len(self.answers.keys)} keys"
+        )
+        return Upgraded(verdict, self.answers, self.unavailable)
 
     async def _under_load(self, bookings: list[str], accounts: list[Account], seed: int) -> None:
         stop = trio.Event()
         async with trio.open_nursery() as nursery:
-            for client in clients_of(self._urls(), self.said, bookings, accounts, seed, stop):
+            for client in clients_of(self._urls(), self.answers, bookings, accounts, seed, stop):
                 nursery.start_soon(client.run)
             await self._step("the previous release alone")
             await self._step("migrating", self._migrate)
@@ -101,10 +103,10 @@ class Upgrade:
         else:
             await act()
         self.unavailable[name] = self._refused() - before
-        self.tell(f"{name}: {trio.current_time() - began:.1f} s, {self.unavailable[name]} answers of 5xx")
+        self.out(f"{name}: {trio.current_time() - began:.1f} s, {self.unavailable[name]} answers of 5xx")
 
     def _refused(self) -> int:
-        counts = self.said.outcomes.values()
+        counts = self.answers.outcomes.values()
         return sum(count for each in counts for outcome, count in each.items() if outcome.startswith("5"))
 
     def _urls(self) -> dict[int, str]:
@@ -126,7 +128,7 @@ class Upgrade:
         return self.services.enter_context(serving(place, self._settings(), bind=bind))
 
     def _sponsored(self) -> tuple[list[str], list[Account]]:
-        return sponsored(self.nodes[0], self.said)
+        return sponsored(self.nodes[0], self.answers)
 
     async def _migrate(self) -> None:
         await trio.to_thread.run_sync(lambda: command("migrate", settings=self._settings()))

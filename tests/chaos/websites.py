@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from actors.events.messages import Event, Kind
 from tests.acceptance.clients import Reply
 from tests.chaos.caller import Caller
-from tests.chaos.history import Said
+from tests.chaos.history import Answers
 
 EVENTS, BATCH = "/api/v1/sponsors/events", "/api/v1/sponsors/events/batch"
 AGAIN = 0.25
@@ -40,9 +40,9 @@ class Website(Caller):
             self.past.extendleft(events)
 
     async def report(self, what: str, path: str, events: Sequence[Event], body: Mapping[str, Any]) -> Reply | None:
-        self.said.events.update(events)
+        self.answers.events.update(events)
         reply = await self.ask(what, path, body)
-        note_events(self.said, events, reply)
+        note_events(self.answers, events, reply)
         return reply
 
     def _event(self) -> Event:
@@ -59,7 +59,7 @@ def body_of(event: Event) -> dict[str, str]:
     return {"bookingId": event.booking_id, "kind": event.kind.value, "visitorId": event.visitor}
 
 
-def note_events(said: Said, events: Sequence[Event], reply: Reply | None) -> None:
+def note_events(answers: Answers, events: Sequence[Event], reply: Reply | None) -> None:
     """Record which events were answered as recorded, and which as duplicates."""
     if reply is None or reply.status != 200:
         return
@@ -70,6 +70,6 @@ def note_events(said: Said, events: Sequence[Event], reply: Reply | None) -> Non
         if "error" in result:
             assert result == {"error": "service_unavailable"}
         elif result["recorded"]:
-            said.recorded[event] += 1
+            answers.recorded[event] += 1
         elif result["dropped"] == "duplicate":
-            said.duplicates.add(event)
+            answers.duplicates.add(event)

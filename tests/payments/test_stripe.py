@@ -428,6 +428,12 @@ async def test_no_more_is_refunded_than_what_is_left(stripe: Processor) -> None:
     assert stripe.refunds["re_1"]["amount"] == 15_000
 
 
+async def test_the_rest_is_refunded_if_a_part_was_refunded_by_hand_and_is_not_reported_yet(stripe: Processor) -> None:
+    stripe.payments["pi_1"].refunded = 110_000
+    assert [await refund(stripe, PART) for _ in range(2)] == [True, True]
+    assert [each["amount"] for each in stripe.refunds.values()] == [15_000]
+
+
 async def test_a_part_that_failed_is_made_anew(stripe: Processor) -> None:
     await refund(stripe, PART)
     stripe.refunds["re_1"]["status"], stripe.payments["pi_1"].refunded = "failed", 0

@@ -35,7 +35,7 @@ def main() -> int:
     seeds = range(int(first or 0), int(end))
     out = sys.stdout.write
     if given.kills or (given.seeds and not given.one_by_one):
-        kept = campaign(
+        good = campaign(
             count(seeds.start) if given.kills else seeds,
             _at_once,
             seconds=given.seconds,
@@ -45,18 +45,18 @@ def main() -> int:
             everything=given.counts,
             kills=given.kills,
         )
-        return 0 if kept else 1
+        return 0 if good else 1
     failed = 0
     for seed in seeds:
         report = run(seed, seconds=given.seconds, scene=given.scene, bug=given.bug, keep_trace=given.trace)
         for line in report.trace.lines:
             out(f"{line}\n")
-        _tell(report, counts=given.counts)
+        _print(report, counts=given.counts)
         failed += bool(report.violations)
     return 1 if failed else 0
 
 
-def _tell(report: Report, *, counts: bool) -> None:
+def _print(report: Report, *, counts: bool) -> None:
     out = sys.stdout.write
     out(
         f"seed {report.seed} {report.scene} hash {report.trace.digest} {report.digest} steps {report.trace.steps} "

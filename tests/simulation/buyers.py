@@ -5,7 +5,7 @@ Several clients share an account, and all compete for the same few weeks.
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import trio
 
@@ -16,12 +16,14 @@ from actors.keys.actor import Issued
 from actors.shared.weeks import WEEK_MS, week_of
 from actors.values import Refused, Scope
 from tests.simulation.clients import Client, Holding
-from tests.simulation.office import Wish
 from tests.simulation.rules import BOOKINGS
+from tests.simulation.sponsorship import Sponsorship, Wish
 from tests.simulation.stage import hear
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
+
+P = ParamSpec("P")
 
 SPONSORS = 3
 ADMINISTRATORS = 2
@@ -35,7 +37,7 @@ WEEKS = (-1, *(0, 1, 2) * 8, 3)
 
 async def full_key(me: Client, email: str) -> Holding | None:
     """Return a full key of the account: an existing one, or a new one."""
-    known = me.world.board.office_keys.setdefault(email, [])
+    known = me.world.board.sponsor_keys.setdefault(email, [])
     if len(known) < 2:
         holding = await me.issue(email, admin=email.startswith("admin-") and me.chance(0.7))
         if holding is None:
@@ -72,11 +74,11 @@ async def _campaign(me: Client, key: Holding) -> str | None:
 async def _create_campaign(me: Client, key: Holding) -> Any:
     """Create a campaign until answered, at times on all nodes at once, again, or with another body under the same key."""
     name, idempotency_key = f"Campaign {me.world.board.numbered()}", uuid_of(me)
-    create = partial(campaign_of, key.text, idempotency_key, name)
+    create = on_node(Sponsorship.create_campaign, key.text, idempotency_key, name)
     if me.chance(0.3):
         await me.at_once(*[partial(_ask, me, "create campaign", create, node) for node in me.world.nodes])
     if me.chance(0.2):
-        other = partial(campaign_of, key.text, idempotency_key, f"{name}, too")
+        other = on_node(Sponsorship.create_campaign, key.text, idempotency_key, f"{name}, too")
         both = [
             partial(_ask, me, "create campaign", each, node)
             for each, node in zip((create, other), me.world.nodes, strict=False)
@@ -88,8 +90,11 @@ async def _create_campaign(me: Client, key: Holding) -> Any:
     return view
 
 
-async def campaign_of(text: str, key: str, name: str, node: "Node") -> Any:
-    return await node.office.create_campaign(text, key, name)
+def on_node(
+    operation: Callable[Concatenate[Sponsorship, P], Awaitable[Any]], *arguments: P.args, **named: P.kwargs
+) -> Callable[["Node"], Awaitable[Any]]:
+    """A request for an operation of sponsorship, to any node."""
+    return lambda node: operation(node.sponsorship, *arguments, **named)
 
 
 def uuid_of(me: Client) -> str:
@@ -110,31 +115,27 @@ async def _wish(me: Client, key: Holding) -> Wish:
 
 async def _book(me: Client, key: Holding, wish: Wish) -> Booking | None:
     """Book in one of several ways: once, twice at once, again, and with another body under the same key."""
-    book = partial(booking_of, key.text, wish)
+    book = on_node(Sponsorship.book, key.text, wish)
     if me.chance(0.2):
         twice = [partial(_ask, me, "book", book, node) for node in me.world.nodes]
         await me.at_once(*twice)
     view = await until_answered(me, "book", book)
     if me.chance(0.15):
         other = Wish(wish.key, wish.slot_id, wish.week_ms + WEEK_MS, wish.campaign_id, wish.name)
-        await me.ask("book", partial(booking_of, key.text, other))
+        await me.ask("book", on_node(Sponsorship.book, key.text, other))
     if me.chance(0.25):
         me.world.board.wishes.append((key, wish))
     if me.chance(0.2) and me.world.board.wishes:
         old_key, old_wish = me.random.choice(me.world.board.wishes[-5:])
-        await me.ask("book", partial(booking_of, old_key.text, old_wish))
+        await me.ask("book", on_node(Sponsorship.book, old_key.text, old_wish))
     if not isinstance(view, BookingView):
         return None
     me.world.board.bookings.append(view.booking.id)
     return view.booking
 
 
-async def booking_of(text: str, wish: Wish, node: "Node") -> Any:
-    return await node.office.book(text, wish)
-
-
 async def _checkout(me: Client, key: Holding, booking: Booking) -> Any:
-    return await until_answered(me, "checkout", lambda node: node.office.checkout(key.text, booking.id))
+    return await until_answered(me, "checkout", lambda node: node.sponsorship.checkout(key.text, booking.id))
 
 
 def _pay(me: Client, booking: Booking, seconds: float = 0.0) -> None:
@@ -143,7 +144,7 @@ def _pay(me: Client, booking: Booking, seconds: float = 0.0) -> None:
 
 
 async def _cancel(me: Client, key: Holding, booking: Booking) -> Any:
-    return await me.ask("cancel", lambda node: node.office.cancel(key.text, booking.id))
+    return await me.ask("cancel", lambda node: node.sponsorship.cancel(key.text, booking.id))
 
 
 # Sponsors.
@@ -156,7 +157,7 @@ async def sponsor(me: Client) -> None:
     if key is None:
         return
     if me.chance(0.1):
-        await me.ask("profile", lambda node: node.office.save_profile(key.text, "Example Tools"))
+        await me.ask("profile", lambda node: node.sponsorship.save_profile(key.text, "Example Tools"))
     if me.chance(0.1):
         await _grab(me, key)
         return
@@ -175,7 +176,7 @@ async def _meddle(me: Client, key: Holding) -> None:
     ids = sorted(me.world.memory.bookings)
     if ids:
         booking_id = me.random.choice(ids)
-        await me.ask("cancel", lambda node: node.office.cancel(key.text, booking_id))
+        await me.ask("cancel", lambda node: node.sponsorship.cancel(key.text, booking_id))
         if me.chance(0.5):
             await _ask_back(me, key, booking_id)
     await me.think(0.3)
@@ -188,7 +189,7 @@ async def _grab(me: Client, key: Holding) -> None:
         Wish(uuid_of(me), slot_id, this_week + me.random.randint(0, 2) * WEEK_MS, None)
         for slot_id in me.random.sample(me.world.board.slots, 3)
     ]
-    await me.at_once(*[partial(_ask, me, "book", partial(booking_of, key.text, wish), node) for wish in wishes])
+    await me.at_once(*[partial(_ask, me, "book", on_node(Sponsorship.book, key.text, wish), node) for wish in wishes])
 
 
 async def _pay_at_once(me: Client, key: Holding, booking: Booking) -> None:
@@ -218,7 +219,7 @@ async def _pay_late_for_what_another_wants(me: Client, key: Holding, booking: Bo
     other = await full_key(me, f"sponsor-{me.random.randrange(SPONSORS)}@example.org")
     if other is not None:
         wish = Wish(uuid_of(me), booking.slot_id, booking.week_start_ms, None)
-        await until_answered(me, "book", partial(booking_of, other.text, wish))
+        await until_answered(me, "book", on_node(Sponsorship.book, other.text, wish))
 
 
 async def _pay_after_expiry(me: Client, key: Holding, booking: Booking) -> None:
@@ -264,17 +265,13 @@ async def _regret(me: Client, key: Holding, booking: Booking) -> None:
 
 async def _ask_back(me: Client, key: Holding, booking_id: str) -> Any:
     reason = f"A mistake, number {me.world.board.numbered()}"
-    request = partial(_request_of, key.text, booking_id, reason)
+    request = on_node(Sponsorship.request_refund, key.text, booking_id, reason)
     if me.chance(0.2):
         await me.at_once(*[partial(_ask, me, "request refund", request, node) for node in me.world.nodes])
     view = await until_answered(me, "request refund", request)
     if isinstance(view, BookingView):
         me.world.board.requested.append(booking_id)
     return view
-
-
-async def _request_of(text: str, booking_id: str, reason: str, node: "Node") -> Any:
-    return await node.office.request_refund(text, booking_id, reason)
 
 
 async def _vanish(me: Client, key: Holding, booking: Booking) -> None:
@@ -325,7 +322,7 @@ async def edit(me: Client, key: Holding, campaign_id: str) -> None:
     if campaign is not None:
         words.append({"headline": campaign.content.headline})
     fields = me.random.choice(words)
-    await me.ask("edit campaign", lambda node: node.office.edit_campaign(key.text, campaign_id, **fields))
+    await me.ask("edit campaign", lambda node: node.sponsorship.edit_campaign(key.text, campaign_id, **fields))
 
 
 async def owner(me: Client) -> None:
@@ -340,10 +337,10 @@ async def owner(me: Client) -> None:
     if move is CampaignMove.EDIT:
         await edit(me, key, campaign_id)
     else:
-        await me.ask("move campaign", lambda node: node.office.move_campaign(key.text, campaign_id, move))
+        await me.ask("move campaign", lambda node: node.sponsorship.move_campaign(key.text, campaign_id, move))
         if move is CampaignMove.PAUSE:
             resume = CampaignMove.RESUME
-            await me.ask("move campaign", lambda node: node.office.move_campaign(key.text, campaign_id, resume))
+            await me.ask("move campaign", lambda node: node.sponsorship.move_campaign(key.text, campaign_id, resume))
 
 
 # Administrators.
@@ -365,9 +362,9 @@ async def administrator(me: Client) -> None:
     elif board.bookings and me.chance(0.6):
         booking_id = me.random.choice(board.paid[-5:] if board.paid and me.chance(0.9) else board.bookings[-10:])
         if me.chance(0.3):
-            await me.ask("video", lambda node: node.office.describe_video(text, booking_id))
+            await me.ask("video", lambda node: node.sponsorship.describe_video(text, booking_id))
         else:
-            await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))
+            await me.ask("order refund", lambda node: node.sponsorship.order_refund(text, booking_id))
     else:
         await _look_after_slots(me, text)
 
@@ -378,14 +375,14 @@ async def review(me: Client, text: str, campaign_id: str, move: CampaignMove) ->
     if campaign is not None and me.chance(0.8):
         seen = campaign.newest
         await me.think(0.2)
-    await me.ask("review", lambda node: node.office.review(text, campaign_id, move, seen))
+    await me.ask("review", lambda node: node.sponsorship.review(text, campaign_id, move, seen))
 
 
 async def decide_on_request(me: Client, text: str) -> None:
     """Decline a request for a refund or accept it, at times both at once."""
     booking_id, note = me.random.choice(me.world.board.requested[-4:]), f"It was shown, {me.world.board.numbered()}"
-    decline = partial(_decline_of, text, booking_id, note)
-    accept = partial(_order_of, text, booking_id)
+    decline = on_node(Sponsorship.decline_refund, text, booking_id, note)
+    accept = on_node(Sponsorship.order_refund, text, booking_id)
     if me.chance(0.15):
         await me.at_once(partial(_ask, me, "decline refund", decline), partial(_ask, me, "order refund", accept))
     elif me.chance(0.6):
@@ -394,36 +391,28 @@ async def decide_on_request(me: Client, text: str) -> None:
         await me.ask("order refund", accept)
 
 
-async def _decline_of(text: str, booking_id: str, note: str, node: "Node") -> Any:
-    return await node.office.decline_refund(text, booking_id, note)
-
-
-async def _order_of(text: str, booking_id: str, node: "Node") -> Any:
-    return await node.office.order_refund(text, booking_id)
-
-
 async def _look_after_slots(me: Client, text: str) -> None:
     board, slot_id = me.world.board, me.random.choice(me.world.board.slots)
     now_ms = me.world.base_ms + int(trio.current_time() * SECOND_MS)
     match me.random.randrange(6):
         case 0 | 1 if len(board.slots) < 8:
             new, weeks = f"slot-{len(board.slots)}", me.random.choice((1, 1, 2))
-            slot = await me.ask("create slot", lambda node: node.office.create_slot(text, new, 7_000, weeks))
+            slot = await me.ask("create slot", lambda node: node.sponsorship.create_slot(text, new, 7_000, weeks))
             if isinstance(slot, Slot):
                 board.slots.append(new)
         case 2:
-            await me.ask("retire slot", lambda node: node.office.retire_slot(text, slot_id))
+            await me.ask("retire slot", lambda node: node.sponsorship.retire_slot(text, slot_id))
             await me.think(0.6)
-            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, active=True))
+            await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, active=True))
         case 3:
             ends_ms = now_ms + me.random.randint(500, 4_000)
-            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, offer_ends_ms=ends_ms))
+            await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, offer_ends_ms=ends_ms))
             await me.think(1.0)
-            await me.ask("edit slot", lambda node: node.office.edit_slot(text, slot_id, clear=("offer_ends_ms",)))
+            await me.ask("edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, clear=("offer_ends_ms",)))
         case _:
             cents, weeks = me.random.choice((5_000, 9_000)), me.random.choice((1, 1, 2))
             await me.ask(
-                "edit slot", lambda node: node.office.edit_slot(text, slot_id, week_price_cents=cents, weeks=weeks)
+                "edit slot", lambda node: node.sponsorship.edit_slot(text, slot_id, week_price_cents=cents, weeks=weeks)
             )
 
 
@@ -431,7 +420,7 @@ async def operator(me: Client) -> None:
     """Grant and revoke administratorship on the command line, and check at once whether it took effect."""
     email = f"admin-{me.random.randrange(ADMINISTRATORS)}@example.org"
     grant = me.chance(0.75)
-    await me.ask("appoint", lambda node: node.office.appoint(email, grant=grant))
+    await me.ask("appoint", lambda node: node.sponsorship.appoint(email, grant=grant))
     if me.chance(0.6):
         await administrator(me)
         await administrator(me)
@@ -476,7 +465,7 @@ async def delegate(me: Client) -> None:
 
 async def _create_key(me: Client, giver: Holding, key: str, name: str, scopes: tuple[Scope, ...]) -> None:
     """Create a key until answered, at times once more."""
-    create = partial(_key_of, giver.text, key, name, scopes)
+    create = on_node(Sponsorship.create_key, giver.text, key, name, scopes)
     issued = await until_answered(me, "create key", create)
     if me.chance(0.2):
         await me.ask("create key", create)
@@ -484,12 +473,8 @@ async def _create_key(me: Client, giver: Holding, key: str, name: str, scopes: t
         me.world.board.scoped.append(Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=giver.email))
 
 
-async def _key_of(text: str, key: str, name: str, scopes: tuple[Scope, ...], node: "Node") -> Any:
-    return await node.office.create_key(text, key, name, scopes)
-
-
 async def _revoke_key(me: Client, remover: Holding, scoped: Holding) -> None:
-    await me.ask("revoke key", lambda node: node.office.revoke_key(remover.text, scoped.key_id))
+    await me.ask("revoke key", lambda node: node.sponsorship.revoke_key(remover.text, scoped.key_id))
     board = me.world.board
     board.changed.append(scoped)
     if scoped in board.scoped and me.chance(0.6):
@@ -500,15 +485,15 @@ async def _use(me: Client, scoped: Holding) -> None:
     board = me.world.board
     match me.random.randrange(4):
         case 0:
-            await me.ask("profile", lambda node: node.office.save_profile(scoped.text, "Example Tools"))
+            await me.ask("profile", lambda node: node.sponsorship.save_profile(scoped.text, "Example Tools"))
         case 1 if board.bookings:
             booking_id = me.random.choice(board.bookings[-6:])
-            await me.ask("order refund", lambda node: node.office.order_refund(scoped.text, booking_id))
+            await me.ask("order refund", lambda node: node.sponsorship.order_refund(scoped.text, booking_id))
         case 2:
             await _look_after_slots(me, scoped.text)
         case _:
             wish = Wish(uuid_of(me), me.random.choice(board.slots), week_of(me.world.base_ms) + WEEK_MS, None)
-            await me.ask("book", partial(booking_of, scoped.text, wish))
+            await me.ask("book", on_node(Sponsorship.book, scoped.text, wish))
 
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (

@@ -20,16 +20,16 @@ SECONDS = 30.0
 ENOUGH_SEEDS = 200
 """From this many seeds on, a campaign of all scenes has to meet everything."""
 SOMETIMES = (*(f"fault {kind}" for kind in BASE_RATES), *(each for area in AREAS for each in area.sometimes))
-TOLD = (
-    "transitions told",
+NOTIFIED = (
+    "transitions notified",
     "steps of schedules",
     "mails of the ledger",
-    "webhook_events of the ledger",
+    "webhook events",
     "deliveries queued",
     "invoices and credit notes",
 )
 PROGRESS_SECONDS = 10.0
-SHOWN_VIOLATIONS = 5
+MOST_VIOLATIONS = 5
 SEEDS_OF_A_PROCESS = 250
 """Replace a process after this many seeds, so that what runs leave behind does not add up overnight."""
 REGRESSIONS = Path(__file__).with_name("regressions.txt")
@@ -53,15 +53,15 @@ class Regression:
         return f"python -m tests.simulation --seed {self.seed} --scene {self.scene} --seconds {self.seconds:g}"
 
 
-def kept(path: Path = REGRESSIONS) -> list[Regression]:
+def regressions(path: Path = REGRESSIONS) -> list[Regression]:
     """Return the seeds listed in the file."""
     lines = [line.partition("#")[0].split() for line in path.read_text(encoding="utf-8").splitlines()]
     return [Regression(int(seed), Scene(scene), float(seconds)) for seed, scene, seconds in filter(None, lines)]
 
 
-def keep(regression: Regression, why: str, path: Path = REGRESSIONS) -> None:
+def add_regression(regression: Regression, why: str, path: Path = REGRESSIONS) -> None:
     """Add a seed to the file unless it is already there."""
-    if regression not in kept(path):
+    if regression not in regressions(path):
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{regression}  # {why[:160]}\n")
 
@@ -93,15 +93,15 @@ class Summary:
             self.counts[what] = self.counts.get(what, 0) + count
 
     def missed(self) -> list[str]:
-        """Return everything on the required list that was never met."""
-        return [what for what in SOMETIMES if not self.counts.get(what)]
+        """Return everything on the required list, or counted as zero, that was never met."""
+        return [what for what in dict.fromkeys((*SOMETIMES, *self.counts)) if not self.counts.get(what)]
 
     def lines(self, *, everything: bool = False) -> Iterator[str]:
         """Yield the totals, then the faults and refusals with their counts, or all counts."""
         scenes = ", ".join(f"{number} {scene}" for scene, number in self.seeds.items() if number)
         yield f"{self.number} seeds of {self.seconds:g} s ({scenes}): {self.steps:,} steps"
         yield f"{self.requests:,} requests, {self.operations:,} operations, {self.kills:,} kills"
-        yield self.told()
+        yield self.notified()
         for heading in ("fault ", "" if everything else "refused"):
             names = [what for what in sorted(self.counts) if heading in what and (heading or "fault " not in what)]
             yield f"{heading.strip() or 'counted'}:"
@@ -111,9 +111,9 @@ class Summary:
     def kills(self) -> int:
         return sum(count for what, count in self.counts.items() if what.startswith("fault ") and "killed" in what)
 
-    def told(self) -> str:
-        """Say what the ledger has told, which the oracle has compared with its transitions one by one."""
-        return ", ".join(f"{self.counts.get(what, 0):,} {what}" for what in TOLD)
+    def notified(self) -> str:
+        """The mails and webhook events that the oracle has compared with the transitions of the ledger one by one."""
+        return ", ".join(f"{self.counts.get(what, 0):,} {what}" for what in NOTIFIED)
 
 
 def reports(
@@ -144,28 +144,28 @@ def campaign(
     scene: Scene | None = None,
     bug: str | None = None,
     workers: int = 0,
-    regressions: Path = REGRESSIONS,
+    to: Path = REGRESSIONS,
     everything: bool = False,
     kills: int | None = None,
 ) -> bool:
-    """Run all seeds, or seeds until `kills` nodes were killed. Returns True if every promise was kept and, with enough seeds,
+    """Run all seeds, or seeds until `kills` nodes were killed. Returns True if every promise held and, with enough seeds,
     everything required was met.
 
-    A failing seed is printed at once with the command that replays it, and added to `regressions` unless a bug was
+    A failing seed is printed at once with the command that replays it, and added to the file `to` unless a bug was
     planted.
     """
-    began, told = time.perf_counter(), 0.0
+    began, reported = time.perf_counter(), 0.0
     summary = Summary(seconds)
     wanted = takewhile(lambda seed: kills is None or summary.kills < kills, seeds)
     for report in reports(wanted, seconds, scene, bug, workers or cpu_count()):
         summary.add(report)
         if report.violations:
-            _tell(report, seconds, bug, out)
+            _report(report, seconds, bug, out)
             if bug is None:
-                keep(Regression(report.seed, report.scene, seconds), report.violations[0], regressions)
+                add_regression(Regression(report.seed, report.scene, seconds), report.violations[0], to)
         passed = time.perf_counter() - began
-        if passed >= told + PROGRESS_SECONDS:
-            told = passed
+        if passed >= reported + PROGRESS_SECONDS:
+            reported = passed
             out(f"{summary.number} seeds, {summary.kills:,} kills, {len(summary.failed)} failed, {passed:.0f} s\n")
     out("".join(f"{line}\n" for line in summary.lines(everything=everything)))
     missed = summary.missed() if scene is None and bug is None and summary.number >= ENOUGH_SEEDS else []
@@ -174,8 +174,8 @@ def campaign(
     return not summary.failed and not missed
 
 
-def _tell(report: Report, seconds: float, bug: str | None, out: Out) -> None:
+def _report(report: Report, seconds: float, bug: str | None, out: Out) -> None:
     planted = f" --bug {bug}" if bug else ""
     out(f"seed {report.seed} ({report.scene}) failed: {len(report.violations)} violations\n")
-    out("".join(f"  {violation}\n" for violation in report.violations[:SHOWN_VIOLATIONS]))
+    out("".join(f"  {violation}\n" for violation in report.violations[:MOST_VIOLATIONS]))
     out(f"  again: {Regression(report.seed, report.scene, seconds).command}{planted}\n")

@@ -45,7 +45,7 @@ class Board:
     emails: list[str] = field(default_factory=list)
     changed: list[Holding] = field(default_factory=list)
     # For sponsorship: full keys and campaigns by email, and other ids that may be used.
-    office_keys: dict[str, list[Holding]] = field(default_factory=dict)
+    sponsor_keys: dict[str, list[Holding]] = field(default_factory=dict)
     campaigns: dict[str, list[str]] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
     bookings: list[str] = field(default_factory=list)

@@ -1,24 +1,20 @@
 """Bugs to plant in device logins, one at a time."""
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
-
-import trio
 
 from actors.clock import SECOND_MS
 from actors.devices import state
 from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, Look, Poll, Status
-from actors.devices.state import Decision, LockSet
-from actors.devices.store import Decide as Deciding
-from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
+from actors.devices.state import Decision
+from actors.values import Refused
 from tests.doubles import devices as device_tables
 from tests.doubles.keys import live_keys
-from tests.simulation.faults import Link, SimulatedBug
-from tests.simulation.planting import Bug, Plant, replaced, swapped
-from tests.simulation.reception import LinkedDevices
+from tests.simulation.identity import LinkedDevices
+from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, replaced
 from tests.simulation.rules import Scene
+
+BUGS = Bugs(Scene.PEOPLE)
 
 _Batch: Any = state._Batch
 _wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._keep, _Batch._as_of_now, _Batch._guessed
@@ -29,30 +25,35 @@ _live_keys, _locked = live_keys, state._locked
 # The pace.
 
 
-def _held_against_all(unit: Any, device: Device) -> Refused:
-    """Count early polls, too, so that a device that is slowed down once is slowed down for ever."""
+@BUGS.function(_Batch, "_wait")
+def slow_down_sticks(unit: Any, device: Device) -> Refused:
+    """Early polls count towards the interval, too."""
     refused: Refused = _wait(unit, device)
-    kept = unit.decision.changed.devices[device.id]
-    unit._keep(replace(kept, polled_ms=unit._now_ms))
+    stored = unit.decision.changed.devices[device.id]
+    unit._keep(replace(stored, polled_ms=unit._now_ms))
     return refused
 
 
-def _afresh_each_time(unit: Any, device: Device) -> Refused:
-    """Report the raised interval without storing it."""
+@BUGS.function(_Batch, "_wait")
+def slow_down_forgotten(unit: Any, device: Device) -> Refused:
+    """A raised interval is not stored."""
     refused: Refused = _wait(unit, device)
-    kept = unit.decision.changed.devices[device.id]
-    unit._keep(replace(kept, interval_seconds=1))
+    stored = unit.decision.changed.devices[device.id]
+    unit._keep(replace(stored, interval_seconds=1))
     return refused
 
 
-def _first_is_early(unit: Any, device: Device) -> Refused:
+@BUGS.function(_Batch, "_wait")
+def slow_down_at_first(unit: Any, device: Device) -> Refused:
+    """The first poll may be too early."""
     polled_ms = device.created_ms if device.polled_ms is None else device.polled_ms
     refused: Refused = _wait(unit, replace(device, polled_ms=polled_ms))
     return refused
 
 
-def _redeemed_on_time(unit: Any, device: Device, poll: Poll) -> Any:
-    """Make an approved login wait for its interval as well."""
+@BUGS.function(_Batch, "_redeem")
+def approved_has_to_wait(unit: Any, device: Device, poll: Poll) -> Any:
+    """An approved login is slowed down."""
     if device.polled_ms is not None and unit._now_ms - device.polled_ms < 1_000:
         return _wait(unit, device)
     return _redeem(unit, device, poll)
@@ -61,19 +62,25 @@ def _redeemed_on_time(unit: Any, device: Device, poll: Poll) -> Any:
 # Approval, denial, expiry.
 
 
-def _not_redeemed(unit: Any, device: Device) -> Device:
-    kept = replace(device, status=Status.APPROVED) if device.status is Status.REDEEMED else device
-    _keep(unit, kept)
+@BUGS.function(_Batch, "_keep")
+def key_handed_out_twice(unit: Any, device: Device) -> Device:
+    """Each poll of an approved login gets a key."""
+    stored = replace(device, status=Status.APPROVED) if device.status is Status.REDEEMED else device
+    _keep(unit, stored)
     return device
 
 
-def _approval_forgotten(unit: Any, device: Device) -> Device:
+@BUGS.function(_Batch, "_keep")
+def approval_forgotten(unit: Any, device: Device) -> Device:
+    """An approval is answered and not stored."""
     if device.status is not Status.APPROVED:
         _keep(unit, device)
     return device
 
 
-def _denied_is_pending(unit: Any, device_id: str) -> Device:
+@BUGS.function(_Batch, "_as_of_now")
+def denied_is_pending(unit: Any, device_id: str) -> Device:
+    """A denied login stays pending."""
     device: Device = _as_of_now(unit, device_id)
     return replace(device, status=Status.PENDING) if device.status is Status.DENIED else device
 
@@ -83,31 +90,39 @@ def _never_expires(unit: Any, device_id: str) -> Device:
     return device
 
 
-def _approved_lives_on(unit: Any, device_id: str) -> Device:
+@BUGS.function(_Batch, "_as_of_now")
+def approval_never_expires(unit: Any, device_id: str) -> Device:
+    """An approved login does not expire."""
     device = _never_expires(unit, device_id)
     return device if device.status is Status.APPROVED else _as_of_now(unit, device_id)
 
 
-def _expiry_unwritten(unit: Any, device_id: str) -> Device:
-    """Let each node decide expiry by its own clock."""
+@BUGS.function(_Batch, "_as_of_now")
+def expiry_taken_back(unit: Any, device_id: str) -> Device:
+    """An expired login revives on another node."""
     device = _never_expires(unit, device_id)
     if device.status in OPEN and device.expires_ms <= unit._now_ms:
         return replace(device, status=Status.EXPIRED)
     return device
 
 
-def _anybody_repeats(unit: Any, decide: Decide, device: Device) -> Any:
+@BUGS.function(_Batch, "_decided_before")
+def decision_of_anybody(unit: Any, decide: Decide, device: Device) -> Any:
+    """Every session is answered that it decided."""
     return DeviceView(device)
 
 
-def _last_word(unit: Any, decide: Decide, device: Device) -> Any:
+@BUGS.function(_Batch, "_decided_before")
+def decision_changed(unit: Any, decide: Decide, device: Device) -> Any:
+    """The last decision counts."""
     if device.status in (Status.APPROVED, Status.DENIED):
         device = replace(device, status=Status.PENDING)
     return _decide(unit, decide, device)
 
 
-def _keys_alone(tables: Any, tenant_ids: Any, now_ms: int) -> Any:
-    """Ignore approved devices that have not fetched their key yet."""
+@BUGS.function(device_tables, "live_keys")
+def promise_uncounted(tables: Any, tenant_ids: Any, now_ms: int) -> Any:
+    """A promised key does not count towards the limit."""
     waiting, tables.devices = tables.devices, {}
     try:
         return _live_keys(tables, tenant_ids, now_ms)
@@ -115,18 +130,23 @@ def _keys_alone(tables: Any, tenant_ids: Any, now_ms: int) -> Any:
         tables.devices = waiting
 
 
-def _cap_forgotten(unit: Any, decide: Decide, device: Device) -> Any:
+@BUGS.function(_Batch, "_decide")
+def approval_uncapped(unit: Any, decide: Decide, device: Device) -> Any:
+    """An account with the most keys may approve."""
     unit._live_keys.clear()
     return _decide(unit, decide, device)
 
 
-def _redeem_uncapped(unit: Any, device: Device, poll: Poll) -> Any:
+@BUGS.function(_Batch, "_redeem")
+def redemption_uncapped(unit: Any, device: Device, poll: Poll) -> Any:
+    """A lapsed promise yields a key too many."""
     unit._live_keys.clear()
     return _redeem(unit, device, poll)
 
 
-def _unrecorded(unit: Any, message: Any, device: Device, action: str, *rest: Any) -> None:
-    """Leave the issued key out of the audit."""
+@BUGS.function(_Batch, "_audit")
+def device_key_unrecorded(unit: Any, message: Any, device: Device, action: str, *rest: Any) -> None:
+    """A device's key is not audited."""
     if action != "key.issued":
         _audit(unit, message, device, action, *rest)
 
@@ -134,46 +154,59 @@ def _unrecorded(unit: Any, message: Any, device: Device, action: str, *rest: Any
 # The lock.
 
 
-def _forgiven_by_looking(unit: Any, message: Look | Decide) -> Any:
+@BUGS.function(_Batch, "_guessed")
+def lock_reset_by_looking(unit: Any, message: Look | Decide) -> Any:
+    """Looking at a right code resets the guesses."""
     found = _guessed(unit, message)
     if isinstance(found, Device):
         unit._forgive(message.session_id)
     return found
 
 
-def _never_locked(unit: Any, guesses: Guesses) -> None:
+@BUGS.function(_Batch, "_charge")
+def lock_forgotten(unit: Any, guesses: Guesses) -> None:
+    """Guesses at user codes are unlimited."""
     _charge(unit, guesses)
-    kept = unit.decision.changed.guesses[guesses.session_id]
-    unit.decision.changed.guesses[guesses.session_id] = replace(kept, locked_until_ms=0)
+    stored = unit.decision.changed.guesses[guesses.session_id]
+    unit.decision.changed.guesses[guesses.session_id] = replace(stored, locked_until_ms=0)
 
 
-def _locked_for_ever(unit: Any, guesses: Guesses) -> None:
-    """Lock after any wrong code."""
+@BUGS.function(_Batch, "_charge")
+def lock_at_once(unit: Any, guesses: Guesses) -> None:
+    """One wrong user code locks."""
     _charge(unit, guesses)
-    kept = unit.decision.changed.guesses[guesses.session_id]
-    unit.decision.changed.guesses[guesses.session_id] = replace(kept, locked_until_ms=unit._now_ms + 2_500)
+    stored = unit.decision.changed.guesses[guesses.session_id]
+    unit.decision.changed.guesses[guesses.session_id] = replace(stored, locked_until_ms=unit._now_ms + 2_500)
 
 
-def _told_too_early(wait_ms: int) -> Refused:
+@BUGS.function(state, "_locked")
+def lock_reported_too_short(wait_ms: int) -> Refused:
+    """The reported waiting time is too short."""
     return _locked(wait_ms - SECOND_MS)
 
 
-def _right_codes_pass(unit: Any, message: Look | Decide) -> Any:
+@BUGS.function(_Batch, "_guessed")
+def lock_for_wrong_codes(unit: Any, message: Look | Decide) -> Any:
+    """Right codes pass a lock."""
     device_id = unit._by_user_code.get(message.user_code)
     return _guessed(unit, message) if device_id is None else unit._as_of_now(device_id)
 
 
-def _guesses_before_the_batch(unit: Any, session_id: str) -> Guesses | None:
+@BUGS.function(_Batch, "_guesses")
+def lock_counts_batches(unit: Any, session_id: str) -> Guesses | None:
+    """Guesses of one batch count once."""
     found: Guesses | None = unit._snapshot.guesses.get(session_id)
     return found
 
 
-def _never_forgiven(unit: Any, session_id: str) -> None:
-    pass
+@BUGS.function(_Batch, "_forgive")
+def lock_never_forgiven(unit: Any, session_id: str) -> None:
+    """A decision does not reset the guesses."""
 
 
-class _GuessesOfRefused(LinkedDevices):
-    """Rolls back the charged guesses when every message is refused."""
+@BUGS.part("device_store")
+class LockRolledBack(LinkedDevices):
+    """A refusal rolls back its charge."""
 
     def _write(self, decision: Decision) -> None:
         if all(isinstance(answer, Refused) for answer in decision.answers):
@@ -184,32 +217,19 @@ class _GuessesOfRefused(LinkedDevices):
 # The store.
 
 
-class _Unlocked(LinkedDevices):
-    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Deciding, now_ms: int) -> Decision:
-        found = self._snapshot(locks, now_ms)
-        return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
+@BUGS.part("device_store")
+class DevicesReadOutside(ReadsOutside, LinkedDevices):
+    """Rows are read before they are locked."""
 
 
-class _Eager(LinkedDevices):
-    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Deciding, now_ms: int) -> Decision:
-        link, commit = self._memory, super().transact
-        assert isinstance(link, Link)
-
-        one_by_one: trio.Lock = self.__dict__.setdefault("_one_by_one", trio.Lock())
-
-        async def later() -> None:
-            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
-                async with one_by_one:
-                    await commit(batch_id, locks, decide, now_ms)
-
-        link.node.server.start_soon(later)
-        decided = decide(self._snapshot(locks, now_ms))
-        await trio.lowlevel.checkpoint()
-        return decided
+@BUGS.part("device_store")
+class DevicesAnsweredEarly(AnswersFirst, LinkedDevices):
+    """Callers are answered before the commit."""
 
 
-class _KeyOfAnybody(LinkedDevices):
-    """Gives the key to the oldest account."""
+@BUGS.part("device_store")
+class DeviceKeyOfAnybody(LinkedDevices):
+    """A key is issued to another account."""
 
     def _write(self, decision: Decision) -> None:
         first = next(iter(self._memory.accounts.values()), None)
@@ -218,57 +238,15 @@ class _KeyOfAnybody(LinkedDevices):
         super()._write(decision)
 
 
-class _WithoutKey(LinkedDevices):
-    """Hands out a key without storing it."""
+@BUGS.part("device_store")
+class DeviceKeyLost(LinkedDevices):
+    """An issued key is not stored."""
 
     def _write(self, decision: Decision) -> None:
         super()._write(replace(decision, keys=[]))
 
 
-def _in_batch(name: str, wrong: Callable[..., Any]) -> Plant:
-    return replaced(_Batch, name, wrong)
-
-
-def _bug(sentence: str, plant: Plant) -> Bug:
-    return Bug(sentence, plant, Scene.PEOPLE)
-
-
-BUGS: Mapping[str, Bug] = {
-    "slow-down-sticks": _bug("Early polls count towards the interval, too.", _in_batch("_wait", _held_against_all)),
-    "slow-down-forgotten": _bug("A raised interval is not stored.", _in_batch("_wait", _afresh_each_time)),
-    "slow-down-beyond-bound": _bug("An interval grows beyond a minute.", replaced(state, "SLOWEST_SECONDS", 600)),
-    "slow-down-too-little": _bug("An interval grows by a second.", replaced(state, "SLOWER_SECONDS", 1)),
-    "slow-down-at-first": _bug("The first poll may be too early.", _in_batch("_wait", _first_is_early)),
-    "no-grace-for-timers": _bug("Polls have no grace period.", replaced(state, "EARLY_MS", 0)),
-    "approved-has-to-wait": _bug("An approved login is slowed down.", _in_batch("_redeem", _redeemed_on_time)),
-    "key-handed-out-twice": _bug("Each poll of an approved login gets a key.", _in_batch("_keep", _not_redeemed)),
-    "approval-forgotten": _bug("An approval is answered and not stored.", _in_batch("_keep", _approval_forgotten)),
-    "denied-is-pending": _bug("A denied login stays pending.", _in_batch("_as_of_now", _denied_is_pending)),
-    "login-never-expires": _bug("A login does not expire.", _in_batch("_as_of_now", _never_expires)),
-    "approval-never-expires": _bug("An approved login does not expire.", _in_batch("_as_of_now", _approved_lives_on)),
-    "expiry-taken-back": _bug("An expired login revives on another node.", _in_batch("_as_of_now", _expiry_unwritten)),
-    "decision-of-anybody": _bug(
-        "Every session is told that it decided.", _in_batch("_decided_before", _anybody_repeats)
-    ),
-    "decision-changed": _bug("The last decision counts.", _in_batch("_decided_before", _last_word)),
-    "promise-uncounted": _bug(
-        "A promised key does not count towards the limit.", replaced(device_tables, "live_keys", _keys_alone)
-    ),
-    "approval-uncapped": _bug("An account with the most keys may approve.", _in_batch("_decide", _cap_forgotten)),
-    "redemption-uncapped": _bug("A lapsed promise yields a key too many.", _in_batch("_redeem", _redeem_uncapped)),
-    "device-key-unrecorded": _bug("A device's key is not audited.", _in_batch("_audit", _unrecorded)),
-    "device-key-of-anybody": _bug("A key is issued to another account.", swapped(device_store=_KeyOfAnybody)),
-    "device-key-lost": _bug("An issued key is not stored.", swapped(device_store=_WithoutKey)),
-    "lock-reset-by-looking": _bug(
-        "Looking at a right code resets the guesses.", _in_batch("_guessed", _forgiven_by_looking)
-    ),
-    "lock-forgotten": _bug("Guesses at user codes are unlimited.", _in_batch("_charge", _never_locked)),
-    "lock-at-once": _bug("One wrong user code locks.", _in_batch("_charge", _locked_for_ever)),
-    "lock-for-wrong-codes": _bug("Right codes pass a lock.", _in_batch("_guessed", _right_codes_pass)),
-    "lock-told-too-short": _bug("The reported waiting time is too short.", replaced(state, "_locked", _told_too_early)),
-    "lock-counts-batches": _bug("Guesses of one batch count once.", _in_batch("_guesses", _guesses_before_the_batch)),
-    "lock-never-forgiven": _bug("A decision does not reset the guesses.", _in_batch("_forgive", _never_forgiven)),
-    "lock-rolled-back": _bug("A refusal rolls back its charge.", swapped(device_store=_GuessesOfRefused)),
-    "devices-read-outside": _bug("Rows are read before they are locked.", swapped(device_store=_Unlocked)),
-    "devices-answered-early": _bug("Callers are answered before the commit.", swapped(device_store=_Eager)),
-}
+BUGS.add("slow-down-beyond-bound", "An interval grows beyond a minute.", replaced(state, "SLOWEST_SECONDS", 600))
+BUGS.add("slow-down-too-little", "An interval grows by a second.", replaced(state, "SLOWER_SECONDS", 1))
+BUGS.add("no-grace-for-timers", "Polls have no grace period.", replaced(state, "EARLY_MS", 0))
+BUGS.add("login-never-expires", "A login does not expire.", replaced(_Batch, "_as_of_now", _never_expires))

@@ -17,53 +17,54 @@ from actors.events.router import EventOutcome
 from actors.events.state import EventRules, VisitorHasher, days_to_keep, rows_of
 from actors.events.windows import WindowReader
 from actors.kernel.mailbox import Mailbox
-from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
+from actors.values import BatchId, OutcomeUnknown, Refused, StorageUnavailable
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call
 from service.api.operations import events
 from service.api.rate_limits import Budgets
 from storage.events.divided_batches import Elsewhere
-from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship, SimulatedBug
+from tests.simulation.faults import Link, LinkedEvents, LinkedSponsorship
 from tests.simulation.intake import CountedPlacements, handled
-from tests.simulation.planting import Bug, Plant, replaced, swapped
+from tests.simulation.planting import Bugs, ignoring_faults, replaced, swapped
 from tests.simulation.rules import Scene
 
-
-def _bug(sentence: str, plant: Plant) -> Bug:
-    return Bug(sentence, plant, Scene.WEBSITES)
+BUGS = Bugs(Scene.WEBSITES)
 
 
 # The store.
 
 
-class _EagerStore(LinkedEvents):
-    """Answers from a snapshot and commits in the background."""
+@BUGS.part("event_store")
+class EventsAnsweredBeforeCommit(LinkedEvents):
+    """Websites are answered before the commit."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         link, commit = self._memory, super().record
         assert isinstance(link, Link)
 
         async def later() -> None:
-            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug, Elsewhere):
-                await commit(batch_id, day, rows)
+            with suppress(Elsewhere):
+                await ignoring_faults(commit(batch_id, day, rows))
 
         link.node.server.start_soon(later)
         await trio.lowlevel.checkpoint()
-        kept = link.events.get(day, {})
-        return [row.key for row in rows if row.key not in kept]
+        stored = link.events.get(day, {})
+        return [row.key for row in rows if row.key not in stored]
 
 
-class _RepeatingStore(LinkedEvents):
-    """Reports every row as new, even if it was already there."""
+@BUGS.part("event_store")
+class EventsNotDeduplicated(LinkedEvents):
+    """Every event counts as a new one."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         await super().record(batch_id, day, rows)
         return [row.key for row in rows]
 
 
-class _UncountedStore(LinkedEvents):
-    """Creates the counts of a day but never increments them."""
+@BUGS.part("event_store")
+class EventsNotCounted(LinkedEvents):
+    """Rows are stored and not counted."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         before = dict(self._memory.delivery_days)
@@ -72,8 +73,9 @@ class _UncountedStore(LinkedEvents):
         return added
 
 
-class _CountingStore(LinkedEvents):
-    """Increments the counts apart from the rows, each time a batch runs."""
+@BUGS.part("event_store")
+class EventsCountedAgain(LinkedEvents):
+    """A retried batch is counted twice."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         again = (batch_id.owner, batch_id.seq) in getattr(self, "_seen", set())
@@ -87,8 +89,9 @@ class _CountingStore(LinkedEvents):
         return added
 
 
-class _RecountingStore(LinkedEvents):
-    """Counts a batch by website each time it runs, apart from its rows."""
+@BUGS.part("event_store")
+class SitesCountedAgain(LinkedEvents):
+    """A retried batch is counted twice by website."""
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
         seen: set[tuple[str, int]] = self.__dict__.setdefault("_seen", set())
@@ -103,12 +106,15 @@ class _RecountingStore(LinkedEvents):
         return added
 
 
-def _of_the_first(messages: Sequence[Record]) -> Iterable[int | None]:
-    """The website of the first message, for all events of a batch."""
+@BUGS.function(deduper, "_sites_of")
+def site_of_another(messages: Sequence[Record]) -> Iterable[int | None]:
+    """All events of a batch count for the website of the first."""
     return [messages[0].site for message in messages for _ in message.events]
 
 
-def _unsorted(events: Iterable[Event], keys: Iterable[bytes], sites: Iterable[int | None]) -> list[Row]:
+@BUGS.function(deduper, "rows_of")
+def rows_not_sorted(events: Iterable[Event], keys: Iterable[bytes], sites: Iterable[int | None]) -> list[Row]:
+    """Rows are not sorted."""
     return list(reversed(_rows_of(events, keys, sites)))
 
 
@@ -118,8 +124,9 @@ _rows_of = rows_of
 # The deduper.
 
 
-class _HastyMemory(EventDeduper):
-    """Remembers the keys of a batch when it begins."""
+@BUGS.part("deduper")
+class RememberedBeforeCommit(EventDeduper):
+    """A key is remembered before its commit is known."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         for message in messages:
@@ -127,8 +134,9 @@ class _HastyMemory(EventDeduper):
         return await super().commit(batch_id, messages)
 
 
-class _StubbornMemory(EventDeduper):
-    """Remembers the keys of a batch even if it failed."""
+@BUGS.part("deduper")
+class FailedBatchRemembered(EventDeduper):
+    """Keys of a failed batch are remembered."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
@@ -139,8 +147,9 @@ class _StubbornMemory(EventDeduper):
             raise
 
 
-class _BlindDeduper(EventDeduper):
-    """Retries an unknown outcome as if it were another batch."""
+@BUGS.part("deduper")
+class EventsRetriedBlindly(EventDeduper):
+    """A batch with an unknown outcome is retried under a new batch id."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         try:
@@ -151,24 +160,27 @@ class _BlindDeduper(EventDeduper):
             return await super().commit(BatchId(f"{node}/{self._again}/{self.name}", 1), messages)
 
 
-class _TodaysDeduper(EventDeduper):
-    """Reads its clock at each attempt."""
+@BUGS.part("deduper")
+class RetriedInTheNewDay(EventDeduper):
+    """A batch that is retried after midnight has other keys."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         self._days.clear()
         return await super().commit(batch_id, messages)
 
 
-class _TimelessDeduper(EventDeduper):
-    """Reads its clock only once."""
+@BUGS.part("deduper")
+class DeduperClockStandsStill(EventDeduper):
+    """The deduper reads its clock once."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         self._days[batch_id.owner] = batch_id, self.__dict__.setdefault("_first", day_of(self._clock.now_ms()))
         return await super().commit(batch_id, messages)
 
 
-class _GenerousDeduper(EventDeduper):
-    """Gives all equal events of a batch the same answer."""
+@BUGS.part("deduper")
+class EqualEventsAllRecorded(EventDeduper):
+    """Equal events of one batch are all answered as recorded."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = await super().commit(batch_id, messages)
@@ -181,14 +193,18 @@ class _GenerousDeduper(EventDeduper):
         return [[event in won for event in message.events] for message in messages]
 
 
-class _ReversedDeduper(EventDeduper):
+@BUGS.part("deduper")
+class EventAnswersReversed(EventDeduper):
+    """A batch is answered in the wrong order."""
+
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = [answer for one in await super().commit(batch_id, messages) for answer in one]
         return [[answers.pop() for _ in message.events] for message in messages]
 
 
-class _ApologeticDeduper(EventDeduper):
-    """Reports a row as recorded to a later sender if its first sender never received the answer."""
+@BUGS.part("deduper")
+class RecordedAnsweredAgain(EventDeduper):
+    """A later sender is answered as recorded for a row whose sender gave up."""
 
     def undo(self, message: Record, answer: Sequence[bool]) -> None:
         owed = self.__dict__.setdefault("_owed", set())
@@ -200,8 +216,9 @@ class _ApologeticDeduper(EventDeduper):
         return [answer or event in owed for event, answer in zip(offered.events, answers, strict=True)]
 
 
-class _AnticipatingDeduper(EventDeduper):
-    """Answers equal events of another lane's batch as duplicates before that batch has committed."""
+@BUGS.part("deduper")
+class LaneTrustsUncommittedKeys(EventDeduper):
+    """A lane answers from the keys of a batch that another lane has not committed."""
 
     async def record_keyed(self, offered: Record) -> Sequence[bool]:
         under_way = self.__dict__.setdefault("_under", set())
@@ -220,8 +237,9 @@ class _AnticipatingDeduper(EventDeduper):
             under_way -= keys
 
 
-class _OneOwnerDeduper(EventDeduper):
-    """Has one owner for all lanes, so the journal takes a lane's batch for committed if another lane's number is higher."""
+@BUGS.part("deduper")
+class LanesShareAnOwner(EventDeduper):
+    """Lanes share the owner of their batch ids, each with its own numbers."""
 
     def _owner_of(self, lane: int) -> str:
         return self._owner
@@ -245,16 +263,18 @@ class _StealingMailbox(Mailbox[Any, Any]):
         return taken
 
 
-class _StealingDeduper(EventDeduper):
-    """A lane leaves a message of its batch in the queue, and another lane takes it again."""
+@BUGS.part("deduper")
+class LaneStealsAMessage(EventDeduper):
+    """Two lanes commit the same message."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._mailbox = _StealingMailbox(self.limits.mailbox)
 
 
-class _CrossedDeduper(EventDeduper):
-    """Answers a batch with the keys that the batch of another lane added."""
+@BUGS.part("deduper")
+class LaneAnswersOfAnother(EventDeduper):
+    """A lane gives the answers of another."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Record]) -> Sequence[Sequence[bool]]:
         answers = await super().commit(batch_id, messages)
@@ -268,24 +288,35 @@ class _CrossedDeduper(EventDeduper):
     _answers: Sequence[Sequence[bool]]
 
 
-def _not_withdrawn(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
-    return None
+@BUGS.function(Mailbox, "withdraw")
+def refused_and_recorded_later(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
+    """An event that timed out in the mailbox is recorded later."""
+    return
 
 
 # Keys.
 
 
-class _KindlessHasher(VisitorHasher):
+@BUGS.part("hasher")
+class KeyWithoutKind(VisitorHasher):
+    """A click after an impression is a duplicate."""
+
     def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
         return super().keys(day, [event._replace(kind=Kind.IMPRESSION) for event in events])
 
 
-class _SharedHasher(VisitorHasher):
+@BUGS.part("hasher")
+class KeyWithoutBooking(VisitorHasher):
+    """A visitor counts for one booking only."""
+
     def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
         return super().keys(day, [event._replace(booking_id="") for event in events])
 
 
-class _EternalHasher(VisitorHasher):
+@BUGS.part("hasher")
+class KeyWithoutDay(VisitorHasher):
+    """A visitor counts on one day only."""
+
     def keys(self, day: int, events: Sequence[Event]) -> list[bytes]:
         return super().keys(0, events)
 
@@ -293,13 +324,17 @@ class _EternalHasher(VisitorHasher):
 # Live placements.
 
 
-class _FrozenPlacements(CountedPlacements):
+@BUGS.part("placements")
+class SnapshotNeverRenewed(CountedPlacements):
+    """A node never refreshes its placements."""
+
     async def _is_current(self) -> bool:
         return True
 
 
-class _RememberingReader(WindowReader):
-    """Never asks again about a placement that was read once."""
+@BUGS.part("windows")
+class WindowsRemembered(WindowReader):
+    """A booking that was inactive once stays inactive."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Sequence[str]]) -> Sequence[Mapping[str, Window]]:
         known: dict[str, Window] = self.__dict__.setdefault("_known", {})
@@ -328,18 +363,24 @@ async def _hopeful(services: Services, call: Call) -> Answer | Refused:
         return events.event_answer(EventOutcome.RECORDED)
 
 
-def _uncapped(budgets: Budgets, address: str, booking_id: str, count: int = 1) -> int:
+@BUGS.function(Budgets, "take_events")
+def events_not_capped(budgets: Budgets, address: str, booking_id: str, count: int = 1) -> int:
+    """One address adds any number of events to a booking."""
     return count
 
 
 # Partitions and views.
 
 
-def _until_midnight(now_ms: int, rules: EventRules) -> range:
+@BUGS.function(partitions, "days_to_keep")
+def yesterday_dropped(now_ms: int, rules: EventRules) -> range:
+    """A day's keys are dropped at its end."""
     return range(day_of(now_ms), day_of(now_ms) + rules.ahead_days + 1)
 
 
-def _a_day_early(now_ms: int, rules: EventRules) -> range:
+@BUGS.function(partitions, "days_to_keep")
+def partitions_dropped_a_day_early(now_ms: int, rules: EventRules) -> range:
+    """Keys are dropped a day before their time."""
     days = _days_to_keep(now_ms + DAY_MS, rules)
     return range(days.start, days.stop - 1)
 
@@ -347,8 +388,9 @@ def _a_day_early(now_ms: int, rules: EventRules) -> range:
 _days_to_keep = days_to_keep
 
 
-class _ForgottenCounts(LinkedSponsorship):
-    """Views never change after the first read."""
+@BUGS.part("sponsorship")
+class ViewsNotRenewed(LinkedSponsorship):
+    """Views never refresh their counts."""
 
     async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
         view = await super().booking(tenant_id, booking_id)
@@ -360,71 +402,18 @@ class _ForgottenCounts(LinkedSponsorship):
         return replace(view, impressions=first.impressions, clicks=first.clicks)
 
 
-BUGS: Mapping[str, Bug] = {
-    "events-answered-before-commit": _bug("Websites are answered before the commit.", swapped(event_store=_EagerStore)),
-    "events-not-deduplicated": _bug("Every event counts as a new one.", swapped(event_store=_RepeatingStore)),
-    "events-not-counted": _bug("Rows are stored and not counted.", swapped(event_store=_UncountedStore)),
-    "events-counted-again": _bug("A retried batch is counted twice.", swapped(event_store=_CountingStore)),
-    "sites-counted-again": _bug("A retried batch is counted twice by website.", swapped(event_store=_RecountingStore)),
-    "site-of-another": _bug(
-        "All events of a batch count for the website of the first.", replaced(deduper, "_sites_of", _of_the_first)
-    ),
-    "rows-not-sorted": _bug("Rows are not sorted.", replaced(deduper, "rows_of", _unsorted)),
-    "remembered-before-commit": _bug("A key is remembered before its commit is known.", swapped(deduper=_HastyMemory)),
-    "failed-batch-remembered": _bug("Keys of a failed batch are remembered.", swapped(deduper=_StubbornMemory)),
-    "events-retried-blindly": _bug(
-        "A batch with an unknown outcome is retried under a new batch id.", swapped(deduper=_BlindDeduper)
-    ),
-    "retried-in-the-new-day": _bug(
-        "A batch that is retried after midnight has other keys.", swapped(deduper=_TodaysDeduper)
-    ),
-    "deduper-clock-stands-still": _bug("The deduper reads its clock once.", swapped(deduper=_TimelessDeduper)),
-    "equal-events-all-recorded": _bug(
-        "Equal events of one batch are all answered as recorded.", swapped(deduper=_GenerousDeduper)
-    ),
-    "event-answers-reversed": _bug("A batch is answered in the wrong order.", swapped(deduper=_ReversedDeduper)),
-    "recorded-said-again": _bug(
-        "A later sender is answered as recorded for a row whose sender gave up.",
-        swapped(deduper=_ApologeticDeduper),
-    ),
-    "lane-trusts-uncommitted-keys": _bug(
-        "A lane answers from the keys of a batch that another lane has not committed.",
-        swapped(deduper=_AnticipatingDeduper),
-    ),
-    "lanes-share-an-owner": _bug(
-        "Lanes share the owner of their batch ids, each with its own numbers.",
-        swapped(deduper=_OneOwnerDeduper),
-    ),
-    "lane-steals-a-message": _bug("Two lanes commit the same message.", swapped(deduper=_StealingDeduper)),
-    "lane-answers-of-another": _bug("A lane gives the answers of another.", swapped(deduper=_CrossedDeduper)),
-    "refused-and-recorded-later": _bug(
-        "An event that timed out in the mailbox is recorded later.",
-        replaced(Mailbox, "withdraw", _not_withdrawn),
-    ),
-    "events-not-capped": _bug(
-        "One address adds any number of events to a booking.", replaced(Budgets, "take_events", _uncapped)
-    ),
-    "key-without-kind": _bug("A click after an impression is a duplicate.", swapped(hasher=_KindlessHasher)),
-    "key-without-booking": _bug("A visitor counts for one booking only.", swapped(hasher=_SharedHasher)),
-    "key-without-day": _bug("A visitor counts on one day only.", swapped(hasher=_EternalHasher)),
-    "inactive-not-checked": _bug(
-        "Events of inactive placements are counted.", replaced(Window, "holds", lambda window, now_ms: True)
-    ),
-    "snapshot-never-renewed": _bug("A node never refreshes its placements.", swapped(placements=_FrozenPlacements)),
-    "windows-remembered": _bug("A booking that was inactive once stays inactive.", swapped(windows=_RememberingReader)),
-    "bad-batch-half-recorded": _bug(
-        "The valid events of a rejected batch are recorded.",
-        swapped(handlers=handled("recordEvents", _one_after_the_other)),
-    ),
-    "unavailable-taken-for-recorded": _bug(
-        "Events are answered as recorded while the store is unavailable.",
-        swapped(handlers=handled("recordEvent", _hopeful)),
-    ),
-    "yesterday-dropped": _bug(
-        "A day's keys are dropped at its end.", replaced(partitions, "days_to_keep", _until_midnight)
-    ),
-    "partitions-dropped-a-day-early": _bug(
-        "Keys are dropped a day before their time.", replaced(partitions, "days_to_keep", _a_day_early)
-    ),
-    "views-not-renewed": _bug("Views never refresh their counts.", swapped(sponsorship=_ForgottenCounts)),
-}
+BUGS.add(
+    "inactive-not-checked",
+    "Events of inactive placements are counted.",
+    replaced(Window, "holds", lambda window, now_ms: True),
+)
+BUGS.add(
+    "bad-batch-half-recorded",
+    "The valid events of a rejected batch are recorded.",
+    swapped(handlers=handled("recordEvents", _one_after_the_other)),
+)
+BUGS.add(
+    "unavailable-taken-for-recorded",
+    "Events are answered as recorded while the store is unavailable.",
+    swapped(handlers=handled("recordEvent", _hopeful)),
+)

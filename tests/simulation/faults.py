@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
-from actors.bookings.records import Booking, BookingView
-from actors.bookings.store import Before, Overview
+from actors.bookings.reports import SlotReach
+from actors.bookings.store import Overview
 from actors.clock import DAY_MS, SECOND_MS
 from actors.events.messages import Row, Window
 from actors.keys.messages import Resolved
@@ -28,6 +28,7 @@ from tests.doubles.tables import Memory
 if TYPE_CHECKING:
     from tests.simulation.node import Node
 
+C = TypeVar("C", bound=type)
 D = TypeVar("D")
 
 BASE_RATES: Mapping[str, float] = {
@@ -72,7 +73,7 @@ BASE_RATES: Mapping[str, float] = {
     "payment_named_again": 0.15,
     "event_late": 0.25,
     "event_repeated": 0.25,
-    # At the post office, for each mail.
+    # At the mail server, for each mail.
     "mail_unavailable": 0.25,
     "mail_refused": 0.03,
     "mail_answer_lost": 0.05,
@@ -135,6 +136,14 @@ class Faults:
         self.healed = True
 
 
+def _shared(name: str) -> Any:
+    """A number of the shared tables. An integer cannot be shared as tables are."""
+    return property(
+        lambda link: getattr(link.node.world.memory, name),
+        lambda link, number: setattr(link.node.world.memory, name, number),
+    )
+
+
 class Link(Memory):
     """One node's connection to the shared tables: the same rows, with this node's faults.
 
@@ -148,30 +157,9 @@ class Link(Memory):
         self._faults = node.world.faults
         self.before, self.after = self._before, self._after
 
-    @property
-    def sponsorship_revision(self) -> int:
-        """An integer cannot be shared as tables are."""
-        return self.node.world.memory.sponsorship_revision
-
-    @sponsorship_revision.setter
-    def sponsorship_revision(self, revision: int) -> None:
-        self.node.world.memory.sponsorship_revision = revision
-
-    @property
-    def webhook_seq(self) -> int:
-        return self.node.world.memory.webhook_seq
-
-    @webhook_seq.setter
-    def webhook_seq(self, seq: int) -> None:
-        self.node.world.memory.webhook_seq = seq
-
-    @property
-    def digest_mailed_ms(self) -> int:
-        return self.node.world.memory.digest_mailed_ms
-
-    @digest_mailed_ms.setter
-    def digest_mailed_ms(self, mailed_ms: int) -> None:
-        self.node.world.memory.digest_mailed_ms = mailed_ms
+    sponsorship_revision = _shared("sponsorship_revision")
+    webhook_seq = _shared("webhook_seq")
+    digest_mailed_ms = _shared("digest_mailed_ms")
 
     async def transact(self, batch_id: BatchId, work: Callable[[], D]) -> D:
         late, watched = self.node.world.late, self.node.world.watched(batch_id, work)
@@ -199,7 +187,7 @@ class Link(Memory):
         if self._faults.strikes("contended"):
             raise Contended("simulated: deadlock")
         if self._faults.strikes("unknown_not_kept"):
-            raise OutcomeUnknown("simulated: the connection broke, and nothing was kept")
+            raise OutcomeUnknown("simulated: the connection broke, and nothing was committed")
         if self._faults.strikes("crash"):
             raise SimulatedBug("simulated: a bug")
         if self._faults.strikes("killed_before_commit"):
@@ -221,15 +209,45 @@ class Link(Memory):
             await trio.lowlevel.checkpoint()
 
 
+async def plainly(look_up: Awaitable[D]) -> D:
+    """Turn an unknown outcome into unavailability: a read changes nothing."""
+    try:
+        return await look_up
+    except OutcomeUnknown as error:
+        raise StorageUnavailable(str(error)) from None
+
+
+def plain_reads(*names: str) -> Callable[[C], C]:
+    """These methods of the decorated store read, and end `plainly`."""
+
+    def decorate(store: C) -> C:
+        for name in names:
+            setattr(store, name, _plain(getattr(store, name)))
+        return store
+
+    return decorate
+
+
+def _plain(read: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    async def plain(*arguments: Any) -> Any:
+        return await plainly(read(*arguments))
+
+    return plain
+
+
+async def _travel_back(link: Memory) -> None:
+    """At times it takes so long that what was read is outdated."""
+    assert isinstance(link, Link)
+    if link._faults.strikes("slow_look_up"):
+        await trio.sleep(link._faults.stream("delays").uniform(0.02, 0.6))
+
+
 class LinkedKeys(MemoryKeys):
     """Keys in memory. Look-ups may fail, and their rows may be outdated when they arrive."""
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
         found = await plainly(super().resolve(hashes))
-        link = self._memory
-        assert isinstance(link, Link)
-        if link._faults.strikes("slow_look_up"):
-            await trio.sleep(link._faults.stream("delays").uniform(0.02, 0.6))
+        await _travel_back(self._memory)
         return found
 
 
@@ -242,6 +260,7 @@ class Look:
     good: bool = False
 
 
+@plain_reads("booking", "bookings", "due_holds", "due_refunds", "due_steps", "digest_is_due", "waiting_refunds")
 class LinkedSponsorship(MemorySponsorship):
     """The reads of the sweeper, placements and views, which may fail. Records the reads that placements depend on."""
 
@@ -251,11 +270,9 @@ class LinkedSponsorship(MemorySponsorship):
     async def overview(self, from_week_ms: int) -> Overview:
         return await self._looking(super().overview(from_week_ms))
 
-    async def booking(self, tenant_id: str | None, booking_id: str) -> BookingView | None:
-        return await plainly(super().booking(tenant_id, booking_id))
-
-    async def bookings(self, tenant_id: str | None, before: Before | None, limit: int) -> Sequence[BookingView]:
-        return await plainly(super().bookings(tenant_id, before, limit))
+    async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
+        """Read between an overview and the next check, which it delays."""
+        return await self._looking(super().reach(ended_ms, mode))
 
     async def _looking(self, read: Awaitable[D]) -> D:
         link = self._memory
@@ -269,27 +286,10 @@ class LinkedSponsorship(MemorySponsorship):
         finally:
             look.end = trio.current_time()
 
-    async def due_holds(self, now_ms: int, limit: int) -> Sequence[str]:
-        return await plainly(super().due_holds(now_ms, limit))
 
-    async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
-        return await plainly(super().due_refunds(now_ms, limit))
-
-    async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:
-        return await plainly(super().due_steps(now_ms, limit))
-
-    async def digest_is_due(self, before_ms: int) -> bool:
-        return await plainly(super().digest_is_due(before_ms))
-
-    async def waiting_refunds(self, limit: int) -> int:
-        return await plainly(super().waiting_refunds(limit))
-
-
+@plain_reads("sites")
 class LinkedSites(MemorySites):
     """Websites in memory."""
-
-    async def sites(self) -> Mapping[str, int]:
-        return await plainly(super().sites())
 
 
 class LinkedEvents(MemoryEvents):
@@ -312,16 +312,13 @@ class LinkedEvents(MemoryEvents):
             world.tally.doubted.add(name)
             raise
         if name in world.tally.doubted:
-            kept = waits or world.tally.committed.get(name, tick) < tick
-            world.count(f"an unknown outcome was settled: {'kept' if kept else 'not kept'}")
+            committed = waits or world.tally.committed.get(name, tick) < tick
+            world.count(f"an unknown outcome was settled: {'committed' if committed else 'not committed'}")
         return added
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         found = await plainly(super().windows(booking_ids))
-        link = self._memory
-        assert isinstance(link, Link)
-        if link._faults.strikes("slow_look_up"):
-            await trio.sleep(link._faults.stream("delays").uniform(0.02, 0.6))
+        await _travel_back(self._memory)
         return found
 
     async def prepare(self, days: Sequence[int]) -> None:
@@ -333,14 +330,6 @@ class LinkedEvents(MemoryEvents):
         assert isinstance(link, Link)
         link.node.world.dropped(link.node, dropped)
         return dropped
-
-
-async def plainly(look_up: Awaitable[D]) -> D:
-    """Turn an unknown outcome into unavailability: a read changes nothing."""
-    try:
-        return await look_up
-    except OutcomeUnknown as error:
-        raise StorageUnavailable(str(error)) from None
 
 
 class Assassin:

@@ -24,7 +24,7 @@ WAITING = (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN)
 
 async def begin(me: Client) -> StartedLogin | None:
     """A login whose user code is visible to all clients."""
-    started = await me.ask("begin device", lambda node: node.reception.begin_device(f"{me.name}/1.0"))
+    started = await me.ask("begin device", lambda node: node.identity.begin_device(f"{me.name}/1.0"))
     if not isinstance(started, StartedLogin):
         return None
     me.world.board.user_codes.append(format_code(started.device.user_code))
@@ -36,7 +36,7 @@ async def poll(me: Client, login: StartedLogin, node: "Node | None" = None) -> A
 
 
 async def poll_with(me: Client, device_code: str, node: "Node | None" = None) -> Any:
-    answer = await me.ask("poll", lambda node: node.reception.poll(device_code), node)
+    answer = await me.ask("poll", lambda node: node.identity.poll(device_code), node)
     if isinstance(answer, RedeemedKey):
         me.world.board.holdings.append(Holding(answer.api_key, answer.key.id, answer.key.tenant_id))
     return answer
@@ -124,7 +124,7 @@ async def lapsing(me: Client) -> None:
 async def _one_more_key(me: Client, browser: people.Browser, keys: list[Holding], node: "Node | None" = None) -> bool:
     """Create a key. Returns False if the session has ended."""
     name, key = f"key-{me.world.board.numbered()}", f"{me.random.getrandbits(128):032x}"
-    issued = await me.ask("create key", lambda node: node.reception.create_key(browser.token, key, name), node)
+    issued = await me.ask("create key", lambda node: node.identity.create_key(browser.token, key, name), node)
     if isinstance(issued, Issued):
         keys.append(Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=browser.email))
     return not (isinstance(issued, Refused) and issued.code is Code.UNAUTHORIZED)

@@ -9,8 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import trio
-
 from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
@@ -23,14 +21,14 @@ from actors.kernel.actor import Actor
 from actors.kernel.batches import ServedBatch
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import Member
-from actors.values import Contended, Overloaded, StorageUnavailable
+from actors.values import Overloaded
 from service.api.dispatch import dispatch
 from service.api.messages import Answer, Request
 from service.api.operation import Operation
 from service.api.operations import events, placements
 from service.snapshots.placements import Placements
-from tests.simulation.faults import SimulatedBug
 from tests.simulation.history import Handed, Heard, Nothing, Post, Reported, Unknown
+from tests.simulation.sides import Counted, NodeSide, answering
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -41,39 +39,16 @@ Handlers = Mapping[str, Operation]
 HANDLERS: Handlers = {row.name: row for row in (*events.ROWS, *placements.ROWS)}
 
 
-class CountedPlacements(Placements):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
+class CountedPlacements(Counted, Placements):
+    pass
 
 
-class CountedKeeper(PartitionManager):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
+class CountedKeeper(Counted, PartitionManager):
+    pass
 
 
-class CountedSites(SiteBook):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
-
-
-async def counted(node: "Node", work: Awaitable[R]) -> R:
-    try:
-        return await work
-    except Exception:
-        node.world.count("actor restarts")
-        raise
+class CountedSites(Counted, SiteBook):
+    pass
 
 
 class Recorder:
@@ -111,7 +86,7 @@ class Windows:
             raise
 
 
-class Intake:
+class Intake(NodeSide):
     """The events side of a node, for one life of it."""
 
     def __init__(self, node: "Node", handlers: Handlers) -> None:
@@ -173,16 +148,16 @@ class Intake:
         answer = await self._serve("recordEvents" if post.batch else "recordEvent", post.client, post)
         return Heard(answer.status, _fates(post, answer) if answer.status == 200 else ())
 
-    async def shown(self) -> tuple[str, ...] | Unknown:
-        """Return the bookings whose placements are shown. The history also has their headlines."""
-        said: dict[str, str] = {}
-        return await self.node.intent("show", said, lambda: self._shown(said))
+    async def visible(self) -> tuple[str, ...] | Unknown:
+        """Return the bookings whose placements are visible. The history also has their headlines."""
+        headlines: dict[str, str] = {}
+        return await self.node.intent("show", headlines, lambda: self._visible(headlines))
 
-    async def _shown(self, said: dict[str, str]) -> tuple[str, ...]:
+    async def _visible(self, headlines: dict[str, str]) -> tuple[str, ...]:
         answer = await self._serve("listPlacements", "203.0.113.1")
         assert answer.status == 200, f"placements come from memory: {answer}"
         placements = json.loads(answer.body)["placements"]
-        said.update((each["bookingId"], each["headline"]) for each in placements)
+        headlines.update((each["bookingId"], each["headline"]) for each in placements)
         return tuple(each["bookingId"] for each in placements)
 
     async def _serve(self, name: str, client: str, post: Post | None = None) -> Answer:
@@ -203,17 +178,7 @@ class Intake:
         return await self._looking(lambda: self.sponsorship.bookings(None, None, 5))
 
     async def _looking(self, read: Callable[[], Awaitable[R]]) -> R:
-        return await self.node.intent("look", None, lambda: self._plainly(read))
-
-    async def _plainly(self, read: Callable[[], Awaitable[R]]) -> R:
-        """Answer any failure of the store with a 5xx."""
-        try:
-            return await read()
-        except Contended as error:
-            raise StorageUnavailable(str(error)) from None
-        except SimulatedBug as error:
-            self.node.world.count("requests that met a bug")
-            raise StorageUnavailable(str(error)) from None
+        return await self.node.intent("look", None, lambda: answering(self.node, read))
 
 
 def written(post: Post) -> bytes:
@@ -233,10 +198,10 @@ def _outcome(result: Mapping[str, Any]) -> str:
 
 
 def _fates(post: Post, answer: Answer) -> tuple[str, ...]:
-    said = json.loads(answer.body)
+    body = json.loads(answer.body)
     if post.batch:
-        return tuple(_outcome(each) for each in said["results"])
-    return ("recorded" if said["recorded"] else dict(answer.headers)["x-event-dropped"],)
+        return tuple(_outcome(each) for each in body["results"])
+    return ("recorded" if body["recorded"] else dict(answer.headers)["x-event-dropped"],)
 
 
 def handled(name: str, handler: Callable[..., Awaitable[Any]]) -> Handlers:

@@ -1,6 +1,6 @@
 """Bugs to plant in what follows a payment or an approval, one at a time: see `key_bugs`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,33 +18,39 @@ from tests.doubles import announcements, webhooks
 from tests.doubles import ledger as ledger_store
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.tables import Memory
-from tests.simulation.planting import Bug, Plant, replaced, swapped
+from tests.simulation.planting import Bugs, replaced
 from tests.simulation.processor import LinkedPayments
 from tests.simulation.rules import Scene
 
-
-def _bug(sentence: str, plant: Plant, scene: Scene = Scene.SPONSORS) -> Bug:
-    return Bug(sentence, plant, scene)
+BUGS = Bugs(Scene.SPONSORS)
 
 
 # Money.
 
 
-class _AllOfIt(LinkedPayments):
+@BUGS.part("payments")
+class ShareRefundedInFull(LinkedPayments):
+    """All of a payment is refunded where a share is due."""
+
     def cents_of(self, booking: Booking) -> int | None:
         return None
 
 
-def _by_weeks_alone(booking: Booking, unseen_weeks: Collection[int]) -> int:
-    """Counts the days before the booking was made."""
+@BUGS.function(schedule, "unshown_share")
+def share_of_days_not_sold(booking: Booking, unseen_weeks: Collection[int]) -> int:
+    """The share of a week counts days before the booking."""
     return -(-booking.amount_cents * len(unseen_weeks) // booking.weeks)
 
 
-def _not_undecided(unit: UnitOfWork, booking: Booking, ended_ms: int) -> bool:
+@BUGS.function(schedule, "_is_undecided")
+def end_waits_for_nobody(unit: UnitOfWork, booking: Booking, ended_ms: int) -> bool:
+    """Weeks end while the payer's bank decides."""
     return False
 
 
-def _ordered_in_a_dispute(unit: UnitOfWork, message: OrderRefund) -> Answer:
+@BUGS.function(settlement, "order_refund")
+def refund_in_a_dispute(unit: UnitOfWork, message: OrderRefund) -> Answer:
+    """A refund is ordered while its payment is disputed."""
     booking = unit.booking(message.booking_id)
     if booking is None or not booking.disputed or booking.status is not BookingStatus.PAID:
         return _ordered(unit, message)
@@ -59,15 +65,18 @@ def _ordered_in_a_dispute(unit: UnitOfWork, message: OrderRefund) -> Answer:
 _ordered = settlement.order_refund
 
 
-def _granted_at_once(unit: UnitOfWork, message: RequestRefund) -> Answer:
+@BUGS.function(refund_requests, "request_refund")
+def request_granted_at_once(unit: UnitOfWork, message: RequestRefund) -> Answer:
+    """A request for a refund needs no decision."""
     answer = _requested(unit, message)
     if isinstance(answer, Refused):
         return answer
     return settlement.order_refund(unit, OrderRefund(message.booking_id, None, message.origin))
 
 
-def _requested_again(unit: UnitOfWork, message: RequestRefund) -> Answer:
-    """Takes a repeated request for a new one."""
+@BUGS.function(refund_requests, "request_refund")
+def request_counted_again(unit: UnitOfWork, message: RequestRefund) -> Answer:
+    """A repeated request counts and is mailed again."""
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is not None and booking.refund_requested_ms is not None:
         unit.save_booking(replace(booking, refund_requested_ms=None))
@@ -80,8 +89,9 @@ _requested = refund_requests.request_refund
 # The schedule.
 
 
-class _OldSnapshots(BookingLedger):
-    """Retries a lost commit of schedules under a new batch id, on the rows that the first attempt has read."""
+@BUGS.part("ledger")
+class StepsOfOldSnapshot(BookingLedger):
+    """A lost commit of a schedule is retried on the rows read before it."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[Message]) -> Sequence[Answer]:
         if not all(isinstance(message, FollowSchedule) for message in messages):
@@ -101,15 +111,18 @@ class _OldSnapshots(BookingLedger):
             return (await self._store.transact(BatchId(owner, 1), locks, on)).answers
 
 
-def _a_day_early(booking: Booking, now_ms: int) -> bool:
+@BUGS.function(schedule, "_is_due")
+def steps_a_day_early(booking: Booking, now_ms: int) -> bool:
+    """Steps are done a day early."""
     return _is_due(booking, now_ms + DAY_MS)
 
 
 _is_due = schedule._is_due
 
 
-def _one_step_only(unit: UnitOfWork, message: FollowSchedule) -> Answer:
-    """Leaves what else is due to the next round of the sweeper."""
+@BUGS.function(schedule, "follow_schedule")
+def one_step_at_a_time(unit: UnitOfWork, message: FollowSchedule) -> Answer:
+    """Only one of several due steps is done."""
     booking = unit.booking(message.booking_id)
     if booking is not None and schedule._is_due(booking, unit.now_ms):
         return unit.view(schedule._step(unit, booking, message.origin))
@@ -122,33 +135,40 @@ _followed = schedule.follow_schedule
 # Edits.
 
 
-def _shown_at_once(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
+@BUGS.function(campaigns, "_save_edit", Scene.WEBSITES)
+def edit_shown_at_once(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
+    """An edit is visible before it is approved."""
     if past == "edited" and now.edit is not None:
         now = replace(now, content=now.edit, pending=None)
-    return _kept(unit, before, now, origin, past)
+    return _save_edit(unit, before, now, origin, past)
 
 
-def _approved_anyway(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
+@BUGS.function(campaigns, "_save_edit", Scene.WEBSITES)
+def rejected_edit_shown(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
+    """A rejected edit is visible."""
     if past == "edit_rejected" and before.edit is not None:
         now = replace(now, content=before.edit)
-    return _kept(unit, before, now, origin, past)
+    return _save_edit(unit, before, now, origin, past)
 
 
-_kept = campaigns._save_edit
+_save_edit = campaigns._save_edit
 
 
-def _whatever_was_read(unit: UnitOfWork, message: Any) -> Answer:
+@BUGS.function(campaigns, "move_campaign", Scene.WEBSITES)
+def newer_edit_approved(unit: UnitOfWork, message: Any) -> Answer:
+    """An approval covers what was edited since it was read."""
     return _moved(unit, replace(message, seen=None))
 
 
 _moved = campaigns.move_campaign
 
 
-# What is told.
+# Notifications.
 
 
-class _TellsAgain(MemoryLedger):
-    """Writes the mails of a batch again, under new ids, when it finds the batch in the journal."""
+@BUGS.part("ledger_store")
+class MailsAgainOnRetry(MemoryLedger):
+    """A retried batch mails again."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide) -> Decision:
         known = self._memory.journal.get(batch_id.owner, 0) >= batch_id.seq
@@ -158,22 +178,28 @@ class _TellsAgain(MemoryLedger):
         return decision
 
 
-def _of_bookings_only(tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
+@BUGS.function(ledger_store, "publish")
+def days_not_queued(tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
+    """Webhooks hear of bookings only."""
     _published(tables, [each for each in webhook_events if each.type.startswith("booking.")])
 
 
 _published = webhooks.publish
 
 
-def _alone(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
+@BUGS.function(notifications, "mail_administrators")
+def declined_refund_not_mailed(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
+    """Administrators hear nothing of a declined refund."""
     if template != "refund_failed":
-        _told(unit, booking, template, **facts)
+        _tell_administrators(unit, booking, template, **facts)
 
 
-_told = notifications.mail_administrators
+_tell_administrators = notifications.mail_administrators
 
 
-def _cancelled_again(unit: UnitOfWork, message: Any) -> Answer:
+@BUGS.function(reservations, "cancel")
+def repetition_published_again(unit: UnitOfWork, message: Any) -> Answer:
+    """Cancelling again is published again."""
     booking = unit.booking(message.booking_id, message.tenant_id)
     answer = _cancelled(unit, message)
     if booking is not None and booking.status is BookingStatus.CANCELLED:
@@ -184,61 +210,17 @@ def _cancelled_again(unit: UnitOfWork, message: Any) -> Answer:
 _cancelled = reservations.cancel
 
 
-def _to_everybody(memory: Memory, mail: AccountMail) -> Any:
+@BUGS.function(announcements, "_messages")
+def choices_ignored(memory: Memory, mail: AccountMail) -> Any:
+    """Topics that were turned off are mailed."""
     return _messages(memory, replace(mail, topic=None))
 
 
 _messages = announcements._messages
 
 
-BUGS: Mapping[str, Bug] = {
-    "share-refunded-in-full": _bug("All of a payment is refunded where a share is due.", swapped(payments=_AllOfIt)),
-    "share-of-days-not-sold": _bug(
-        "The share of a week counts days before the booking.", replaced(schedule, "unshown_share", _by_weeks_alone)
-    ),
-    "unseen-weeks-kept": _bug(
-        "Weeks that nobody saw are not refunded.", replaced(schedule, "unseen_weeks", lambda unit, booking: [])
-    ),
-    "end-waits-for-nobody": _bug(
-        "Weeks end while the payer's bank decides.", replaced(schedule, "_is_undecided", _not_undecided)
-    ),
-    "refund-in-a-dispute": _bug(
-        "A refund is ordered while its payment is disputed.",
-        replaced(settlement, "order_refund", _ordered_in_a_dispute),
-    ),
-    "request-granted-at-once": _bug(
-        "A request for a refund needs no decision.", replaced(refund_requests, "request_refund", _granted_at_once)
-    ),
-    "request-counted-again": _bug(
-        "A repeated request counts and is told again.", replaced(refund_requests, "request_refund", _requested_again)
-    ),
-    "steps-of-old-snapshot": _bug(
-        "A lost commit of a schedule is retried on the rows read before it.", swapped(ledger=_OldSnapshots)
-    ),
-    "steps-a-day-early": _bug("Steps are done a day early.", replaced(schedule, "_is_due", _a_day_early)),
-    "one-step-at-a-time": _bug(
-        "Only one of several due steps is done.", replaced(schedule, "follow_schedule", _one_step_only)
-    ),
-    "edit-shown-at-once": _bug(
-        "An edit is shown before it is approved.", replaced(campaigns, "_save_edit", _shown_at_once), Scene.WEBSITES
-    ),
-    "rejected-edit-shown": _bug(
-        "A rejected edit is shown.", replaced(campaigns, "_save_edit", _approved_anyway), Scene.WEBSITES
-    ),
-    "newer-edit-approved": _bug(
-        "An approval covers what was edited since it was read.",
-        replaced(campaigns, "move_campaign", _whatever_was_read),
-        Scene.WEBSITES,
-    ),
-    "mails-again-on-retry": _bug("A retried batch mails again.", swapped(ledger_store=_TellsAgain)),
-    "days-not-queued": _bug("Webhooks hear of bookings only.", replaced(ledger_store, "publish", _of_bookings_only)),
-    "declined-refund-untold": _bug(
-        "Administrators hear nothing of a declined refund.", replaced(notifications, "mail_administrators", _alone)
-    ),
-    "repetition-told-again": _bug(
-        "Cancelling again is told again.", replaced(reservations, "cancel", _cancelled_again)
-    ),
-    "choices-ignored": _bug(
-        "Topics that were turned off are mailed.", replaced(announcements, "_messages", _to_everybody)
-    ),
-}
+BUGS.add(
+    "unseen-weeks-not-refunded",
+    "Weeks that nobody saw are not refunded.",
+    replaced(schedule, "unseen_weeks", lambda unit, booking: []),
+)

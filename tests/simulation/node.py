@@ -4,10 +4,10 @@ A node has many lives: killed at any step or stopped in order, it returns after 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import trio
 
@@ -54,13 +54,13 @@ from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import MemoryDatabase, TrioClock
 from tests.simulation.faults import Link, LinkedEvents, LinkedKeys, LinkedSites, LinkedSponsorship, Look
 from tests.simulation.history import Complete, EndAt, IssueFor, Nothing, Paced, Rotate, SetTo, Start, Unknown
+from tests.simulation.identity import Identity, LinkedDevices, LinkedSessions, RegisteredDevices, RegisteredSessions
 from tests.simulation.intake import HANDLERS, CountedKeeper, CountedPlacements, CountedSites, Handlers, Intake
 from tests.simulation.limits import BASE_URL, SECRETS, node_limits, settings
-from tests.simulation.office import CountedSweeper, Office
 from tests.simulation.post import CountedSender, LinkedOutbox, LinkedTransport, Mailroom
 from tests.simulation.processor import LinkedPayments
-from tests.simulation.reception import LinkedDevices, LinkedSessions, Reception, RegisteredDevices, RegisteredSessions
 from tests.simulation.rules import BLOCKS, DRAIN_SECONDS, NETWORKS, SITES
+from tests.simulation.sponsorship import CountedSweeper, Sponsorship
 from tests.simulation.workers import WorkerEvents
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ MOVES = 4
 class Parts:
     """The classes that make up a node. A planted bug replaces some of them."""
 
-    accountant: type[QuotaAccountant] = QuotaAccountant
-    keeper: type[KeyActor] = KeyActor
+    quota: type[QuotaAccountant] = QuotaAccountant
+    keys: type[KeyActor] = KeyActor
     key_cache: type[KeyCache] = KeyCache
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota
@@ -112,23 +112,8 @@ class Parts:
 
     @property
     def classes(self) -> Classes:
-        return Classes(
-            keys=self.keeper,
-            key_cache=self.key_cache,
-            sessions=self.sessions,
-            session_reader=self.session_reader,
-            devices=self.devices,
-            quota=self.accountant,
-            mail=self.mail,
-            ledger=self.ledger,
-            sweeper=self.sweeper,
-            hasher=self.hasher,
-            deduper=self.deduper,
-            windows=self.windows,
-            partitions=self.partitions,
-            placements=self.placements,
-            sites=self.sites,
-        )
+        names = {each.name for each in fields(self)} & {each.name for each in fields(Classes)}
+        return Classes(**{name: getattr(self, name) for name in sorted(names)})
 
 
 def stores_of(parts: Parts, link: Link) -> Stores:
@@ -161,24 +146,6 @@ class Unheard:
 
     async def listen(self, channel: str, on_topic: Callable[[str], None], on_gap: Callable[[], None]) -> None:
         await trio.sleep_forever()
-
-
-class Side(Protocol):
-    """A part of a node that only some worlds have, for one life of the node."""
-
-    @property
-    def actors(self) -> list[Actor[Any, Any]]:
-        """Actors whose statistics are counted."""
-
-    @property
-    def members(self) -> list[Member]:
-        """Everything to run, in start order."""
-
-    def notice(self, topic: str) -> None:
-        """Handle an announced change."""
-
-    def listen_again(self) -> None:
-        """Assume that announcements were missed."""
 
 
 class SeededEntropy:
@@ -274,10 +241,10 @@ class Node:
         assembly = assemble(settings(), stores_of(parts, link), ports, limits)
         self.services, self.partitions = assembly.services, assembly.partitions
         self.quota, self.keeper, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache
-        self.office = Office(self)
+        self.sponsorship = Sponsorship(self)
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
-        self.reception = Reception(self)
+        self.identity = Identity(self)
         self._sides = [area.side(self) for area in self.world.cast.areas if area.side is not None]
 
     def kill(self) -> None:

@@ -39,7 +39,7 @@ class Browser:
 
 async def ask_code(me: Client, email: str, node: "Node | None" = None) -> Any:
     browser = me.browser
-    answer = await me.ask("ask code", lambda node: node.reception.ask_code(email, browser, me.network), node)
+    answer = await me.ask("ask code", lambda node: node.identity.ask_code(email, browser, me.network), node)
     if isinstance(answer, StartedSignIn):
         me.browser = answer.browser
     return answer
@@ -50,7 +50,7 @@ async def try_code(me: Client, email: str, code: str, node: "Node | None" = None
 
 
 async def try_code_in(me: Client, browser: str | None, email: str, code: str, node: "Node | None" = None) -> Any:
-    return await me.ask("sign in", lambda node: node.reception.sign_in(email, code, browser, me.network), node)
+    return await me.ask("sign in", lambda node: node.identity.sign_in(email, code, browser, me.network), node)
 
 
 def letters_to(me: Client, email: str) -> Sequence[OutboxMessage]:
@@ -99,11 +99,11 @@ def wrong(me: Client, code: str) -> str:
 
 
 async def use(me: Client, browser: Browser, node: "Node | None" = None) -> Any:
-    return await me.ask("list sessions", lambda node: node.reception.list_sessions(browser.token), node)
+    return await me.ask("list sessions", lambda node: node.identity.list_sessions(browser.token), node)
 
 
 async def end(me: Client, browser: Browser, session_id: str | None = None, node: "Node | None" = None) -> Any:
-    return await me.ask("end session", lambda node: node.reception.end_session(browser.token, session_id), node)
+    return await me.ask("end session", lambda node: node.identity.end_session(browser.token, session_id), node)
 
 
 # Kinds.
@@ -143,8 +143,8 @@ async def _meddles(me: Client, browser: Browser) -> None:
         if other.email != browser.email:
             await end(me, browser, other.session_id)
     await end(me, browser, "ses_of_nobody")
-    await me.ask("enter", lambda node: node.reception.enter(browser.token[:-1] + "?"))
-    await me.ask("enter", lambda node: node.reception.enter(browser.token[:-2] + "00"))
+    await me.ask("enter", lambda node: node.identity.enter(browser.token[:-1] + "?"))
+    await me.ask("enter", lambda node: node.identity.enter(browser.token[:-2] + "00"))
 
 
 async def guesser(me: Client) -> None:
@@ -252,7 +252,7 @@ async def clerk(me: Client) -> None:
             await me.ask("revoke another's", partial(_revoke_another, browser.token, other.key_id))
     late = [(f"{me.random.getrandbits(128):032x}", f"key-{me.world.board.numbered()}") for _ in range(4)]
     await me.at_once(
-        partial(me.ask, "end session", lambda node: node.reception.end_session(browser.token)),
+        partial(me.ask, "end session", lambda node: node.identity.end_session(browser.token)),
         *[partial(_create, me, browser, key, name, mine) for key, name in late],
     )
 
@@ -261,7 +261,7 @@ async def _create(me: Client, browser: Browser, key: str, name: str, mine: list[
     """Create a key under an idempotency key: once, several times at once, or once more after a while."""
 
     async def create() -> None:
-        issued = await me.ask("create key", lambda node: node.reception.create_key(browser.token, key, name))
+        issued = await me.ask("create key", lambda node: node.identity.create_key(browser.token, key, name))
         if isinstance(issued, Issued):
             holding = Holding(issued.api_key, issued.key.id, issued.key.tenant_id, email=browser.email)
             mine.append(holding)
@@ -274,12 +274,12 @@ async def _create(me: Client, browser: Browser, key: str, name: str, mine: list[
 
 
 async def _keys(me: Client, browser: Browser) -> Any:
-    keys = await me.ask("list keys", lambda node: node.reception.list_keys(browser.token))
+    keys = await me.ask("list keys", lambda node: node.identity.list_keys(browser.token))
     return keys if isinstance(keys, list) else []
 
 
 async def _revoke(me: Client, browser: Browser, key_id: str, mine: list[Holding]) -> None:
-    answer = await me.ask("revoke", lambda node: node.reception.revoke_key(browser.token, key_id))
+    answer = await me.ask("revoke", lambda node: node.identity.revoke_key(browser.token, key_id))
     if isinstance(answer, KeptKey):
         for holding in (each for each in mine if each.key_id == key_id):
             me.world.board.changed.append(holding)
@@ -287,7 +287,7 @@ async def _revoke(me: Client, browser: Browser, key_id: str, mine: list[Holding]
 
 
 async def _revoke_another(token: str, key_id: str, node: "Node") -> Any:
-    return await node.reception.revoke_key(token, key_id, own=False)
+    return await node.identity.revoke_key(token, key_id, own=False)
 
 
 async def decider(me: Client) -> None:
@@ -295,10 +295,10 @@ async def decider(me: Client) -> None:
     browser = await sign_in(me, f"clerk-{me.random.randint(0, 2)}@example.org")
     for _ in range(6):
         await me.think(0.3)
-        shown = me.world.board.user_codes[-6:]
-        if browser is None or not shown or not me.awake:
+        codes = me.world.board.user_codes[-6:]
+        if browser is None or not codes or not me.awake:
             return
-        typed = me.random.choice(shown)
+        typed = me.random.choice(codes)
         await look(me, browser, typed.lower())
         approve = me.chance(0.75)
         decisions = [partial(decide, me, browser, typed, node, approve=approve) for node in me.world.nodes]
@@ -344,12 +344,10 @@ async def mistyper(me: Client) -> None:
 
 
 async def look(me: Client, browser: Browser, typed: str) -> Any:
-    return await me.ask("look at device", lambda node: node.reception.look_at_device(browser.token, typed))
+    return await me.ask("look at device", lambda node: node.identity.look_at_device(browser.token, typed))
 
 
 async def decide(me: Client, browser: Browser, typed: str, node: "Node | None" = None, *, approve: bool) -> Any:
     return await me.ask(
-        "decide device",
-        lambda node: node.reception.decide_device(browser.token, typed, approve=approve),
-        node,
+        "decide device", lambda node: node.identity.decide_device(browser.token, typed, approve=approve), node
     )

@@ -1,7 +1,6 @@
 """Bugs of sign-ins, sessions and key creation to plant, one at a time. `device_bugs` has those of device logins."""
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,12 +16,13 @@ from actors.sessions.store import Decide
 from actors.shared import code_mails, codes
 from actors.shared.codes import EmailedCode
 from actors.shared.ids import fingerprint
-from actors.values import BatchId, Contended, OutboxMessage, OutcomeUnknown, StorageUnavailable
+from actors.values import BatchId, OutboxMessage
 from tests.simulation import device_bugs
-from tests.simulation.faults import Link, SimulatedBug
-from tests.simulation.planting import Bug, Plant, replaced, swapped
-from tests.simulation.reception import LinkedSessions
+from tests.simulation.identity import LinkedSessions
+from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, replaced
 from tests.simulation.rules import NETWORKS, SESSIONS, Scene
+
+BUGS = Bugs(Scene.PEOPLE)
 
 _Batch: Any = state._Batch
 _guess, _renew, _send = codes.guess, codes.renew, codes.send
@@ -33,40 +33,55 @@ _save_sign_in, _end = _Batch._save_sign_in, _Batch._end
 # Codes.
 
 
-def _used_again(unit: Any, row: sessions.SignIn) -> None:
+@BUGS.function(_Batch, "_save_sign_in")
+def code_used_again(unit: Any, row: sessions.SignIn) -> None:
+    """A sign-in code opens more than one session."""
     life_ms = SESSIONS.codes.life_ms
     _save_sign_in(unit, replace(row, code_expires_ms=unit._now_ms + life_ms) if not row.code_expires_ms else row)
 
 
-def _uncounted(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.function(state, "guess")
+def guesses_uncounted(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    """Guesses at a sign-in code are not limited."""
     guessed, right = _guess(row, proof, rules, valid=valid)
     return replace(guessed, attempts=0), right
 
 
-def _compared_first(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.function(state, "guess")
+def code_compared_first(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    """The right code is accepted after its guesses are used up."""
     guessed, right = _guess(row, proof, rules, valid=valid)
     return guessed, right or (valid and row.proof == proof)
 
 
-def _spent_too_soon(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.function(state, "guess")
+def guesses_one_too_few(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    """The last guess at a code is refused."""
     return _guess(row, proof, replace(rules, attempts=rules.attempts - 1), valid=valid)
 
 
-def _immortal_code(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.function(state, "guess")
+def code_without_end(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    """A sign-in code does not expire."""
     return _guess(row, proof, rules, valid=row.code_expires_ms != 0)
 
 
-def _dead_at_once(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
-    """One wrong guess invalidates the code."""
+@BUGS.function(state, "guess")
+def guess_kills_code(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+    """One wrong guess uses up all."""
     guessed, right = _guess(row, proof, rules, valid=valid)
     return (guessed if right else replace(guessed, attempts=rules.attempts)), right
 
 
-def _guesses_stay(row: Any, *rest: Any) -> Any:
+@BUGS.function(state, "renew")
+def guesses_not_afresh(row: Any, *rest: Any) -> Any:
+    """A new code inherits the guesses of the previous one."""
     return replace(_renew(row, *rest), attempts=row.attempts)
 
 
-def _old_code_stays(row: Any, *rest: Any) -> Any:
+@BUGS.function(state, "renew")
+def old_code_stays(row: Any, *rest: Any) -> Any:
+    """A new code does not replace the old one."""
     return _renew(row, *rest) if row.proof is None else replace(_renew(row, *rest), proof=row.proof)
 
 
@@ -82,74 +97,100 @@ def _ruled(**wrong: Callable[[int], int]) -> Callable[..., Any]:
 # Letters.
 
 
-def _of_all_networks(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
+@BUGS.function(code_mails, "count_id")
+def letters_not_by_network(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
+    """A stranger's letters delay and use up the owner's."""
     return _count_id(secret, kind, email, network and NETWORKS[0])
 
 
-def _of_networks_alone(
+@BUGS.function(code_mails.Draft, "of")
+def first_letters_by_network(
     secret: bytes, subject: bytes, message: OutboxMessage, origin: code_mails.Origin
 ) -> code_mails.Draft:
+    """Beyond the total, each network of a block gets a letter."""
     return _draft(secret, subject, message, replace(origin, block=f"alone {origin.network}"))
 
 
-def _no_first_letter(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+@BUGS.function(code_mails, "send")
+def first_letters_refused(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    """Beyond the total, a new network gets no letter."""
     right = SESSIONS.letters
     return _send(
         row, now_ms, to, pause_ms=pause_ms, per_day=right.per_mailbox if per_day == right.last_resort else per_day
     )
 
 
-def _counted_though_known(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+@BUGS.function(code_mails, "send")
+def known_network_counted(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    """The daily count refuses a known network."""
     most = SESSIONS.letters.per_network if to.endswith("your network") else per_day
     return _send(row, now_ms, to, pause_ms=pause_ms, per_day=most)
 
 
-def _without_end(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+@BUGS.function(code_mails, "send")
+def known_network_without_end(row: Any, now_ms: int, to: str, *, pause_ms: int, per_day: int) -> Any:
+    """A known network gets letters without end."""
     most = code_mails.UNLIMITED if to.endswith("this email") else per_day
     return _send(row, now_ms, to, pause_ms=pause_ms, per_day=most)
 
 
-def _never_known(book: Any, network_id: bytes, now_ms: int, rules: Any) -> None:
-    """Remembers no network."""
+@BUGS.function(code_mails.CodeMailCounter, "recognise")
+def network_never_known(book: Any, network_id: bytes, now_ms: int, rules: Any) -> None:
+    """A network that used a code is forgotten."""
 
 
-def _never_long(draft: code_mails.Draft) -> code_mails.Draft:
+@BUGS.function(code_mails.Draft, "lengthened")
+def code_never_long(draft: code_mails.Draft) -> code_mails.Draft:
+    """Codes stay short, however many are sent."""
     return draft
 
 
 # Sessions.
 
 
-def _never_slides(unit: Any, touch: sessions.Touch) -> Any:
+@BUGS.function(_Batch, "_touch")
+def session_never_slides(unit: Any, touch: sessions.Touch) -> Any:
+    """A use does not extend a session."""
     session = unit.session(touch.session_id)
     return sessions.Kept(session) if session is not None and session.is_live(unit._now_ms) else state._not_signed_in()
 
 
-def _revived(unit: Any, touch: sessions.Touch) -> Any:
-    """Extends a session even if it has ended meanwhile."""
+@BUGS.function(_Batch, "_touch")
+def session_revived(unit: Any, touch: sessions.Touch) -> Any:
+    """A use extends a session that has ended meanwhile."""
     session = unit.session(touch.session_id)
     expires_ms = unit._now_ms + unit._rules.life_ms
     unit.keep_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
     return sessions.Kept(session)
 
 
-def _unrevoked(session: sessions.Session, now_ms: int) -> bool:
+@BUGS.function(sessions.Session, "is_live")
+def session_after_its_end(session: sessions.Session, now_ms: int) -> bool:
+    """An ended session still works."""
     return now_ms < session.expires_ms
 
 
-def _unrevoked_at_all(unit: Any, session: sessions.Session) -> sessions.Session:
+@BUGS.function(_Batch, "_ended")
+def session_end_forgotten(unit: Any, session: sessions.Session) -> sessions.Session:
+    """Ending a session changes nothing."""
     return session
 
 
-def _unending(session: sessions.Session, now_ms: int) -> bool:
+@BUGS.function(sessions.Session, "is_live")
+def session_without_end(session: sessions.Session, now_ms: int) -> bool:
+    """A session does not expire."""
     return session.revoked_ms is None
 
 
-def _no_room_made(unit: Any, email: str) -> list[str | None]:
+@BUGS.function(_Batch, "_make_room")
+def session_cap_forgotten(unit: Any, email: str) -> list[str | None]:
+    """The number of sessions per account is not limited."""
     return []
 
 
-def _newest_ends(unit: Any, email: str) -> list[str | None]:
+@BUGS.function(_Batch, "_make_room")
+def session_cap_ends_newest(unit: Any, email: str) -> list[str | None]:
+    """A new session ends the newest one instead of the least recently used."""
     known = unit._snapshot.sessions | unit.decision.changed.sessions
     live = [each for each in known.values() if each.email == email and each.is_live(unit._now_ms)]
     live.sort(key=lambda each: (-each.created_ms, each.id))
@@ -159,19 +200,24 @@ def _newest_ends(unit: Any, email: str) -> list[str | None]:
     return [each.id for each in ended]
 
 
-def _anybody_ends(unit: Any, end: sessions.EndSession) -> Any:
+@BUGS.function(_Batch, "_end")
+def session_ended_by_anybody(unit: Any, end: sessions.EndSession) -> Any:
+    """Any account may end any session."""
     session = unit.session(end.session_id)
     return _end(unit, end if session is None else replace(end, email=session.email))
 
 
-def _ended_unrecorded(unit: Any, end: sessions.EndSession) -> Any:
+@BUGS.function(_Batch, "_end")
+def session_end_unrecorded(unit: Any, end: sessions.EndSession) -> Any:
+    """The end of a session is not audited."""
     answer = _end(unit, end)
     unit.decision.audits = [audit for audit in unit.decision.audits if audit is not end.audit]
     return answer
 
 
-class _Remembering(SessionReader):
-    """Caches each session it has found."""
+@BUGS.part("session_reader")
+class SessionRemembered(SessionReader):
+    """A node caches sessions."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[bytes]) -> Sequence[SignedIn | None]:
         seen: dict[bytes, SignedIn] = self.__dict__.setdefault("_seen", {})
@@ -185,29 +231,35 @@ class _Remembering(SessionReader):
 # Keys.
 
 
-def _always_new(*parts: str | int) -> bytes:
+@BUGS.function(key_actor, "fingerprint")
+def key_id_not_derived(*parts: str | int) -> bytes:
+    """The id of a new key does not depend on its idempotency key."""
     return fingerprint(*parts, str(trio.current_time()))
 
 
 # The store.
 
 
-class _Unlocked(LinkedSessions):
-    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
-        found = self._snapshot(locks, now_ms)
-        return await super().transact(batch_id, locks, lambda locked: decide(found), now_ms)
+@BUGS.part("session_store")
+class SessionsReadOutside(ReadsOutside, LinkedSessions):
+    """Rows are read before they are locked."""
 
 
-class _StaleGuesses(LinkedSessions):
-    """Reads sign-in codes before it locks them, so that guesses on another node in between are lost."""
+@BUGS.part("session_store")
+class GuessesLostUnderContention(LinkedSessions):
+    """A guess is not counted if another node counts one meanwhile."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         found = self._snapshot(locks, now_ms).sign_ins
-        return await super().transact(batch_id, locks, lambda locked: decide(replace(locked, sign_ins=found)), now_ms)
+        decided: Decision = await super().transact(
+            batch_id, locks, lambda locked: decide(replace(locked, sign_ins=found)), now_ms
+        )
+        return decided
 
 
-class _AnyBrowser(LinkedSessions):
-    """Takes a guess in a browser without a code for a guess at the code of another browser."""
+@BUGS.part("session_store")
+class GuessOfAnotherBrowser(LinkedSessions):
+    """A guess without the browser's cookie counts against the owner's code."""
 
     def _snapshot(self, locks: LockSet, now_ms: int) -> Any:
         snapshot = super()._snapshot(locks, now_ms)
@@ -218,8 +270,9 @@ class _AnyBrowser(LinkedSessions):
         return snapshot
 
 
-class _OneCodeForAll(LinkedSessions):
-    """A new code ends those of all other browsers."""
+@BUGS.part("session_store")
+class CodeEndsThoseOfOtherBrowsers(LinkedSessions):
+    """A stranger's code invalidates the owner's."""
 
     def _write(self, decision: Decision) -> None:
         rows = self._memory.sign_ins
@@ -229,40 +282,30 @@ class _OneCodeForAll(LinkedSessions):
         super()._write(decision)
 
 
-class _Eager(LinkedSessions):
-    async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
-        link, commit = self._memory, super().transact
-        assert isinstance(link, Link)
-
-        one_by_one: trio.Lock = self.__dict__.setdefault("_one_by_one", trio.Lock())
-
-        async def later() -> None:
-            with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
-                async with one_by_one:
-                    await commit(batch_id, locks, decide, now_ms)
-
-        link.node.server.start_soon(later)
-        decided = decide(self._snapshot(locks, now_ms))
-        await trio.lowlevel.checkpoint()
-        return decided
+@BUGS.part("session_store")
+class SessionsAnsweredEarly(AnswersFirst, LinkedSessions):
+    """Callers are answered before the commit."""
 
 
-class _OneMessageOnly(LinkedSessions):
-    """Keeps only the last of several letters in one transaction."""
+@BUGS.part("session_store")
+class MessageForgotten(LinkedSessions):
+    """Only one of two letters is stored."""
 
     def _write(self, decision: Decision) -> None:
         super()._write(replace(decision, outbox=decision.outbox[-1:]))
 
 
-class _OneCandidate(LinkedSessions):
-    """Reads only the named sessions, not those that a sign-in may have to end."""
+@BUGS.part("session_store")
+class SessionCapBlind(LinkedSessions):
+    """Live sessions are not read before a sign-in."""
 
     def _snapshot(self, locks: LockSet, now_ms: int) -> Any:
         return super()._snapshot(replace(locks, entering=()), now_ms)
 
 
-class _ShortLock(LinkedSessions):
-    """Counts at most one guess per transaction."""
+@BUGS.part("session_store")
+class GuessesOnceABatch(LinkedSessions):
+    """Several guesses in one batch count as one."""
 
     def _write(self, decision: Decision) -> None:
         rows = decision.changed.sign_ins
@@ -273,88 +316,17 @@ class _ShortLock(LinkedSessions):
         super()._write(decision)
 
 
-def _in_batch(name: str, wrong: Callable[..., Any]) -> Plant:
-    return replaced(_Batch, name, wrong)
-
-
-def _bug(sentence: str, plant: Plant) -> Bug:
-    return Bug(sentence, plant, Scene.PEOPLE)
-
-
-_BUGS: Mapping[str, Bug] = {
-    "code-used-again": _bug("A sign-in code opens more than one session.", _in_batch("_save_sign_in", _used_again)),
-    "guesses-uncounted": _bug("Guesses at a sign-in code are not limited.", replaced(state, "guess", _uncounted)),
-    "code-compared-first": _bug(
-        "The right code is accepted after its guesses are used up.", replaced(state, "guess", _compared_first)
-    ),
-    "guesses-one-too-few": _bug("The last guess at a code is refused.", replaced(state, "guess", _spent_too_soon)),
-    "guess-kills-code": _bug("One wrong guess uses up all.", replaced(state, "guess", _dead_at_once)),
-    "guesses-once-a-batch": _bug("Several guesses in one batch count as one.", swapped(session_store=_ShortLock)),
-    "code-without-end": _bug("A sign-in code does not expire.", replaced(state, "guess", _immortal_code)),
-    "guesses-not-afresh": _bug(
-        "A new code inherits the guesses of the previous one.", replaced(state, "renew", _guesses_stay)
-    ),
-    "old-code-stays": _bug("A new code does not replace the old one.", replaced(state, "renew", _old_code_stays)),
-    "codes-without-pause": _bug(
-        "Codes are sent without a pause.", replaced(code_mails, "send", _ruled(pause_ms=lambda _: 0))
-    ),
-    "codes-without-day": _bug(
-        "The number of codes per day is not limited.", replaced(code_mails, "send", _ruled(per_day=lambda _: 99))
-    ),
-    "codes-day-too-short": _bug(
-        "One code fewer than allowed is sent per day.",
-        replaced(code_mails, "send", _ruled(per_day=lambda most: most - 1)),
-    ),
-    "guess-of-another-browser": _bug(
-        "A guess without the browser's cookie counts against the owner's code.", swapped(session_store=_AnyBrowser)
-    ),
-    "guesses-lost-under-contention": _bug(
-        "A guess is not counted if another node counts one meanwhile.", swapped(session_store=_StaleGuesses)
-    ),
-    "code-ends-those-of-other-browsers": _bug(
-        "A stranger's code invalidates the owner's.", swapped(session_store=_OneCodeForAll)
-    ),
-    "letters-not-by-network": _bug(
-        "A stranger's letters delay and use up the owner's.", replaced(code_mails, "count_id", _of_all_networks)
-    ),
-    "first-letters-by-network": _bug(
-        "Beyond the total, each network of a block gets a letter.", replaced(code_mails.Draft, "of", _of_networks_alone)
-    ),
-    "first-letters-refused": _bug(
-        "Beyond the total, a new network gets no letter.", replaced(code_mails, "send", _no_first_letter)
-    ),
-    "network-never-known": _bug(
-        "A network that used a code is forgotten.", replaced(code_mails.CodeMailCounter, "recognise", _never_known)
-    ),
-    "known-network-counted": _bug(
-        "The daily count refuses a known network.", replaced(code_mails, "send", _counted_though_known)
-    ),
-    "known-network-without-end": _bug(
-        "A known network gets letters without end.", replaced(code_mails, "send", _without_end)
-    ),
-    "code-never-long": _bug(
-        "Codes stay short, however many are sent.", replaced(code_mails.Draft, "lengthened", _never_long)
-    ),
-    "session-never-slides": _bug("A use does not extend a session.", _in_batch("_touch", _never_slides)),
-    "session-revived": _bug("A use extends a session that has ended meanwhile.", _in_batch("_touch", _revived)),
-    "session-after-its-end": _bug("An ended session still works.", replaced(sessions.Session, "is_live", _unrevoked)),
-    "session-end-forgotten": _bug("Ending a session changes nothing.", _in_batch("_ended", _unrevoked_at_all)),
-    "session-without-end": _bug("A session does not expire.", replaced(sessions.Session, "is_live", _unending)),
-    "session-cap-forgotten": _bug(
-        "The number of sessions per account is not limited.", _in_batch("_make_room", _no_room_made)
-    ),
-    "session-cap-ends-newest": _bug(
-        "A new session ends the newest one instead of the least recently used.", _in_batch("_make_room", _newest_ends)
-    ),
-    "session-cap-blind": _bug("Live sessions are not read before a sign-in.", swapped(session_store=_OneCandidate)),
-    "session-ended-by-anybody": _bug("Any account may end any session.", _in_batch("_end", _anybody_ends)),
-    "session-end-unrecorded": _bug("The end of a session is not audited.", _in_batch("_end", _ended_unrecorded)),
-    "session-remembered": _bug("A node caches sessions.", swapped(session_reader=_Remembering)),
-    "sessions-read-outside": _bug("Rows are read before they are locked.", swapped(session_store=_Unlocked)),
-    "sessions-answered-early": _bug("Callers are answered before the commit.", swapped(session_store=_Eager)),
-    "message-forgotten": _bug("Only one of two letters is kept.", swapped(session_store=_OneMessageOnly)),
-    "key-id-not-derived": _bug(
-        "The id of a new key does not depend on its idempotency key.", replaced(key_actor, "fingerprint", _always_new)
-    ),
-}
-BUGS: Mapping[str, Bug] = {**_BUGS, **device_bugs.BUGS}
+BUGS.add(
+    "codes-without-pause", "Codes are sent without a pause.", replaced(code_mails, "send", _ruled(pause_ms=lambda _: 0))
+)
+BUGS.add(
+    "codes-without-day",
+    "The number of codes per day is not limited.",
+    replaced(code_mails, "send", _ruled(per_day=lambda _: 99)),
+)
+BUGS.add(
+    "codes-day-too-short",
+    "One code fewer than allowed is sent per day.",
+    replaced(code_mails, "send", _ruled(per_day=lambda most: most - 1)),
+)
+BUGS.update(device_bugs.BUGS)

@@ -1,10 +1,16 @@
 """How bugs are planted: other classes for the nodes, or another value for an attribute, for the duration of a block."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+import re
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
+import trio
+
+from actors.values import BatchId, Contended, OutcomeUnknown, StorageUnavailable
+from tests.doubles.tables import MemoryStore
+from tests.simulation.faults import Link, SimulatedBug
 from tests.simulation.node import Parts
 from tests.simulation.rules import Scene
 
@@ -21,6 +27,41 @@ class Bug:
     sentence: str
     plant: Plant
     scene: Scene = Scene.KEYS
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+C = TypeVar("C", bound=type)
+
+
+class Bugs(dict[str, Bug]):
+    """Bugs by name, which one kind of world can show, or else the given one. A bug that is a function or a class has its
+    name, and its docstring is the sentence."""
+
+    def __init__(self, scene: Scene = Scene.KEYS) -> None:
+        super().__init__()
+        self._scene = scene
+
+    def add(self, name: str, sentence: str, plant: Plant, scene: Scene | None = None) -> None:
+        self[name] = Bug(sentence, plant, scene or self._scene)
+
+    def function(self, owner: object, name: str, scene: Scene | None = None) -> Callable[[F], F]:
+        """The decorated function replaces that of a module, or a method of a class."""
+
+        def add(wrong: F) -> F:
+            self.add(wrong.__name__.replace("_", "-"), wrong.__doc__ or "", replaced(owner, name, wrong), scene)
+            return wrong
+
+        return add
+
+    def part(self, name: str, scene: Scene | None = None) -> Callable[[C], C]:
+        """The decorated class replaces a part of the nodes."""
+
+        def add(wrong: C) -> C:
+            words = re.sub("(?<!^)(?=[A-Z])", "-", wrong.__name__).lower()
+            self.add(words, wrong.__doc__ or "", swapped(**{name: wrong}), scene)
+            return wrong
+
+        return add
 
 
 @contextmanager
@@ -66,3 +107,34 @@ def both(*plants: Plant) -> Plant:
             yield right
 
     return plant
+
+
+class ReadsOutside(MemoryStore):
+    """A mixin for a store, placed before its own class: it reads rows before it locks them."""
+
+    async def transact(self, batch_id: BatchId, locks: Any, decide: Callable[[Any], Any], *now_ms: int) -> Any:
+        store = cast("Any", super())
+        found = store._snapshot(locks, *now_ms)
+        return await store.transact(batch_id, locks, lambda locked: decide(found), *now_ms)
+
+
+class AnswersFirst(MemoryStore):
+    """A mixin for a store, placed before its own class: it answers from a snapshot and commits in the background."""
+
+    async def transact(self, batch_id: BatchId, locks: Any, decide: Callable[[Any], Any], *now_ms: int) -> Any:
+        link, store, turn = self._memory, cast("Any", super()), self.__dict__.setdefault("_turn", trio.Lock())
+        assert isinstance(link, Link)
+
+        async def later() -> None:
+            async with turn:
+                await ignoring_faults(store.transact(batch_id, locks, decide, *now_ms))
+
+        link.node.server.start_soon(later)
+        decided = decide(store._snapshot(locks, *now_ms))
+        await trio.lowlevel.checkpoint()
+        return decided
+
+
+async def ignoring_faults(commit: Awaitable[object]) -> None:
+    with suppress(StorageUnavailable, Contended, OutcomeUnknown, SimulatedBug):
+        await commit

@@ -1,24 +1,23 @@
-"""The mail of the simulated world: a node's sender, its link to the post office, and the boxes that people read.
+"""The mail of the simulated world: a node's sender, its link to the mail server, and the boxes that people read.
 
-The post office accepts a mail, refuses it, or accepts it and its answer is lost. An accepted mail is in its box at
+The mail server accepts a mail, refuses it, or accepts it and its answer is lost. An accepted mail is in its box at
 once.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import trio
 
-from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
 from actors.mail.actor import MailSender
 from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
 from actors.values import OutboxMessage
 from tests.doubles.mail import MemoryOutbox
 from tests.simulation.faults import Link
-from tests.simulation.intake import counted
 from tests.simulation.rules import MAIL
+from tests.simulation.sides import Counted, NodeSide
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -29,7 +28,7 @@ EPSILON = 1e-6
 
 @dataclass(slots=True, eq=False)
 class Handed:
-    """A mail handed to the post office, from `start` to `end` in virtual seconds.
+    """A mail handed to the mail server, from `start` to `end` in virtual seconds.
 
     The node had leased the message until its own clock reached `until_ms`.
     """
@@ -41,11 +40,11 @@ class Handed:
     end: float = float("inf")
     delivered: bool = False
     outcome: str = "cut"
-    """The outcome for the node: `taken`, `failed` (also by a timeout), `refused`, or `cut` if there was none."""
+    """The outcome for the node: `accepted`, `failed` (also by a timeout), `refused`, or `cut` if there was none."""
 
 
-class PostOffice:
-    """The post office of a world: every mail in the order handed in, and the boxes of the recipients."""
+class MailServer:
+    """The mail server of a world: every mail in the order handed in, and the boxes of the recipients."""
 
     def __init__(self, world: "World") -> None:
         self.handed: list[Handed] = []
@@ -78,7 +77,7 @@ class PostOffice:
 
 
 class LinkedTransport:
-    """A node's link to the post office: the port `Transport`."""
+    """A node's link to the mail server: the port `Transport`."""
 
     def __init__(self, node: "Node") -> None:
         self._node = node
@@ -101,7 +100,7 @@ class LinkedTransport:
                 handed.outcome = "failed"
                 raise MailFailed("simulated: the connection broke before the answer")
             await self._travel()
-            handed.outcome = "taken"
+            handed.outcome = "accepted"
         finally:
             handed.end = trio.current_time()
             if handed.outcome == "cut" and handed.end >= handed.start + MAIL.send_seconds - EPSILON:
@@ -133,16 +132,11 @@ class LinkedOutbox(MemoryOutbox):
             link.node.world.post.marked()
 
 
-class CountedSender(MailSender):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        await counted(self.node, super().run(task_status=task_status))
+class CountedSender(Counted, MailSender):
+    pass
 
 
-class Mailroom:
+class Mailroom(NodeSide):
     """The mail of a node, for one life of it."""
 
     def __init__(self, node: "Node") -> None:
@@ -151,15 +145,5 @@ class Mailroom:
         self.sender.node = node
 
     @property
-    def actors(self) -> list[Actor[Any, Any]]:
-        return []
-
-    @property
     def members(self) -> list[Member]:
         return [self.sender]
-
-    def notice(self, topic: str) -> None:
-        """Nothing to do: messages are not announced, their author wakes the sender of its own node."""
-
-    def listen_again(self) -> None:
-        """Nothing to do, for the same reason."""

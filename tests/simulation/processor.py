@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 
+class MoreThanLeft(Exception):
+    """A refund is larger than what is left of its payment."""
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentSucceeded:
     """A booking was paid."""
@@ -66,7 +70,7 @@ class Page:
     currency: str
     expires_ms: int
     sessions: list[str] = field(default_factory=list)
-    shown: list[str] = field(default_factory=list)
+    opened: list[str] = field(default_factory=list)
     """The sessions that a node has sent someone to."""
 
 
@@ -74,10 +78,12 @@ class Page:
 class Payment:
     """A payment, with the amounts refunded from it."""
 
-    told: PaymentSucceeded
+    event: PaymentSucceeded
     back: list[int] = field(default_factory=list)
     busy: bool = False
     """A refund, or an event about one, is in flight."""
+    pending_cents: int = 0
+    """The amount of the refund that is not decided yet."""
     by_hand: bool = False
     """All of it was refunded by hand."""
     hand_cents: int = 0
@@ -87,7 +93,7 @@ class Payment:
 
     @property
     def left_cents(self) -> int:
-        return self.told.amount_cents - sum(self.back)
+        return self.event.amount_cents - sum(self.back) - self.pending_cents
 
     @property
     def frozen(self) -> bool:
@@ -101,13 +107,13 @@ class Processor:
     def __init__(self, world: "World") -> None:
         self.pages: dict[str, Page] = {}
         self.payments: dict[str, Payment] = {}
-        self.untold = 0
+        self.unanswered = 0
         self.declined: dict[str, int] = {}
         """How often a refund of each booking was declined or failed later."""
         self._world = world
         self._faults = world.faults
         self._random = world.faults.stream("processor")
-        self._told = trio.Event()
+        self._all_answered = trio.Event()
         self._made: set[str] = set()
         self._pending: set[str] = set()
         self._events = 0
@@ -125,7 +131,7 @@ class Processor:
 
     def show(self, booking_id: str, session_id: str) -> None:
         """A node sends someone to this session, which can be paid from now on."""
-        self.pages[booking_id].shown.append(session_id)
+        self.pages[booking_id].opened.append(session_id)
 
     def refund(self, key: str, payment_id: str, cents: int | None) -> bool:
         """Refund a part of a payment, or the rest of it, once per key. Returns True when done, False while undecided."""
@@ -133,52 +139,56 @@ class Processor:
         if payment.failed or payment.frozen:
             self._decline(payment)
             raise PaymentsRefused("simulated: it came back before, or it is disputed")
-        if payment.by_hand or key in self._made:
-            return True
         if key in self._pending:
             return False
+        if key in self._made or not payment.left_cents:
+            return True
+        cents = payment.left_cents if cents is None else cents
+        if cents > payment.left_cents:
+            raise MoreThanLeft
         if self._faults.strikes("refund_declined"):
             self._decline(payment)
             raise PaymentsRefused("simulated: no money to pay it back from")
         if self._faults.strikes("refund_pending"):
-            payment.busy = True
+            payment.busy, payment.pending_cents = True, cents
             self._pending.add(key)
             self._start(self._decide, key, payment, cents)
             return False
         self._pay_back(key, payment, cents)
         return True
 
-    async def _decide(self, key: str, payment: Payment, cents: int | None) -> None:
+    async def _decide(self, key: str, payment: Payment, cents: int) -> None:
         await trio.sleep(self._random.uniform(0.1, 2.0))
+        payment.pending_cents = 0
+        self._pending.discard(key)
         if self._faults.strikes("refund_declined_later"):
             self._decline(payment)
-            await self._tell(self._refunded(payment, "simulated: declined later"))
+            await self._send(self._refunded(payment, "simulated: declined later", cents))
             payment.busy = False
         else:
             self._pay_back(key, payment, cents)
-        self._pending.discard(key)
 
-    def _pay_back(self, key: str, payment: Payment, cents: int | None) -> None:
+    def _pay_back(self, key: str, payment: Payment, cents: int) -> None:
         payment.busy = True
-        payment.back.append(payment.left_cents if cents is None else cents)
+        payment.back.append(cents)
         self._made.add(key)
-        self._start(self._told_as_paid_back, payment, payment.back[-1], self._faults.strikes("refund_failed"))
+        self._start(self._report_refund, payment, cents, self._faults.strikes("refund_failed"))
 
-    async def _told_as_paid_back(self, payment: Payment, cents: int, fails: bool) -> None:
+    async def _report_refund(self, payment: Payment, cents: int, fails: bool) -> None:
         """Report a refund, and what was refunded in all. If it `fails`, the bank sends the money back some time later."""
-        told = self._refunded(payment, cents=cents), self._refunded_so_far(payment)
-        for event in self._random.sample(told, 2):
-            await self._tell(event)
+        events = self._refunded(payment, cents=cents), self._refunded_so_far(payment)
+        for event in self._random.sample(events, 2):
+            await self._send(event)
         if not fails:
             return
         await trio.sleep(self._random.uniform(0.1, 1.0))
         payment.back.remove(cents)
         payment.failed = True
         self._decline(payment)
-        await self._tell(self._refunded(payment, "simulated: account closed", cents))
+        await self._send(self._refunded(payment, "simulated: account closed", cents))
 
     def _decline(self, payment: Payment) -> None:
-        booking_id = payment.told.booking_id
+        booking_id = payment.event.booking_id
         self.declined[booking_id] = self.declined.get(booking_id, 0) + 1
 
     # Actions of people.
@@ -186,7 +196,7 @@ class Processor:
     def pay(self, booking_id: str, seconds: float = 0.0) -> bool:
         """Pay after a delay in seconds. Returns False if there is no page or it is closed."""
         page = self.pages.get(booking_id)
-        if page is None or not page.shown or self._now_ms() >= page.expires_ms:
+        if page is None or not page.opened or self._now_ms() >= page.expires_ms:
             self._world.count("page closed")
             return False
         self._start(self._take, page, seconds)
@@ -196,16 +206,16 @@ class Processor:
         await trio.sleep(seconds)
         amount_cents = page.amount_cents - (1 if self._faults.strikes("other_amount") else 0)
         payment_id = f"pi_{len(self.payments)}"
-        session_id = self._random.choice(page.shown)
-        told = PaymentSucceeded(
+        session_id = self._random.choice(page.opened)
+        event = PaymentSucceeded(
             self._event("evt"), page.booking_id, payment_id, amount_cents, page.currency, session_id
         )
-        payment = self.payments[payment_id] = Payment(told)
+        payment = self.payments[payment_id] = Payment(event)
         if self._faults.strikes("refunded_by_hand"):
             self._start(self._refund_by_hand, payment)
         if self._faults.strikes("disputed"):
             self._start(self._dispute, payment)
-        await self._tell(told)
+        await self._send(event)
         if self._faults.strikes("payment_named_again"):
             await self._name_again(payment)
 
@@ -215,17 +225,17 @@ class Processor:
             return
         payment.by_hand = not self._faults.strikes("refunded_in_part_by_hand")
         payment.busy = payment.by_hand
-        payment.hand_cents = payment.told.amount_cents if payment.by_hand else payment.told.amount_cents // 4
+        payment.hand_cents = payment.event.amount_cents if payment.by_hand else payment.event.amount_cents // 4
         payment.back.append(payment.hand_cents)
-        await self._tell(self._refunded_so_far(payment))
+        await self._send(self._refunded_so_far(payment))
 
     def _refunded(self, payment: Payment, declined: str | None = None, cents: int | None = None) -> RefundUpdated:
-        told = payment.told
-        return RefundUpdated(self._event("re"), told.booking_id, told.payment_id, declined, cents)
+        event = payment.event
+        return RefundUpdated(self._event("re"), event.booking_id, event.payment_id, declined, cents)
 
     def _refunded_so_far(self, payment: Payment) -> RefundUpdated:
         total = sum(payment.back) if payment.left_cents else None
-        return RefundUpdated(self._event("re"), payment.told.booking_id, payment.told.payment_id, total_cents=total)
+        return RefundUpdated(self._event("re"), payment.event.booking_id, payment.event.payment_id, total_cents=total)
 
     async def _dispute(self, payment: Payment) -> None:
         """Dispute a payment that nobody has begun to refund, at times before it was reported; then decide. Both events
@@ -233,26 +243,26 @@ class Processor:
         await trio.sleep(self._random.uniform(0.0, 1.5))
         if payment.busy or payment.back or payment.failed:
             return
-        dispute_id, payment_id = self._event("dp"), payment.told.payment_id
+        dispute_id, payment_id = self._event("dp"), payment.event.payment_id
         payment.dispute = PaymentState.DISPUTED
-        self._start(self._tell, DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
+        self._start(self._send, DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
         await trio.sleep(self._random.uniform(0.1, 4.0))
         if self._faults.strikes("dispute_stays_open"):
             return
         payment.dispute = self._random.choice((PaymentState.WON, PaymentState.LOST))
-        await self._tell(DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
+        await self._send(DisputeUpdated(self._event("evt"), dispute_id, payment_id, payment.dispute))
 
     # Events that are not about our money.
 
     async def _name_again(self, payment: Payment) -> None:
         """Report that a payment which has paid its booking has paid another one, too."""
-        bookings, told = self._world.memory.bookings, payment.told
-        others = [page for page in self.pages.values() if page.booking_id != told.booking_id and page.shown]
-        if others and bookings[told.booking_id].payment_id == told.payment_id:
+        bookings, event = self._world.memory.bookings, payment.event
+        others = [page for page in self.pages.values() if page.booking_id != event.booking_id and page.opened]
+        if others and bookings[event.booking_id].payment_id == event.payment_id:
             page = self._random.choice(others[-3:])
             self._world.count("payment named for another booking")
-            await self._tell(
-                replace(told, event_id=self._event("evt"), booking_id=page.booking_id, session_id=page.shown[-1])
+            await self._send(
+                replace(event, event_id=self._event("evt"), booking_id=page.booking_id, session_id=page.opened[-1])
             )
 
     async def meddle(self) -> None:
@@ -272,28 +282,28 @@ class Processor:
                     self._event("evt"), booking.id, payment_id, amount, booking.currency, session_id
                 )
         self._world.count("foreign event")
-        await self._tell(event)
+        await self._send(event)
 
     # Events: each goes to some node until one has answered it, and sometimes again.
 
-    async def _tell(self, event: ProcessorEvent) -> None:
-        self.untold += 1
+    async def _send(self, event: ProcessorEvent) -> None:
+        self.unanswered += 1
         if self._faults.strikes("event_late"):
             await trio.sleep(self._random.uniform(0.5, 4.0))
         while not self._world.ended:
             if await self._answered(event):
                 break
             await trio.sleep(self._random.uniform(0.1, 0.6))
-        self.untold -= 1
-        self._told.set()
-        self._told = trio.Event()
+        self.unanswered -= 1
+        self._all_answered.set()
+        self._all_answered = trio.Event()
         if self._faults.strikes("event_repeated"):
             self._start(self._repeat, event)
 
-    async def all_told(self) -> None:
+    async def all_answered(self) -> None:
         """Wait until every event was answered."""
-        while self.untold:
-            await self._told.wait()
+        while self.unanswered:
+            await self._all_answered.wait()
 
     async def _repeat(self, event: ProcessorEvent) -> None:
         await trio.sleep(self._random.uniform(0.0, 3.0))
@@ -302,7 +312,7 @@ class Processor:
 
     async def _answered(self, event: ProcessorEvent) -> bool:
         node = self._random.choice(self._world.nodes)
-        send = partial(self._world.request, node, lambda node: node.office.hear(event))
+        send = partial(self._world.request, node, lambda node: node.sponsorship.hear(event))
         answer = await self._world.history.request("processor", node.name, "event", send)
         return not isinstance(answer, Unknown | Nothing)
 
@@ -335,11 +345,18 @@ class LinkedPayments:
         if self._faults.strikes("refund_unavailable"):
             raise PaymentsUnavailable("simulated: no connection")
         assert booking.payment_id is not None, "only what was paid is paid back"
-        done = self.processor.refund(self.key_of(booking), booking.payment_id, self.cents_of(booking))
+        done = self._refund(booking, booking.payment_id)
         if self._faults.strikes("refund_answer_lost"):
             raise PaymentsUnavailable("simulated: the answer was lost")
         await self._travel()
         return done
+
+    def _refund(self, booking: Booking, payment_id: str) -> bool:
+        """Refund what was ordered or, if less is left because a part was refunded by hand, the rest."""
+        try:
+            return self.processor.refund(self.key_of(booking), payment_id, self.cents_of(booking))
+        except MoreThanLeft:
+            return self._refund(replace(booking, refund_cents=None), payment_id)
 
     async def invoice_url(self, booking: Booking) -> None:
         await self._travel()

@@ -6,22 +6,19 @@ Messages are told apart by identity, so two equal ones are two. Judges nothing.
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import trio
 
 from actors.clock import SECOND_MS
 from actors.kernel.actor import Actor
 from actors.values import AuditRecord, BatchId, OutboxMessage
-from tests.doubles.tables import Memory
+from tests.doubles.tables import Memory, MemoryStore
+from tests.simulation.faults import Link
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
     from tests.simulation.world import World
-
-WATCHED = ("sessions", "devices")
-"""The actors whose transactions are recorded."""
-
 
 asking_from: ContextVar[str] = ContextVar("asking_from", default="")
 """The network of the client whose request a task handles."""
@@ -29,19 +26,19 @@ asking_from: ContextVar[str] = ContextVar("asking_from", default="")
 
 @dataclass(slots=True, eq=False)
 class Asked:
-    """One message to an actor, from a client in `network`. `kept` has each transaction that stored it, with the decision."""
+    """One message to an actor, from a client in `network`. `stored` has each transaction that stored it."""
 
     message: Any
     node: str
     began: int
     network: str
-    kept: list[tuple[int, Any]] = field(default_factory=list)
+    stored: list[tuple[int, Any]] = field(default_factory=list)
     answer: Any = None
     ended: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class Batch:
     """One transaction. It was decided at `now_ms`, and its node's clock showed `wall_ms` at the end.
 
     `accounts` has the tenant of each email before, `full_keys` the number of live full keys of each tenant before.
@@ -85,8 +82,8 @@ class Register:
     def __init__(self, world: "World") -> None:
         self._world = world
         self.asked: dict[int, Asked] = {}
-        self.kept: list[Kept] = []
-        self._batches: dict[tuple[str, int], tuple[Any, ...]] = {}
+        self.batches: list[Batch] = []
+        self._messages: dict[tuple[str, int], tuple[Any, ...]] = {}
         self._decided: _Decided | None = None
 
     # Notes of nodes.
@@ -99,11 +96,11 @@ class Register:
         asked.answer, asked.ended = answer, self._world.history.tick()
 
     def batch(self, batch_id: BatchId, messages: Sequence[Any]) -> None:
-        self._batches[batch_id.owner, batch_id.seq] = tuple(messages)
+        self._messages[batch_id.owner, batch_id.seq] = tuple(messages)
 
     def deciding(self, batch_id: BatchId, decide: Callable[[Any], Any], now_ms: int) -> Callable[[Any], Any]:
         """Wrap `decide` to record its decision. A transaction that stores it follows in the same step."""
-        messages = self._batches[batch_id.owner, batch_id.seq]
+        messages = self._messages[batch_id.owner, batch_id.seq]
 
         def on(snapshot: Any) -> Any:
             decision: Decision = decide(snapshot)
@@ -112,16 +109,16 @@ class Register:
 
         return on
 
-    def keep(self, batch_id: BatchId, work: Callable[[], Any]) -> tuple[Any, Kept]:
+    def record(self, batch_id: BatchId, work: Callable[[], Any]) -> tuple[Any, Batch]:
         """Do a transaction's work, and record what it stored."""
         memory = self._world.memory
         accounts = {account.email: account.tenant_id for account in memory.accounts.values()}
         full_keys, audits = live_full_keys(memory), len(memory.audits)
         letters, key_ids = set(memory.messages), set(memory.keys)
         done, decided = work(), self._decided
-        assert decided is not None, "a store that decides tells of it"
+        assert decided is not None, "a store that decides records it"
         node = self._world.nodes[int(batch_id.owner[1:].partition(".")[0])]
-        kept = Kept(
+        batch = Batch(
             self._world.history.tick(),
             batch_id.owner,
             decided.now_ms,
@@ -135,10 +132,11 @@ class Register:
             tuple(letter for letter in memory.messages.values() if letter.id not in letters),
             tuple(key_id for key_id in memory.keys if key_id not in key_ids),
         )
-        self.kept.append(kept)
-        for message, answer in kept.pairs:
-            self.asked[id(message)].kept.append((kept.tick, answer))
-        return done, kept
+        self.batches.append(batch)
+        self._world.log.mailed.update(letter.id for letter in batch.letters)
+        for message, answer in batch.pairs:
+            self.asked[id(message)].stored.append((batch.tick, answer))
+        return done, batch
 
 
 def live_full_keys(memory: Memory) -> dict[str, int]:
@@ -169,3 +167,13 @@ class Registered(Actor[Any, Any]):
     async def commit(self, batch_id: BatchId, messages: Sequence[Any]) -> Sequence[Any]:
         self.at.world.register.batch(batch_id, messages)
         return await super().commit(batch_id, messages)
+
+
+class RecordsDecisions(MemoryStore):
+    """A mixin for a store, placed before its own class, that records decisions."""
+
+    async def transact(self, batch_id: BatchId, locks: Any, decide: Callable[[Any], Any], now_ms: int) -> Any:
+        link = self._memory
+        assert isinstance(link, Link)
+        decide = link.node.world.register.deciding(batch_id, decide, now_ms)
+        return await cast("Any", super()).transact(batch_id, locks, decide, now_ms)

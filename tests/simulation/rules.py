@@ -34,6 +34,8 @@ LIMITS = ActorLimits(mailbox=12, batch=6, answer_seconds=4.0, settle_pause_secon
 LIFE_SECONDS = 4
 """How long a key cache remembers a key."""
 DRAIN_SECONDS = 5.0
+NOTICES_PER_HOUR = 1_000
+"""More than any account gets, so that a mail which is missing is a fault."""
 RULES = KeyRules(
     anonymous_life_ms=9 * SECOND_MS,
     codes=CodeRules(life_ms=5 * SECOND_MS, pause_ms=1 * SECOND_MS, per_day=3),
@@ -41,6 +43,7 @@ RULES = KeyRules(
     letters=CodeMailRules(per_network=99, per_mailbox=99, last_resort=99, short_codes=3),
     full_keys_per_account=4,
     scoped_keys_per_account=3,
+    notices_per_hour=NOTICES_PER_HOUR,
 )
 CAPS: Mapping[Tier, Caps] = {
     Tier.ANONYMOUS: Caps(daily=7, lifetime=10, usecase_reads=4),
@@ -91,13 +94,7 @@ MAIL = MailLimits(
 )
 
 EVENT_LIMITS = ActorLimits(
-    mailbox=9,
-    batch=7,
-    answer_seconds=1.0,
-    settle_pause_seconds=0.02,
-    settle_pause_max_seconds=0.3,
-    lanes=2,
-    gather=6,
+    mailbox=9, batch=7, answer_seconds=1.0, settle_pause_seconds=0.02, settle_pause_max_seconds=0.3, lanes=2, gather=6
 )
 """Counts events, not messages: one batch of a relay makes up most of a transaction."""
 EVENTS_PER_MINUTE = 30
@@ -135,6 +132,7 @@ SESSIONS = SessionRules(
     life_ms=4 * SECOND_MS,
     touch_ms=700,
     per_account=3,
+    notices_per_hour=NOTICES_PER_HOUR,
     codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3),
     letters=CodeMailRules(
         per_network=7, pause_ms=500, per_mailbox=9, last_resort=11, short_codes=5, known_ms=9 * SECOND_MS

@@ -31,11 +31,12 @@ from tests.simulation import (
     worker_bugs,
 )
 from tests.simulation.clients import Client
-from tests.simulation.node import Node, Side
+from tests.simulation.node import Node
 from tests.simulation.oracle import sights, sometimes
 from tests.simulation.oracle.case import Case
 from tests.simulation.planting import Bug
 from tests.simulation.rules import REST_SECONDS, Scene
+from tests.simulation.sides import NodeSide
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -53,7 +54,7 @@ async def _at_rest(world: "World") -> None:
 async def _settled(world: "World") -> None:
     """Wait for all payment events, then for holds to expire and due refunds to be made."""
     await trio.sleep(REST_SECONDS)
-    await world.processor.all_told()
+    await world.processor.all_answered()
     await trio.sleep(REST_SECONDS)
 
 
@@ -76,7 +77,7 @@ class Area:
     sometimes: tuple[str, ...]
     bugs: Mapping[str, Bug]
     opens: Callable[["World"], None] = lambda world: None
-    side: Callable[[Node], Side] | None = None
+    side: Callable[[Node], NodeSide] | None = None
     rests: Callable[["World"], Awaitable[None]] = _at_rest
     watches: Mapping[str, Watch] = field(default_factory=dict)
 
@@ -98,22 +99,15 @@ KEYS = Area(
     watches={"keys": watches.keeping},
 )
 """Keys, quota and the key cache: in every world."""
-MAIL = Area(
-    oracle.judge_mail,
-    sights.of_mail,
-    sometimes.MAIL,
-    mail_bugs.BUGS,
-    side=attrgetter("mailroom"),
-    rests=_mailed,
-)
+MAIL = Area(oracle.judge_mail, sights.of_mail, (), mail_bugs.BUGS, side=attrgetter("mailroom"), rests=_mailed)
 """Mail: in every world."""
-OFFICE = Area(
-    oracle.judge_office,
-    sights.of_office,
-    sometimes.OFFICE,
+SPONSORSHIP = Area(
+    oracle.judge_sponsorship,
+    sights.of_sponsorship,
+    sometimes.SPONSORSHIP,
     {**booking_bugs.BUGS, **journey_bugs.BUGS},
-    opens=stage.open_office,
-    side=attrgetter("office"),
+    opens=stage.open_sponsorship,
+    side=attrgetter("sponsorship"),
     rests=_settled,
     watches={"bookings": watches.selling},
 )
@@ -127,24 +121,24 @@ SITE = Area(
     side=attrgetter("intake"),
     watches={"events": watches.counting},
 )
-"""Placements and events of websites. Needs the office, which sells the placements."""
+"""Placements and events of websites. Needs sponsorship, which sells the placements."""
 PEOPLE = Area(
     oracle.judge_people,
     sights.of_people,
     sometimes.PEOPLE,
     people_bugs.BUGS,
-    side=attrgetter("reception"),
+    side=attrgetter("identity"),
     watches={"sessions": watches.visiting, "devices": watches.approving},
 )
 """Sign-ins, browser sessions and device logins."""
 
 SCENES: Mapping[Scene, Cast] = {
-    Scene.SPONSORS: Cast((KEYS, MAIL, OFFICE), buyers.CROWD),
+    Scene.SPONSORS: Cast((KEYS, MAIL, SPONSORSHIP), buyers.CROWD),
     Scene.KEYS: Cast((KEYS, MAIL), (*clients.CROWD, (rotators.rotator, 2), (rotators.mover, 1))),
-    Scene.WEBSITES: Cast((KEYS, MAIL, OFFICE, SITE), websites.CROWD),
+    Scene.WEBSITES: Cast((KEYS, MAIL, SPONSORSHIP, SITE), websites.CROWD),
     Scene.PEOPLE: Cast((KEYS, MAIL, PEOPLE), gadgets.CROWD),
     Scene.WHOLE: Cast(
-        (KEYS, MAIL, OFFICE, SITE, PEOPLE),
+        (KEYS, MAIL, SPONSORSHIP, SITE, PEOPLE),
         (
             *((live, (size + 1) // 2) for live, size in clients.CROWD),
             (rotators.rotator, 1),

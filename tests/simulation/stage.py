@@ -67,7 +67,7 @@ ENDING = (
 )
 
 
-def open_office(world: "World") -> None:
+def open_sponsorship(world: "World") -> None:
     """Create slots and an administrator."""
     slots = [("top", 12_000, 1), ("side", 7_500, 2), ("foot", 4_000, 1)]
     if world.shows:
@@ -164,8 +164,8 @@ def _sell(world: "World", booking_id: str, slot: Slot, week_ms: int, made_ms: in
     memory.booking_keys[TENANT, "stage", booking_id] = IdempotencyRecord(
         TENANT, "stage", booking_id, b"", booking_id, made_ms
     )
-    told = PaymentSucceeded(f"evt_{booking_id}", booking_id, payment_id, cents, "usd")
-    world.processor.payments[payment_id] = Payment(told)
+    event = PaymentSucceeded(f"evt_{booking_id}", booking_id, payment_id, cents, "usd")
+    world.processor.payments[payment_id] = Payment(event)
     if approved:
         world.board.bookings.append(booking_id)
         world.board.paid.append(booking_id)

@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_trace() -> None:
 
 
 class NeverForgets(Heartbeat):
-    """The last count is kept for ever."""
+    """The last count stays for ever."""
 
     def nodes(self) -> Sequence[LiveNode]:
         return [LiveNode(self.node, 0.0), *(each for each in self._seen if each.node.id != self.node.id)]

@@ -13,7 +13,7 @@ import trio.testing
 from trio._core import _run as scheduler
 
 from tests.simulation import kernel
-from tests.simulation.campaign import Regression, Summary, keep, kept
+from tests.simulation.campaign import Regression, Summary, add_regression, regressions
 from tests.simulation.rules import Scene
 from tests.simulation.scenes import BUGS
 from tests.simulation.world import Report, run
@@ -26,7 +26,7 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 """The first seed of the scene with all areas."""
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
-SHOWN_BY = {
+FOUND_BY = {
     "closed-dispute-opened-again": 17,
     "disputed-and-shown": 1,
     "early-reports-forgotten": 9,
@@ -60,7 +60,7 @@ def test_every_seed_keeps_every_promise(campaign: list[Report]) -> None:
 
 
 def test_seeds_that_failed_once_keep_every_promise() -> None:
-    for each in kept():
+    for each in regressions():
         report = run(each.seed, scene=each.scene, seconds=each.seconds)
         assert not report.violations, f"{each.command}\n    {report.violations[0]}"
 
@@ -80,7 +80,7 @@ SOME_BUGS = sorted(BUGS)[:: 1 if SLOW else 10]
 
 @pytest.mark.parametrize("bug", SOME_BUGS)
 def test_a_planted_bug_is_found(bug: str) -> None:
-    for seed in sorted(range(SEEDS_FOR_A_BUG), key=lambda seed: seed != SHOWN_BY.get(bug)):
+    for seed in sorted(range(SEEDS_FOR_A_BUG), key=lambda seed: seed != FOUND_BY.get(bug)):
         report = run(seed, seconds=SECONDS, bug=bug)
         if report.violations:
             assert not _crashed(report), f"{bug} raised, which shows nothing: {report.violations[0]}"
@@ -102,7 +102,7 @@ def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
     assert one == other
 
 
-def test_a_campaign_tells_a_failing_seed_with_the_command_that_shows_it_again_and_ends_with_1() -> None:
+def test_a_campaign_prints_a_failing_seed_with_its_command_and_ends_with_1() -> None:
     done = _simulated("--seeds", "1:2", "--seconds", "12", "--bug", "cap-one-too-low")
     assert done.returncode == 1
     assert "nothing_is_refused_below_its_cap" in done.stdout
@@ -125,16 +125,16 @@ def _simulated(*arguments: str, hash_seed: str = "random") -> subprocess.Complet
     )
 
 
-def test_a_seed_that_failed_is_kept_once_with_what_it_showed(tmp_path: Path) -> None:
+def test_a_seed_that_failed_is_listed_once_with_its_violation(tmp_path: Path) -> None:
     path, regression = tmp_path / "regressions.txt", Regression(7, Scene.WHOLE, 30.0)
     path.write_text("# why\n\n3 keys 20\n")
     for _ in range(2):
-        keep(regression, "a_check: it was not so", path)
-    assert kept(path) == [Regression(3, Scene.KEYS, 20.0), regression]
+        add_regression(regression, "a_check: it was not so", path)
+    assert regressions(path) == [Regression(3, Scene.KEYS, 20.0), regression]
     assert path.read_text().splitlines()[2:] == ["3 keys 20", "7 whole 30  # a_check: it was not so"]
 
 
-def test_what_a_campaign_never_met_is_told(campaign: list[Report]) -> None:
+def test_a_campaign_lists_what_it_never_met(campaign: list[Report]) -> None:
     summary = Summary(SECONDS)
     summary.add(campaign[0])
     assert "read refused key_expired, expired" in summary.missed()

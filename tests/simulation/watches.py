@@ -1,10 +1,11 @@
 """Hooks around each transaction: it runs between two snapshots and is judged at once."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from actors.values import BatchId
-from tests.simulation.oracle import commits, counts, renewals
+from tests.simulation.oracle import commits, counts, notifications, renewals
 from tests.simulation.oracle.keys import keys_of_ended_sessions, too_many_keys
 from tests.simulation.oracle.log import KEEPER, LEDGER, Commit
 from tests.simulation.oracle.quota import totals
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 def keeping(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of keys."""
     before, audits, rows = totals(world.memory), len(world.memory.audits), dict(world.memory.keys)
+    claims, mails = dict(world.memory.claims), len(world.memory.messages)
     done, _ = _logged(world, batch_id, work, KEEPER)
     after = totals(world.memory)
     if before != after:
@@ -23,6 +25,8 @@ def keeping(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     world.violations.extend(too_many_keys(world, batch_id))
     world.violations.extend(keys_of_ended_sessions(world, world.memory.audits[audits:]))
     world.violations.extend(renewals.judge(world, batch_id, rows, world.memory.audits[audits:]))
+    written = tuple(islice(world.memory.messages.values(), mails, None))
+    world.violations.extend(notifications.judge_keys(world, batch_id, claims, world.memory.audits[audits:], written))
     return done
 
 
@@ -38,22 +42,22 @@ def counting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of events."""
     before = world.tally.picture(world.memory)
     done = work()
-    kept = world.tally.note(world.memory, before, batch_id, world.history.tick())
-    world.violations.extend(counts.judge(world, f"{batch_id!r}", before, kept))
+    stored = world.tally.note(world.memory, before, batch_id, world.history.tick())
+    world.violations.extend(counts.judge(world, f"{batch_id!r}", before, stored))
     return done
 
 
 def visiting(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of sign-ins and sessions."""
-    done, kept = world.register.keep(batch_id, work)
-    world.violations.extend(world.visits.judge(world.memory, kept))
+    done, batch = world.register.record(batch_id, work)
+    world.violations.extend(world.visits.judge(world.memory, batch))
     return done
 
 
 def approving(world: "World", batch_id: BatchId, work: Callable[[], Any]) -> Any:
     """A transaction of device logins."""
-    done, kept = world.register.keep(batch_id, work)
-    world.violations.extend(world.logins.judge(world.memory, kept))
+    done, batch = world.register.record(batch_id, work)
+    world.violations.extend(world.logins.judge(world.memory, batch))
     world.violations.extend(too_many_keys(world, batch_id))
     return done
 

@@ -1,4 +1,4 @@
-"""The clients of worlds of websites: pages, relays, readers of counts, and those who change what is shown.
+"""The clients of worlds of websites: pages, relays, readers of counts, and those who change what is visible.
 
 Websites share visitors, so several of them send the same event to several nodes at once.
 """
@@ -15,10 +15,10 @@ from actors.bookings.transitions import CampaignMove
 from actors.clock import SECOND_MS
 from actors.events.messages import Event, Kind
 from actors.shared.weeks import WEEK_MS, week_of
-from tests.simulation.buyers import booking_of, edit, full_key, review, until_answered, uuid_of
+from tests.simulation.buyers import edit, full_key, on_node, review, until_answered, uuid_of
 from tests.simulation.clients import Client
 from tests.simulation.history import Heard, Post
-from tests.simulation.office import Wish
+from tests.simulation.sponsorship import Sponsorship, Wish
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -82,9 +82,9 @@ def _event(me: Client) -> Event:
 
 
 async def _look(me: Client) -> None:
-    """Read which placements are shown."""
-    shown = await me.ask("show", lambda node: node.intake.shown())
-    for booking_id in shown if isinstance(shown, tuple) else ():
+    """Read which placements are visible."""
+    visible = await me.ask("show", lambda node: node.intake.visible())
+    for booking_id in visible if isinstance(visible, tuple) else ():
         me.world.board.seen.append(booking_id)
 
 
@@ -185,12 +185,12 @@ async def advertiser(me: Client) -> None:
     this_week = week_of(world.base_ms + int(trio.current_time() * SECOND_MS))
     week_ms = this_week + me.random.choice((0, 0, 1)) * WEEK_MS
     wish = Wish(uuid_of(me), me.random.choice(world.board.slots), week_ms, None, f"Example {me.random.choice('ABC')}")
-    view = await until_answered(me, "book", partial(booking_of, key.text, wish))
+    view = await until_answered(me, "book", on_node(Sponsorship.book, key.text, wish))
     if isinstance(view, BookingView):
         booking = view.booking
         world.board.bookings.append(booking.id)
         world.board.advertised.append((key.email, booking.campaign_id))
-        await until_answered(me, "checkout", lambda node: node.office.checkout(key.text, booking.id))
+        await until_answered(me, "checkout", lambda node: node.sponsorship.checkout(key.text, booking.id))
         world.processor.pay(booking.id, me.random.uniform(0.0, 0.3))
         world.board.paid.append(booking.id)
     await me.think(1.0)
@@ -208,15 +208,13 @@ async def pauser(me: Client) -> None:
         await edit(me, key, campaign_id)
         if me.chance(0.2):
             await me.think(0.8)
-            await me.ask("move campaign", partial(_move, key.text, campaign_id, CampaignMove.WITHDRAW))
+            await me.ask(
+                "move campaign", on_node(Sponsorship.move_campaign, key.text, campaign_id, CampaignMove.WITHDRAW)
+            )
         return
     for move in (CampaignMove.PAUSE, CampaignMove.RESUME):
-        await me.ask("move campaign", partial(_move, key.text, campaign_id, move))
+        await me.ask("move campaign", on_node(Sponsorship.move_campaign, key.text, campaign_id, move))
         await me.think(0.8)
-
-
-async def _move(text: str, campaign_id: str, move: CampaignMove, node: "Node") -> Any:
-    return await node.office.move_campaign(text, campaign_id, move)
 
 
 async def curator(me: Client) -> None:
@@ -232,7 +230,7 @@ async def curator(me: Client) -> None:
         await review(me, text, campaign_id, move)
     if me.chance(0.12):
         booking_id = me.random.choice(board.paid[-6:])
-        await me.ask("order refund", lambda node: node.office.order_refund(text, booking_id))
+        await me.ask("order refund", lambda node: node.sponsorship.order_refund(text, booking_id))
 
 
 CROWD: tuple[tuple[Callable[[Client], Awaitable[None]], int], ...] = (

@@ -16,7 +16,7 @@ from storage.events.distribution import PlaceMap, Worker
 from storage.events.divided_batches import DividedBatches, Elsewhere, Part
 from storage.events.store import PLACES
 from tests.doubles.tables import Memory
-from tests.simulation.faults import Link, LinkedEvents, plainly
+from tests.simulation.faults import Link, LinkedEvents, SimulatedBug, plainly
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -34,7 +34,7 @@ class Cluster:
         self.shards = [1 + shard % used for shard in range(SHARDS)]
         self.away_until = dict.fromkeys(self.workers, 0.0)
         self.settled: set[tuple[str, int]] = set()
-        """Ids of parts that were taken to settle them."""
+        """Ids of parts that were used to settle them."""
 
     def read(self) -> PlaceMap:
         of = [self.worker_of(place) for place in range(PLACES)]
@@ -75,12 +75,23 @@ class WorkerEvents:
         self.batches = DividedBatches(self, cluster.read())
         self.count = len(self.batches.places.workers)
         self._ids: dict[tuple[str, int, int], WorkerId] = {}
+        self._crashes: dict[tuple[str, int], int] = {}
 
     # The event store.
 
     async def record(self, batch_id: BatchId, day: int, rows: Sequence[Row]) -> Collection[bytes]:
+        """Record a batch. Counts the crashes of its parts that it does not report: it reports one, and none if its node is
+        killed before all parts are done."""
         self._world.tally.attempted(batch_id, self._world.history.tick(), trio.current_time())
-        return await self.batches.record(batch_id, day, rows)
+        name, reported = (batch_id.owner, batch_id.seq), 0
+        try:
+            return await self.batches.record(batch_id, day, rows)
+        except SimulatedBug:
+            reported = 1
+            raise
+        finally:
+            if hidden := self._crashes.pop(name, reported) - reported:
+                self._world.count("crashes of parts that were not reported", hidden)
 
     async def windows(self, booking_ids: Sequence[str]) -> Mapping[str, Window]:
         return await self._store.windows(booking_ids)
@@ -105,6 +116,10 @@ class WorkerEvents:
         try:
             self._reach(worker)
             return await self._store.record(at, day, part.rows)
+        except SimulatedBug:
+            name = part.id.owner, part.id.seq
+            self._crashes[name] = self._crashes.get(name, 0) + 1
+            raise
         except Elsewhere:
             self._world.count("part in doubt was elsewhere" if part.in_doubt else "part was elsewhere")
             raise
@@ -120,11 +135,11 @@ class WorkerEvents:
 
         def take() -> Collection[bytes]:
             self._cluster.settled.add(name)
-            kept: Collection[bytes] = decided
-            return kept
+            added: Collection[bytes] = decided
+            return added
 
         part.id.decided = await self._link.transact(at, take)
-        self._world.count("part settled: " + ("not kept" if name in self._cluster.settled else "kept"))
+        self._world.count("part settled: " + ("not committed" if name in self._cluster.settled else "committed"))
         return name not in self._cluster.settled
 
     async def read_places(self) -> PlaceMap:

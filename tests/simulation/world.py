@@ -29,7 +29,7 @@ from tests.simulation.oracle.logins import Logins
 from tests.simulation.oracle.tally import Tally
 from tests.simulation.oracle.visits import Visits
 from tests.simulation.planting import patched
-from tests.simulation.post import PostOffice
+from tests.simulation.post import MailServer
 from tests.simulation.processor import Processor
 from tests.simulation.register import Register
 from tests.simulation.rules import (
@@ -43,7 +43,7 @@ from tests.simulation.rules import (
     SECRET,
     Scene,
 )
-from tests.simulation.scenes import BUGS, OFFICE, SCENES, SITE, scene_of
+from tests.simulation.scenes import BUGS, SCENES, SITE, SPONSORSHIP, scene_of
 from tests.simulation.workers import Cluster, at_worker
 
 D = TypeVar("D")
@@ -84,14 +84,14 @@ class World:
         self.violations: list[str] = []
         self.comparisons: dict[bytes, list[bool]] = {}
         self.cast = SCENES[scene]
-        self.sells = OFFICE in self.cast.areas
+        self.sells = SPONSORSHIP in self.cast.areas
         self.shows = SITE in self.cast.areas
         self._watches = {name: watch for area in self.cast.areas for name, watch in area.watches.items()}
         self.log = Log()
         self.tally = Tally()
         self.register, self.visits, self.logins = Register(self), Visits(), Logins()
         self.processor = Processor(self)
-        self.post = PostOffice(self)
+        self.post = MailServer(self)
         chance = Random(f"{seed}-world")
         self.turn_ms = chance.choice((MONDAY_MS, MONDAY_MS, *MIDNIGHTS_MS) if self.sells else MIDNIGHTS_MS)
         self.base_ms = self.turn_ms - int(chance.uniform(0.3, 0.6) * self.heal_at * SECOND_MS)
@@ -129,7 +129,7 @@ class World:
             self.violations.append(f"the world was still busy {LONGEST_SECONDS:g} s after its end")
 
     async def _until_violated(self, scope: trio.CancelScope) -> None:
-        """End the world as soon as a transaction has shown a violation."""
+        """End the world as soon as a transaction has violated a promise."""
         for _ in range(int((self.seconds + LONGEST_SECONDS) / LOOK_SECONDS)):
             await trio.sleep(LOOK_SECONDS)
             if self.ended or self.violations:
@@ -194,9 +194,9 @@ class World:
             if not node.up or self.faults.strikes("notice_lost"):
                 continue
             late = self.faults.strikes("notice_late")
-            self.start_soon(self._tell, node, node.name, topic, delays.uniform(0.0, 0.9 if late else 0.02))
+            self.start_soon(self._deliver, node, node.name, topic, delays.uniform(0.0, 0.9 if late else 0.02))
 
-    async def _tell(self, node: Node, name: str, topic: str, seconds: float) -> None:
+    async def _deliver(self, node: Node, name: str, topic: str, seconds: float) -> None:
         await trio.sleep(seconds)
         if node.up and node.name == name:
             node.hear(topic)
@@ -260,7 +260,7 @@ def run(
     """Simulate one seed and judge it.
 
     The scene is the given one, or that of the planted bug, or the seed's own. A run with a planted bug ends soon after
-    a transaction has shown it.
+    a transaction violates a promise.
     """
     scene = scene or (BUGS[bug].scene if bug else scene_of(seed))
     planted = BUGS[bug].plant(Parts()) if bug else nullcontext(Parts())

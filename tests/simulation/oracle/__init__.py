@@ -19,8 +19,8 @@ from tests.simulation.oracle import (
     quota,
     renewals,
     running,
-    shown,
     sites,
+    visibility,
 )
 from tests.simulation.oracle.case import Case
 
@@ -43,13 +43,13 @@ judge_keys = judging(*quota.CHECKS, *keys.CHECKS, *renewals.CHECKS, *key_cache.C
 judge_mail = judging(*mail.CHECKS)
 judge_people = judging(*people.CHECKS)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
-judge_office = judging(*answers.CHECKS, *money.CHECKS, *access.CHECKS)
+judge_sponsorship = judging(*answers.CHECKS, *money.CHECKS, *access.CHECKS)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
 
 
 def judge_site(case: Case) -> Iterator[str]:
     """For worlds of websites, which find rows by their events. `counts` checks each of their transactions."""
     rows = events.rows_of(case)
-    for check in (*events.CHECKS, *shown.CHECKS, *sites.CHECKS):
+    for check in (*events.CHECKS, *visibility.CHECKS, *sites.CHECKS):
         for violation in check(case, rows):
             yield f"{check.__name__}: {violation}"

@@ -150,11 +150,11 @@ def memberships_are_as_answered(case: Case) -> Iterator[str]:
             if granted not in _memberships(case, operation, operation.about.target):
                 yield f"{operation.about} was answered, but is not true"
     for commit in case.world.log.commits:
-        told = [audit.target_id for audit in commit.audits if audit.action.startswith("admin.")]
+        changed = [audit.target_id for audit in commit.audits if audit.action.startswith("admin.")]
         for email, (before, after) in commit.of("administrators").items():
             # Granted and revoked within one batch: two records.
-            if told.count(email) % 2 != ((before is None) != (after is None)):
-                yield f"{commit.owner} changed the membership of {email} with {told.count(email)} records"
+            if changed.count(email) % 2 != ((before is None) != (after is None)):
+                yield f"{commit.owner} changed the membership of {email} with {changed.count(email)} records"
 
 
 def no_key_outlives_its_granter(case: Case) -> Iterator[str]:

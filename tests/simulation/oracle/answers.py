@@ -74,7 +74,7 @@ def _is_fair(case: Case, operation: Operation, about: Book, code: Code) -> bool:
     match code:
         case Code.SLOT_UNAVAILABLE:
             over = week_at(week_ms) == week_ms and week_ms < week_at(late_ms)
-            return over or any(not is_sold(slot, late_ms) for slot in slots) or _taken(case, operation, slots)
+            return over or any(not is_sold(slot, late_ms) for slot in slots) or _is_held(case, operation, slots)
         case Code.HOLD_LIMIT:
             mine = [each for each in case.memory.bookings.values() if each.tenant_id == about.owner]
             held = [
@@ -132,8 +132,8 @@ def _owns(case: Case, operation: Operation, about: Book) -> bool:
     return all(row is not None and row.tenant_id == about.owner for row in campaigns)
 
 
-def _taken(case: Case, operation: Operation, slots: list[Slot | None]) -> bool:
-    """Return whether one of the weeks was taken at some moment by a hold that had not expired."""
+def _is_held(case: Case, operation: Operation, slots: list[Slot | None]) -> bool:
+    """Return whether one of the weeks was held at some moment by a hold that had not expired."""
     early_ms, _ = _span(case, operation)
     wanted = _wanted(operation, slots)
     return any(
@@ -240,7 +240,7 @@ ALLOWED = {
 }
 
 
-def answers_tell_what_was_so(case: Case) -> Iterator[str]:
+def answers_are_true(case: Case) -> Iterator[str]:
     for kind in ("book", "video", *ALLOWED):
         for operation in case.of(kind):
             answer = operation.result
@@ -319,15 +319,15 @@ def _records(case: Case, operation: Operation, prefix: str, among: bool) -> bool
     )
 
 
-def requests_and_their_answers_are_kept(case: Case) -> Iterator[str]:
+def requests_and_their_answers_are_stored(case: Case) -> Iterator[str]:
     """An accepted request is open with its reason, and a declined one is closed with the note."""
     for kind in ("request refund", "decline refund"):
         for operation in case.of(kind):
             if isinstance(operation.result, BookingView):
                 booking, words = operation.result.booking, operation.about.what
                 asked = booking.refund_requested_ms is not None
-                kept = booking.refund_reason if kind == "request refund" else booking.refund_note
-                if asked is not (kind == "request refund") or kept != words:
+                stored = booking.refund_reason if kind == "request refund" else booking.refund_note
+                if asked is not (kind == "request refund") or stored != words:
                     yield f"{operation.about} was answered with {booking}"
                 if booking.refund_reason not in [row.refund_reason for row in _seen(case, operation, booking)]:
                     yield f"{operation.about} was answered with another reason than {_seen(case, operation, booking)}"
@@ -438,9 +438,9 @@ CHECKS = (
     refused_bookings_had_a_reason,
     each_key_has_one_outcome,
     a_campaign_is_created_once_under_its_key,
-    answers_tell_what_was_so,
+    answers_are_true,
     refusals_of_bookings_had_a_reason,
-    requests_and_their_answers_are_kept,
+    requests_and_their_answers_are_stored,
     disputes_of_our_payments_are_known,
     campaigns_move_or_had_a_reason_not_to,
     slots_and_profiles_are_as_answered,

@@ -62,7 +62,7 @@ CAMPAIGN_ACTIONS = {
     "approve": "campaign.approved",
     "reject": "campaign.rejected",
 }
-SHOWN = ("headline", "body", "cta", "target_url", "logo_text")
+CONTENT = ("headline", "body", "cta", "target_url", "logo_text")
 """The part of a campaign that visitors see. A change requires a new review."""
 FIRST_CAMPAIGN_STATUS = CampaignStatus.PENDING
 RUNNING = (CampaignStatus.APPROVED, CampaignStatus.PAUSED)

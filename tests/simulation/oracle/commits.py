@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.bookings.records import Booking, BookingStatus, PaymentState
 from actors.values import AuditRecord
-from tests.simulation.oracle import reviews, schedule, told
+from tests.simulation.oracle import notifications, reviews, schedule
 from tests.simulation.oracle.bookings import (
     BOOKING_MOVES,
     CAMPAIGN_MOVES,
@@ -131,12 +131,12 @@ def _chain(
 def every_record_has_its_change(world: "World", commit: Commit) -> Iterator[str]:
     changed = {key for table in ("bookings", "campaigns", "slots") for key in commit.of(table)}
     changed |= {after.id for _, after in commit.of("sponsors").values()}
-    told = {audit.target_id for audit in commit.audits}
-    if told - changed:
-        yield f"records without a change: {sorted(told - changed)}"
+    audited = {audit.target_id for audit in commit.audits}
+    if audited - changed:
+        yield f"records without a change: {sorted(audited - changed)}"
     named = {*commit.of("slots"), *(after.id for _, after in commit.of("sponsors").values())}
-    if named - told:
-        yield f"changes without a record: {sorted(named - told)}"
+    if named - audited:
+        yield f"changes without a record: {sorted(named - audited)}"
 
 
 def bookings_begin_as_the_rules_say(world: "World", commit: Commit) -> Iterator[str]:
@@ -219,22 +219,22 @@ def holds_end_in_time_and_begin_anew_once(world: "World", commit: Commit) -> Ite
             yield f"{booking_id} was cancelled at {now_ms} after its hold: {before}"
 
 
-def payments_are_taken_as_the_rules_say(world: "World", commit: Commit) -> Iterator[str]:
+def payments_are_accepted_by_the_rules(world: "World", commit: Commit) -> Iterator[str]:
     for booking_id, (before, after) in commit.of("bookings").items():
         actions = [audit.action for audit in commit.audits_of(booking_id)]
         payment = world.processor.payments.get(after.payment_id or "")
-        if after.payment_id is not None and (payment is None or payment.told.booking_id != booking_id):
+        if after.payment_id is not None and (payment is None or payment.event.booking_id != booking_id):
             yield f"{booking_id} was paid by {after.payment_id}, which is unknown"
             continue
         if before is not None and before.payment_id not in (None, after.payment_id):
             yield f"{booking_id} was paid by {before.payment_id} and now by {after.payment_id}"
         if payment is None:
             continue
-        mismatch = payment.told.amount_cents != after.amount_cents
+        mismatch = payment.event.amount_cents != after.amount_cents
         over = weeks(after)[-1][1] + WEEK_MS <= commit.now_ms
         others = [other for other in _others(world, commit, after) if keeps_others_out(other, commit.now_ms)]
         if "booking.paid" in actions and (mismatch or over):
-            yield f"{booking_id} is paid with {payment.told.amount_cents} at {commit.now_ms}: {after}"
+            yield f"{booking_id} is paid with {payment.event.amount_cents} at {commit.now_ms}: {after}"
         for late in (audit for audit in commit.audits_of(booking_id) if audit.action == "booking.paid_too_late"):
             fair = {
                 "amount_mismatch": mismatch,
@@ -318,10 +318,10 @@ CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
     what_is_started_is_whole,
     campaigns_stay_within_their_limits,
     holds_end_in_time_and_begin_anew_once,
-    payments_are_taken_as_the_rules_say,
+    payments_are_accepted_by_the_rules,
     requests_for_refunds_wait_for_a_decision,
     *schedule.CHECKS,
     *reviews.CHECKS,
-    *told.CHECKS,
+    *notifications.CHECKS,
     decisions_are_not_old,
 )

@@ -12,8 +12,8 @@ from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.events.messages import Event
 from tests.simulation.history import Handed, Heard, Nothing, Operation, Post
 from tests.simulation.oracle.case import Case
-from tests.simulation.oracle.counts import counts_are_sums_of_rows, kept_until_ms
-from tests.simulation.oracle.tally import Kept
+from tests.simulation.oracle.counts import counts_are_sums_of_rows, stored_until_ms
+from tests.simulation.oracle.tally import Stored
 from tests.simulation.rules import AHEAD_DAYS, EVENTS_PER_BOOKING, EVENTS_PER_MINUTE, SECRET
 
 LIVE = ("recorded", "duplicate")
@@ -24,11 +24,11 @@ LIVE = ("recorded", "duplicate")
 class Rows:
     """Rows by event, and the intents of dedupers by event and by request."""
 
-    of_event: dict[Event, list[Kept]] = field(default_factory=dict)
-    nameless: list[Kept] = field(default_factory=list)
+    of_event: dict[Event, list[Stored]] = field(default_factory=dict)
+    nameless: list[Stored] = field(default_factory=list)
     handed: dict[Event, list[Operation]] = field(default_factory=dict)
     requests: dict[str, list[Operation]] = field(default_factory=dict)
-    shows: Any = None
+    visibility: Any = None
     """The times at which placements were live, once a check has asked for them."""
 
 
@@ -45,13 +45,14 @@ def rows_of(case: Case) -> Rows:
     for event in found.handed:
         for day in days:
             names.setdefault(hasher.key(day, event), []).append((day, event))
-    for kept in case.world.tally.kept:
-        for day, event in names.get(kept.row.key, []):
-            if (event.booking_id, event.kind) == (kept.row.booking_id, kept.row.kind) and day == _day_of(case, kept):
-                found.of_event.setdefault(event, []).append(kept)
+    for stored in case.world.tally.stored:
+        for day, event in names.get(stored.row.key, []):
+            row = stored.row
+            if (event.booking_id, event.kind) == (row.booking_id, row.kind) and day == _day_of(case, stored):
+                found.of_event.setdefault(event, []).append(stored)
                 break
         else:
-            found.nameless.append(kept)
+            found.nameless.append(stored)
     return found
 
 
@@ -66,9 +67,9 @@ def _at(case: Case, node: str, seconds: float) -> int:
     return day_of(case.now_ms(node, seconds))
 
 
-def _day_of(case: Case, kept: Kept) -> int:
+def _day_of(case: Case, stored: Stored) -> int:
     """Return the day on which a row must count."""
-    return _at(case, kept.node, kept.began.seconds)
+    return _at(case, stored.node, stored.began.seconds)
 
 
 def answers(operation: Operation, event: Event) -> list[bool]:
@@ -82,59 +83,59 @@ def answers(operation: Operation, event: Event) -> list[bool]:
 
 
 def every_row_is_of_an_event_that_was_asked_for(case: Case, rows: Rows) -> Iterator[str]:
-    for kept in rows.nameless:
-        yield f"{kept.row} of the day {kept.day} matches no event of the day {_day_of(case, kept)}: {kept}"
+    for stored in rows.nameless:
+        yield f"{stored.row} of the day {stored.day} matches no event of the day {_day_of(case, stored)}: {stored}"
     for event, found in rows.of_event.items():
-        for kept in found:
-            if kept.day != _day_of(case, kept):
-                yield f"{event} was kept in the day {kept.day} by a batch that began in {_day_of(case, kept)}"
-            if not any(_may_have_kept(each, kept) for each in rows.handed[event]):
-                yield f"{event} was kept at {kept.tick} by {kept.node}, which was not asked or had rejected it"
+        for stored in found:
+            if stored.day != _day_of(case, stored):
+                yield f"{event} was stored in the day {stored.day} by a batch that began in {_day_of(case, stored)}"
+            if not any(_may_have_stored(each, stored) for each in rows.handed[event]):
+                yield f"{event} was stored at {stored.tick} by {stored.node}, which was not asked or had rejected it"
 
 
-def _may_have_kept(operation: Operation, kept: Kept) -> bool:
+def _may_have_stored(operation: Operation, stored: Stored) -> bool:
     """Return whether an intent may be in the batch: it came before the batch began, and was not given up before.
 
     A message rejected on arrival leaves no row. An abandoned one leaves none either, unless it was in flight.
     """
-    if operation.node != kept.node or operation.began > kept.began.tick or isinstance(operation.result, Nothing):
+    if operation.node != stored.node or operation.began > stored.began.tick or isinstance(operation.result, Nothing):
         return False
-    return operation.ended > (kept.tick if isinstance(operation.result, list) else kept.began.tick)
+    return operation.ended > (stored.tick if isinstance(operation.result, list) else stored.began.tick)
 
 
 def an_event_has_one_row_on_a_day(case: Case, rows: Rows) -> Iterator[str]:
     for event, found in rows.of_event.items():
-        days = [_day_of(case, kept) for kept in found]
+        days = [_day_of(case, stored) for stored in found]
         if len(set(days)) < len(days):
-            yield f"{event} was kept more than once: {found}"
+            yield f"{event} was stored more than once: {found}"
 
 
-def recorded_is_said_once_and_by_who_recorded_it(case: Case, rows: Rows) -> Iterator[str]:
+def recorded_is_answered_once_and_by_who_recorded_it(case: Case, rows: Rows) -> Iterator[str]:
     """Each True has its own row, stored during its intent. Each row has its True, or an intent without an answer."""
     for event, operations in rows.handed.items():
-        said = [operation for operation in operations for answer in answers(operation, event) if answer]
+        answered = [operation for operation in operations for answer in answers(operation, event) if answer]
         silent = [operation for operation in operations if operation.unknown]
         # Assign first the rows that need a True; they keep it below.
         found = sorted(
-            rows.of_event.get(event, []), key=lambda kept: any(_may_have_kept(each, kept) for each in silent)
+            rows.of_event.get(event, []), key=lambda stored: any(_may_have_stored(each, stored) for each in silent)
         )
-        teller: dict[int, Kept] = {}
-        for kept in found:
-            told = _assign(kept, said, teller, set())
-            if not told and not any(_may_have_kept(each, kept) for each in silent):
-                yield f"{event} was kept at {kept.tick} by {kept.node}, but no sender was told"
-        for place, operation in enumerate(said):
-            if place not in teller:
-                yield f"{operation.node} said at {operation.ended} that it recorded {event}: {found}"
+        sender_of: dict[int, Stored] = {}
+        for stored in found:
+            found_sender = _assign(stored, answered, sender_of, set())
+            if not found_sender and not any(_may_have_stored(each, stored) for each in silent):
+                yield f"{event} was stored at {stored.tick} by {stored.node}, but no sender got that answer"
+        for place, operation in enumerate(answered):
+            if place not in sender_of:
+                yield f"{operation.node} answered at {operation.ended} that it recorded {event}: {found}"
 
 
-def _assign(kept: Kept, said: Sequence[Operation], teller: dict[int, Kept], tried: set[int]) -> bool:
+def _assign(stored: Stored, answered: Sequence[Operation], sender_of: dict[int, Stored], tried: set[int]) -> bool:
     """Find a True for a row, if necessary by reassigning the row that has it (augmenting paths)."""
-    for place, operation in enumerate(said):
-        if place not in tried and _may_have_kept(operation, kept):
+    for place, operation in enumerate(answered):
+        if place not in tried and _may_have_stored(operation, stored):
             tried.add(place)
-            if place not in teller or _assign(teller[place], said, teller, tried):
-                teller[place] = kept
+            if place not in sender_of or _assign(sender_of[place], answered, sender_of, tried):
+                sender_of[place] = stored
                 return True
     return False
 
@@ -146,16 +147,16 @@ def duplicates_were_there_before(case: Case, rows: Rows) -> Iterator[str]:
                 continue
             first, last = _at(case, operation.node, operation.start), _at(case, operation.node, operation.end)
             if not any(
-                kept.tick < operation.ended and first <= _day_of(case, kept) <= last
-                for kept in rows.of_event.get(event, [])
+                stored.tick < operation.ended and first <= _day_of(case, stored) <= last
+                for stored in rows.of_event.get(event, [])
             ):
-                yield f"{operation.node} said at {operation.ended} that {event} is a duplicate, but there is no row"
+                yield f"{operation.node} answered at {operation.ended} that {event} is a duplicate, but there is no row"
 
 
 def rows_stay(case: Case, rows: Rows) -> Iterator[str]:
-    for kept in case.world.tally.kept:
-        if kept.day not in case.world.tally.dropped and kept.row.key not in case.memory.events.get(kept.day, {}):
-            yield f"{kept.row} of the day {kept.day} is missing"
+    for stored in case.world.tally.stored:
+        if stored.day not in case.world.tally.dropped and stored.row.key not in case.memory.events.get(stored.day, {}):
+            yield f"{stored.row} of the day {stored.day} is missing"
     yield from counts_are_sums_of_rows(case.world, "in the end")
 
 
@@ -167,14 +168,14 @@ def partitions_are_ahead_and_not_behind(case: Case, rows: Rows) -> Iterator[str]
         if day not in there:
             yield f"the day {day} has no partition on day {max(now_ms) // DAY_MS}"
     for day in there:
-        if kept_until_ms(day, rules.keep_days) <= max(now_ms):
+        if stored_until_ms(day, rules.keep_days) <= max(now_ms):
             yield f"the day {day} still has a partition"
 
 
 # Answers to websites.
 
 
-def websites_were_told_what_became_of_their_events(case: Case, rows: Rows) -> Iterator[str]:
+def websites_get_the_outcomes_of_their_events(case: Case, rows: Rows) -> Iterator[str]:
     for operation in case.of("report"):
         post, heard = operation.about.post, operation.result
         asked = rows.requests.get(operation.about.request, [])
@@ -201,9 +202,9 @@ def _outcomes_are_true(operation: Operation, post: Post, heard: Heard, asked: Se
             for each, outcome in zip(post.events, heard.outcomes, strict=True)
             if each == event and outcome in LIVE
         ]
-        said = ["recorded" if answer else "duplicate" for each in asked for answer in answers(each, event)]
-        if outcomes != said:
-            yield f"{operation.about.request} got {outcomes} for {event}; the dedupers had answered {said}"
+        answered = ["recorded" if answer else "duplicate" for each in asked for answer in answers(each, event)]
+        if outcomes != answered:
+            yield f"{operation.about.request} got {outcomes} for {event}; the dedupers had answered {answered}"
     machine = {"crawler"} if "Bot" in post.agent else {"prefetch"} if post.purpose else None
     if machine is not None and not machine >= set(heard.outcomes):
         yield f"{post} was answered {heard.outcomes}"
@@ -284,11 +285,11 @@ def _must_be_unknown(case: Case, operation: Operation, booking_id: str) -> bool:
 CHECKS = (
     every_row_is_of_an_event_that_was_asked_for,
     an_event_has_one_row_on_a_day,
-    recorded_is_said_once_and_by_who_recorded_it,
+    recorded_is_answered_once_and_by_who_recorded_it,
     duplicates_were_there_before,
     rows_stay,
     partitions_are_ahead_and_not_behind,
-    websites_were_told_what_became_of_their_events,
+    websites_get_the_outcomes_of_their_events,
     refusals_of_posts_had_a_reason,
     an_address_adds_to_a_booking_as_much_as_it_may,
 )

@@ -24,9 +24,9 @@ def keys_are_as_they_were_given(case: Case) -> Iterator[str]:
     """An answered key is stored, and its hash never changes."""
     for operation in [*case.of("mint"), *case.of("issue")]:
         if isinstance(operation.result, Minted | Issued):
-            given, kept = operation.result.key, case.memory.keys.get(operation.result.key.id)
-            if kept is None or kept.hash != given.hash or kept.hash != digest(operation.result.api_key):
-                yield f"{given.id} was issued and is stored as {kept}"
+            given, stored = operation.result.key, case.memory.keys.get(operation.result.key.id)
+            if stored is None or stored.hash != given.hash or stored.hash != digest(operation.result.api_key):
+                yield f"{given.id} was issued and is stored as {stored}"
     kinds = ("mint", "issue", "poll", "rotate")
     orders = sum(not each.fruitless for kind in kinds for each in case.of(kind))
     if len(case.memory.keys) > orders:
@@ -206,7 +206,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
             case Code.ALREADY_UPGRADED:
                 fair = any(each.about.letter is not None and _may_be_claimed(each) for each in claimed)
             case Code.RATE_LIMITED:
-                # An abandoned intent may be taken up later than its end.
+                # An abandoned intent may be handled later than its end.
                 fair = len(others) >= RULES.codes.per_day or any(
                     each.unknown or case.now_ms(each.node, each.end) + RULES.codes.pause_ms > now_ms for each in others
                 )
@@ -249,13 +249,13 @@ def keys_are_refused_for_a_reason(case: Case) -> Iterator[str]:
         if isinstance(operation.result, Refused):
             about = operation.about
             if operation.result.code is Code.IDEMPOTENCY_CONFLICT:
-                continue  # `one_key_for_each_idempotency_key` tells
+                continue  # `one_key_for_each_idempotency_key` checks it
             if about.admin and operation.result.code is Code.FORBIDDEN:
-                continue  # `no_key_gives_what_it_lacks` tells
+                continue  # `no_key_gives_what_it_lacks` checks it
             if about.granted_by is not None and operation.result.code is not Code.KEY_LIMIT:
                 continue  # `no_key_gives_what_it_lacks` reports it
             if operation.result.code is Code.UNAUTHORIZED and _a_session_ended(case, about.email, operation.end):
-                continue  # `keys_of_ended_sessions` tells if it was granted instead
+                continue  # `keys_of_ended_sessions` checks if it was granted instead
             if about.scoped:
                 most = RULES.scoped_keys_per_account
                 live = sum(

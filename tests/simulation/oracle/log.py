@@ -40,7 +40,7 @@ class Picture:
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
     """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with. `messages` are the mails
-    that it wrote, `webhook_events` its events, which became `deliveries`. `digests` are the times of the last digest
+    that it wrote, `webhook_events` its webhook events, which became `deliveries`. `digests` are the times of the last digest
     before it and after it."""
 
     tick: int
@@ -68,15 +68,15 @@ class Commit:
 
 @dataclass(slots=True, eq=False)
 class Log:
-    """Versions of every row by (table, key), each with the tick at which it began. `steps`, `ends` and `told` are what the
-    schedules of bookings did and what was told so far, `mailed` the ids of all messages that a transaction has written."""
+    """Versions of every row by (table, key), each with the tick at which it began. `steps` and `ends` are what the
+    schedules of bookings did, `published` the ids of all webhook events, `mailed` those of all mails that were judged."""
 
     commits: list[Commit] = field(default_factory=list)
     versions: dict[tuple[str, Any], list[tuple[int, Row]]] = field(default_factory=dict)
     audited: dict[str, list[AuditRecord]] = field(default_factory=dict)
     steps: set[tuple[str, int]] = field(default_factory=set)
     ends: dict[str, End] = field(default_factory=dict)
-    told: set[str] = field(default_factory=set)
+    published: set[str] = field(default_factory=set)
     mailed: set[str] = field(default_factory=set)
     _of_target: dict[str, list[Commit]] = field(default_factory=dict)
 

@@ -14,7 +14,7 @@ from actors.shared.credentials import Kind
 from actors.values import Refused
 from tests.doubles.tables import Memory
 from tests.simulation.oracle.visits import recorded, waiting
-from tests.simulation.register import Kept
+from tests.simulation.register import Batch
 from tests.simulation.rules import DEVICES
 
 EARLY_MS, SLOWER_SECONDS, SLOWEST_SECONDS = 500, 5, 60
@@ -44,17 +44,17 @@ class Logins:
         self.wrong: dict[str, int] = {}
         self.locked_ms: dict[str, int] = {}
         self.met: Counter[str] = Counter()
-        self._kept: Kept
-        self._told: list[tuple[str, str, str, dict[str, Any]]] = []
+        self._batch: Batch
+        self._audits: list[tuple[str, str, str, dict[str, Any]]] = []
         self._keys: dict[str, tuple[str, str | None]] = {}
 
-    def judge(self, memory: Memory, kept: Kept) -> Iterator[str]:
+    def judge(self, memory: Memory, batch: Batch) -> Iterator[str]:
         """Repeat a transaction, and yield the differences."""
-        self._kept, self._told, self._keys = kept, [], {}
-        for message, answer in kept.pairs:
-            expected, told = self._do(message), said(answer)
-            if expected != told:
-                yield f"{kept.owner} answered {message} at {kept.now_ms} with {told} instead of {expected}"
+        self._batch, self._audits, self._keys = batch, [], {}
+        for message, answer in batch.pairs:
+            expected, actual = self._do(message), summary(answer)
+            if expected != actual:
+                yield f"{batch.owner} answered {message} at {batch.now_ms} with {actual} instead of {expected}"
         yield from self._rows(memory)
 
     # One message.
@@ -71,8 +71,8 @@ class Logins:
             case devices.Decide(user_code, session_id):
                 login_id = self._typed(user_code, session_id)
                 return self._decide(message, login_id) if login_id in self.logins else login_id
-            case devices.EndApproved(email):
-                return self._end_approved(email)
+            case devices.EndApproved():
+                raise AssertionError("nobody in the simulation does this")
 
     def _start(self, start: devices.Start) -> str:
         taken = {login.user_code for login in self.logins.values()}
@@ -98,22 +98,15 @@ class Logins:
                 return "expired_token"
             case "approved":
                 return self._redeem(login_id, poll)
-        early_ms = None if login.polled_ms is None else self._kept.now_ms - login.polled_ms
+        early_ms = None if login.polled_ms is None else self._batch.now_ms - login.polled_ms
         self.met["a poll came from the future"] += early_ms is not None and early_ms < 0
         if early_ms is not None and 0 <= early_ms < login.interval * 1_000 - EARLY_MS:
             login.interval = min(SLOWEST_SECONDS, login.interval + SLOWER_SECONDS)
             self.met["slowed down as far as can be"] += login.interval == SLOWEST_SECONDS
             return f"slow_down {login.interval}"
         self.met["recovered after slow_down"] += login.interval > DEVICES.interval_seconds
-        login.polled_ms = self._kept.now_ms
+        login.polled_ms = self._batch.now_ms
         return "authorization_pending"
-
-    def _end_approved(self, email: str) -> str:
-        approved = [login for login in self.logins.values() if login.decided is not None and login.decided[0] == email]
-        ended = [login for login in approved if login.status == "approved" and login.ends_ms > self._kept.now_ms]
-        for login in ended:
-            login.status = "expired"
-        return f"{len(ended)} ended"
 
     def _redeem(self, login_id: str, poll: devices.Poll) -> str:
         login = self.logins[login_id]
@@ -125,17 +118,17 @@ class Logins:
             self.met["a promise lapsed, and its place was taken"] += 1
             return "expired_token"
         self.met["redeemed although early"] += (
-            login.polled_ms is not None and self._kept.now_ms < login.polled_ms + login.interval * 1_000 - EARLY_MS
+            login.polled_ms is not None and self._batch.now_ms < login.polled_ms + login.interval * 1_000 - EARLY_MS
         )
-        tenant_id = self._kept.accounts[email]
+        tenant_id = self._batch.accounts[email]
         login.status, login.key_id = "redeemed", poll.key.id
         self._keys[poll.key.id] = tenant_id, login.agent[:64].strip() or None
-        self._told.append(("key.issued", poll.key.id, session_id, {"deviceId": login_id}))
+        self._audits.append(("key.issued", poll.key.id, session_id, {"deviceId": login_id}))
         return f"key {poll.key.id} of {tenant_id}"
 
     def _typed(self, user_code: str, session_id: str) -> str:
         """Return the login with a user code, or the refusal."""
-        now_ms = self._kept.now_ms
+        now_ms = self._batch.now_ms
         if now_ms < self.locked_ms.get(session_id, 0):
             self.met["a right user code met a lock"] += any(
                 login.user_code == user_code for login in self.logins.values()
@@ -171,29 +164,29 @@ class Logins:
         self.met["wrong user codes were forgiven"] += self.wrong.get(decide.session_id, 0) > 0
         self.wrong[decide.session_id] = 0
         self._unlock(decide.session_id)
-        self._told.append((f"device.{wish}", login_id, decide.session_id, {"agent": login.agent}))
+        self._audits.append((f"device.{wish}", login_id, decide.session_id, {"agent": login.agent}))
         return self._seen(login_id)
 
     def _now(self, login_id: str) -> Login:
         login = self.logins[login_id]
-        if login.status in ("pending", "approved") and self._kept.now_ms >= login.ends_ms:
+        if login.status in ("pending", "approved") and self._batch.now_ms >= login.ends_ms:
             self.met[f"expired when {login.status}"] += 1
             login.status = "expired"
         return login
 
     def _promised(self, email: str) -> int:
         """Return the full keys of an account, plus those promised to approved devices."""
-        tenant_id = self._kept.accounts[email]
+        tenant_id = self._batch.accounts[email]
         waiting = [
             login
             for login in self.logins.values()
             if login.status == "approved"
-            and self._kept.now_ms < login.ends_ms
+            and self._batch.now_ms < login.ends_ms
             and login.decided is not None
             and login.decided[0] == email
         ]
         fresh = [owner for owner, _ in self._keys.values() if owner == tenant_id]
-        return self._kept.full_keys.get(tenant_id, 0) + len(fresh) + len(waiting)
+        return self._batch.full_keys.get(tenant_id, 0) + len(fresh) + len(waiting)
 
     def _seen(self, login_id: str) -> str:
         login = self.logins[login_id]
@@ -202,25 +195,26 @@ class Logins:
     # Rows.
 
     def _rows(self, memory: Memory) -> Iterator[str]:
-        kept = self._kept
+        batch = self._batch
         for login_id in sorted({*memory.devices, *self.logins}):
             device = memory.devices.get(login_id)
             stored = "nothing" if device is None else described(device)
             expected = self._seen(login_id) if login_id in self.logins else "nothing"
             if stored != expected:
-                yield f"{kept.owner} left {stored}, not {expected}"
+                yield f"{batch.owner} left {stored}, not {expected}"
             elif device is not None and device.key_id != self.logins[login_id].key_id:
-                yield f"{kept.owner} left {login_id} with {device.key_id}, not with {self.logins[login_id].key_id}"
-        made = {key_id: (memory.keys[key_id].tenant_id, memory.keys[key_id].name) for key_id in kept.key_ids}
+                yield f"{batch.owner} left {login_id} with {device.key_id}, not with {self.logins[login_id].key_id}"
+        made = {key_id: (memory.keys[key_id].tenant_id, memory.keys[key_id].name) for key_id in batch.key_ids}
         if made != self._keys or any(memory.keys[key_id].kind is not Kind.USER for key_id in made):
-            yield f"{kept.owner} made {made}, not {self._keys}"
-        letters = sorted((letter.recipient, json.loads(letter.facts)["target"]) for letter in kept.letters)
-        owners = {tenant_id: email for email, tenant_id in kept.accounts.items()}
-        if letters != sorted((owners[tenant_id], key_id) for key_id, (tenant_id, _) in self._keys.items()):
-            yield f"{kept.owner} told {letters} of {self._keys}"
-        told = [recorded(audit) for audit in kept.audits]
-        if told != self._told:
-            yield f"{kept.owner} recorded {told}, not {self._told}"
+            yield f"{batch.owner} made {made}, not {self._keys}"
+        mails = sorted((mail.template, mail.recipient, json.loads(mail.facts)["target"]) for mail in batch.letters)
+        owners = {tenant_id: email for email, tenant_id in batch.accounts.items()}
+        due = sorted(("new_key", owners[tenant_id], key_id) for key_id, (tenant_id, _) in self._keys.items())
+        if mails != due:
+            yield f"{batch.owner} wrote the mails {mails}, not {due}"
+        actual = [recorded(audit) for audit in batch.audits]
+        if actual != self._audits:
+            yield f"{batch.owner} recorded {actual}, not {self._audits}"
 
 
 def described(device: devices.Device) -> str:
@@ -229,15 +223,13 @@ def described(device: devices.Device) -> str:
     return f"{device.id} {device.user_code} {device.status} {device.interval_seconds} of {decided} ends {device.expires_ms}"
 
 
-def said(answer: Any) -> str:
+def summary(answer: Any) -> str:
     """Convert an answer to the form used here."""
     match answer:
         case devices.DeviceView(device):
             return described(device)
         case devices.Redeemed(key):
             return f"key {key.id} of {key.tenant_id}"
-        case devices.ApprovedEnded(count):
-            return f"{count} ended"
         case Refused(interval_seconds=int() as seconds):
             return f"{answer.code} {seconds}"
         case Refused(retry_after_seconds=int() as seconds):

@@ -24,13 +24,13 @@ def _of_letters(case: Case) -> dict[str, list[Handed]]:
     return found
 
 
-def mails_say_what_letters_say(case: Case) -> Iterator[str]:
+def mails_have_the_facts_of_their_messages(case: Case) -> Iterator[str]:
     for handed in case.world.post.handed:
         letter, mail = case.memory.messages.get(handed.mail.message_id), handed.mail
         if letter is None or (letter.recipient, letter.created_ms) != (mail.recipient, mail.created_ms):
             yield f"{mail} was handed in for {letter}"
-        elif not letter.nonce and not _tells(mail.text, json.loads(letter.facts)):
-            yield f"{mail} does not tell {letter.facts}"
+        elif not letter.nonce and not _has_facts(mail.text, json.loads(letter.facts)):
+            yield f"{mail} does not have {letter.facts}"
         elif letter.nonce and code_from(SECRET, letter.nonce) not in mail.text:
             yield f"{mail} does not have its code"
         elif case.now_ms(handed.node, handed.start) >= letter.expires_ms:
@@ -41,11 +41,11 @@ VERBATIM = ("booking", "slot", "campaign", "name", "day")
 """The facts that mails quote. Others are amounts and times, which they put into words, or ids that few of them need."""
 
 
-def _tells(text: str, facts: dict[str, str]) -> bool:
+def _has_facts(text: str, facts: dict[str, str]) -> bool:
     """Return whether a notice's link ends its target, and any other mail quotes its facts."""
-    told = " ".join(text.split())
+    words = " ".join(text.split())
     quoted = (facts[name] for name in VERBATIM if name in facts)
-    return _target(text) == facts["target"] if "target" in facts else all(fact in told for fact in quoted)
+    return _target(text) == facts["target"] if "target" in facts else all(fact in words for fact in quoted)
 
 
 def _target(text: str) -> str | None:
@@ -99,8 +99,16 @@ def letters_go_at_once_where_nothing_is_wrong(case: Case) -> Iterator[str]:
             yield f"{letter.id} was made between {first:.3f} and {last:.3f}, and did not arrive: {of_letters.get(letter.id)}"
 
 
+def every_mail_was_judged_with_its_transaction(case: Case) -> Iterator[str]:
+    """Mails come from the transactions of keys, sessions, devices and the ledger, and from no other."""
+    for message in case.memory.messages.values():
+        if message.id not in case.world.log.mailed:
+            yield f"no change calls for {message}"
+
+
 CHECKS = (
-    mails_say_what_letters_say,
+    every_mail_was_judged_with_its_transaction,
+    mails_have_the_facts_of_their_messages,
     nobody_sends_what_another_has,
     letters_come_or_are_given_up_for_a_reason,
     letters_go_at_once_where_nothing_is_wrong,

@@ -26,21 +26,9 @@ DOCUMENTED: Mapping[str, tuple[Code, ...]] = {
     "list keys": (),
     "revoke another's": (Code.NOT_FOUND,),
     "begin device": (Code.SERVICE_UNAVAILABLE,),
-    "poll": (
-        Code.AUTHORIZATION_PENDING,
-        Code.SLOW_DOWN,
-        Code.EXPIRED_TOKEN,
-        Code.ACCESS_DENIED,
-        Code.INVALID_CODE,
-    ),
+    "poll": (Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN, Code.EXPIRED_TOKEN, Code.ACCESS_DENIED, Code.INVALID_CODE),
     "look at device": (Code.INVALID_CODE, Code.RATE_LIMITED),
-    "decide device": (
-        Code.INVALID_CODE,
-        Code.RATE_LIMITED,
-        Code.EXPIRED_TOKEN,
-        Code.INVALID_STATE,
-        Code.KEY_LIMIT,
-    ),
+    "decide device": (Code.INVALID_CODE, Code.RATE_LIMITED, Code.EXPIRED_TOKEN, Code.INVALID_STATE, Code.KEY_LIMIT),
 }
 """Allowed refusals of each kind, by hand."""
 
@@ -52,23 +40,23 @@ def refusals_are_documented(case: Case) -> Iterator[str]:
                 yield f"{kind} was refused with {operation.result}"
 
 
-def what_is_answered_was_kept(case: Case) -> Iterator[str]:
+def answers_are_stored(case: Case) -> Iterator[str]:
     """Each answer describes one transaction that committed before it, and no message is stored twice."""
     for asked in case.world.register.asked.values():
-        if len(asked.kept) > 1:
-            yield f"{asked.message} was stored {len(asked.kept)} times"
+        if len(asked.stored) > 1:
+            yield f"{asked.message} was stored {len(asked.stored)} times"
         if asked.ended is None:
             continue
-        if not asked.kept:
+        if not asked.stored:
             yield f"{asked.message} was answered with {asked.answer} but never stored"
-        elif asked.kept[0][0] > asked.ended or asked.kept[0][1] != asked.answer:
-            yield f"{asked.message} was answered with {asked.answer}, but the stored answer is {asked.kept[0][1]}"
+        elif asked.stored[0][0] > asked.ended or asked.stored[0][1] != asked.answer:
+            yield f"{asked.message} was answered with {asked.answer}, but the stored answer is {asked.stored[0][1]}"
 
 
 def decisions_are_not_old(case: Case) -> Iterator[str]:
-    for kept in case.world.register.kept:
-        if not 0 <= kept.wall_ms - kept.now_ms <= OLDEST_DECISION_MS:
-            yield f"{kept.owner} decided for {kept.now_ms} at {kept.wall_ms}"
+    for batch in case.world.register.batches:
+        if not 0 <= batch.wall_ms - batch.now_ms <= OLDEST_DECISION_MS:
+            yield f"{batch.owner} decided for {batch.now_ms} at {batch.wall_ms}"
 
 
 def codes_come_by_mail_and_open_one_session(case: Case) -> Iterator[str]:
@@ -121,7 +109,7 @@ def lists_show_what_lives(case: Case) -> Iterator[str]:
     for operation in case.of("list sessions"):
         if not isinstance(operation.result, list):
             continue
-        shown = [(session.seen_ms, session.id) for session in operation.result]
+        listed = [(session.seen_ms, session.id) for session in operation.result]
         mine = [id for id, seat in case.world.visits.seats.items() if seat.email == operation.about.email]
         now_ms = case.now_ms(operation.node, operation.start)
         possible = [
@@ -135,15 +123,15 @@ def lists_show_what_lives(case: Case) -> Iterator[str]:
             )
             for tick in _moments(case, operation)
         ]
-        if shown not in possible:
-            yield f"{operation.about.email} saw {shown} at {operation.start:.3f}, not {possible}"
+        if listed not in possible:
+            yield f"{operation.about.email} saw {listed} at {operation.start:.3f}, not {possible}"
 
 
 def _moments(case: Case, operation: Operation) -> list[int]:
     """Return the ticks of all stored changes during an operation."""
     return [
         operation.began,
-        *(kept.tick for kept in case.world.register.kept if operation.began < kept.tick <= operation.ended),
+        *(batch.tick for batch in case.world.register.batches if operation.began < batch.tick <= operation.ended),
     ]
 
 
@@ -158,11 +146,11 @@ def keys_that_were_handed_out_are_known(case: Case) -> Iterator[str]:
     by_code: dict[str, list[str]] = {}
     for operation in case.of("poll"):
         if isinstance(operation.result, RedeemedKey):
-            kept = case.memory.keys.get(operation.result.key.id)
+            stored = case.memory.keys.get(operation.result.key.id)
             texts[operation.result.api_key] = operation.result.key.id
             by_code.setdefault(operation.about, []).append(operation.result.key.id)
-            if kept is None or kept.hash != digest(operation.result.api_key):
-                yield f"{operation.result.key.id} was handed out and is stored as {kept}"
+            if stored is None or stored.hash != digest(operation.result.api_key):
+                yield f"{operation.result.key.id} was handed out and is stored as {stored}"
     for key_ids in by_code.values():
         if len(key_ids) > 1:
             yield f"one device code yielded {key_ids}"
@@ -179,7 +167,7 @@ def nobody_ends_another_account_s_keys(case: Case) -> Iterator[str]:
 
 CHECKS = (
     refusals_are_documented,
-    what_is_answered_was_kept,
+    answers_are_stored,
     decisions_are_not_old,
     codes_come_by_mail_and_open_one_session,
     sessions_work_until_they_end,

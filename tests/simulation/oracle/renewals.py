@@ -31,20 +31,15 @@ def judge(world: "World", batch_id: BatchId, before: Mapping[str, Key], audits: 
         elif key.expires_ms != old.expires_ms:
             if any(each.target_id == name and each.action == "key.claimed" for each in audits):
                 continue  # A claim takes the end away.
-            told = [each for each in audits if each.target_id == name and each.action == "key.changed"]
-            if len(told) != 1 or json.loads(told[0].changes).get("expiresAt") != [old.expires_ms, key.expires_ms]:
-                yield f"{batch_id!r} moved the end of {name} from {old.expires_ms} to {key.expires_ms} with {told}"
-            if told and _later(key.expires_ms, old.expires_ms) and told[0].actor_id == name:
+            records = [each for each in audits if each.target_id == name and each.action == "key.changed"]
+            if len(records) != 1 or json.loads(records[0].changes).get("expiresAt") != [old.expires_ms, key.expires_ms]:
+                yield f"{batch_id!r} moved the end of {name} from {old.expires_ms} to {key.expires_ms} with {records}"
+            if records and _later(key.expires_ms, old.expires_ms) and records[0].actor_id == name:
                 yield f"{batch_id!r} let {name} extend itself"
 
 
 def _rotated(
-    world: "World",
-    batch_id: BatchId,
-    old: Key,
-    key: Key,
-    before: Mapping[str, Key],
-    audits: Sequence[AuditRecord],
+    world: "World", batch_id: BatchId, old: Key, key: Key, before: Mapping[str, Key], audits: Sequence[AuditRecord]
 ) -> Iterator[str]:
     fresh = world.memory.keys.get(key.successor_id or "")
     if fresh is None or fresh.id in before:
@@ -55,9 +50,9 @@ def _rotated(
         yield f"{batch_id!r} rotated {old} into {fresh}"
     if key.revoked_ms is None and (key.expires_ms is None or _later(key.expires_ms, old.expires_ms)):
         yield f"{batch_id!r} rotated {old.id}, which does not end"
-    told = [(each.action, each.target_id) for each in audits if each.target_id in (old.id, fresh.id)]
-    if sorted(told) != sorted([("key.rotated", old.id), ("key.issued", fresh.id)]):
-        yield f"{batch_id!r} rotated {old.id} with the records {told}"
+    records = [(each.action, each.target_id) for each in audits if each.target_id in (old.id, fresh.id)]
+    if sorted(records) != sorted([("key.rotated", old.id), ("key.issued", fresh.id)]):
+        yield f"{batch_id!r} rotated {old.id} with the records {records}"
     if any(each.granter_id == old.id and each.revoked_ms is None for each in world.memory.keys.values()):
         yield f"{batch_id!r} left keys with {old.id}, which was rotated"
 

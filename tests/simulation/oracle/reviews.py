@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from actors.bookings.records import Campaign, CampaignStatus
 from actors.values import AuditRecord
-from tests.simulation.oracle.bookings import RUNNING, SHOWN
+from tests.simulation.oracle.bookings import CONTENT, RUNNING
 from tests.simulation.oracle.log import Commit, moved
 from tests.simulation.rules import BOOKINGS
 
@@ -24,7 +24,7 @@ def content_follows_from_the_reviews(world: "World", commit: Commit) -> Iterator
         audits = commit.audits_of(campaign_id)
         if before is None:
             created = json.loads(audits[0].changes) if audits else {}
-            words: Words = {name: created.get(_wire(name), "") for name in SHOWN}
+            words: Words = {name: created.get(_wire(name), "") for name in CONTENT}
             status, edit, audits = CampaignStatus.PENDING, None, audits[1:]
         else:
             words, status = asdict(before.content), before.status
@@ -42,12 +42,12 @@ def _after(audit: AuditRecord, status: CampaignStatus, words: Words, edit: Words
     match audit.action:
         case "campaign.edited" if status in RUNNING:
             newest = dict(edit or words)
-            for name in SHOWN:
+            for name in CONTENT:
                 _, new = changes.get(_wire(f"pending_{name}"), (None, newest[name]))
                 newest[name] = words[name] if new is None else new
             return words, newest if newest != words else None
         case "campaign.edited":
-            return {name: changes.get(_wire(name), (None, words[name]))[1] for name in SHOWN}, None
+            return {name: changes.get(_wire(name), (None, words[name]))[1] for name in CONTENT}, None
         case "campaign.edit_approved":
             return edit or words, None
         case "campaign.paused" | "campaign.resumed":

@@ -61,14 +61,14 @@ def of_mail(case: Case) -> dict[str, int]:
 def of_people(case: Case) -> dict[str, int]:
     """Count the outcomes of codes, sessions and device logins."""
     register = case.world.register
-    told = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, RedeemedKey)}
+    answered = {each.result.key.id for each in case.world.history.requests if isinstance(each.result, RedeemedKey)}
     redeemed = [device.key_id for device in case.memory.devices.values() if device.key_id is not None]
     return {
         **case.world.visits.met,
         **case.world.logins.met,
-        "several messages in one batch of people": sum(len(kept.messages) > 1 for kept in register.kept),
-        "stored, but never answered": sum(bool(each.kept) and each.ended is None for each in register.asked.values()),
-        "a device's key was stored, but never answered": sum(key_id not in told for key_id in redeemed),
+        "several messages in one batch of people": sum(len(batch.messages) > 1 for batch in register.batches),
+        "stored, but never answered": sum(bool(each.stored) and each.ended is None for each in register.asked.values()),
+        "a device's key was stored, but never answered": sum(key_id not in answered for key_id in redeemed),
         "a session worked": sum(isinstance(each.result, Caller) for each in case.of("enter")),
         "a person created a key": sum(
             isinstance(each.result, Issued) and not each.about.scoped and each.about.key is not None
@@ -77,7 +77,7 @@ def of_people(case: Case) -> dict[str, int]:
     }
 
 
-def of_office(case: Case) -> dict[str, int]:
+def of_sponsorship(case: Case) -> dict[str, int]:
     """Count states, payment issues and moves of rows, and rare cases of sponsors."""
     log, met = case.world.log, dict[str, int]()
     for (table, _), versions in log.versions.items():
@@ -148,16 +148,16 @@ def of_site(case: Case) -> dict[str, int]:
         if isinstance(intent.result, list) and not any(intent.result):
             meet("duplicates known from memory", intent.end == intent.start)
     for event, operations in rows.handed.items():
-        kept = rows.of_event.get(event, [])
-        meet("one event recorded on two days", len({row.day for row in kept}) > 1)
-        for row in kept:
+        stored = rows.of_event.get(event, [])
+        meet("one event recorded on two days", len({row.day for row in stored}) > 1)
+        for row in stored:
             by = [each for each in operations if each.node == row.node and each.began < row.tick < each.ended]
-            told = [each for each in by if True in events.answers(each, event)]
-            meet("recorded, but never answered", not told)
-            for each in told:
+            answered = [each for each in by if True in events.answers(each, event)]
+            meet("recorded, but never answered", not answered)
+            for each in answered:
                 arrived = day_of(case.now_ms(each.node, each.start))
                 meet("the day turned before the batch began", arrived < row.day)
-                others = [other for other in by if other.end == each.end and other not in told]
+                others = [other for other in by if other.end == each.end and other not in answered]
                 meet("equal events of several requests in one batch", bool(others))
             for other in operations:
                 lost = other.node != row.node and other.began < row.tick < other.ended

@@ -28,9 +28,9 @@ def rows_count_for_a_website_that_sent_them(case: Case, rows: Rows) -> Iterator[
         for event in post.events:
             senders.setdefault(event, set()).add(ORIGINS[post.origin])
     for event, found in rows.of_event.items():
-        for kept in found:
-            if kept.row.site and hosts.get(kept.row.site) not in senders.get(event, set()):
-                yield f"{event} counts for {hosts.get(kept.row.site)}, and came from {senders.get(event)}"
+        for stored in found:
+            if stored.row.site and hosts.get(stored.row.site) not in senders.get(event, set()):
+                yield f"{event} counts for {hosts.get(stored.row.site)}, and came from {senders.get(event)}"
 
 
 def no_more_websites_have_a_place_than_may(case: Case, rows: Rows) -> Iterator[str]:

@@ -21,7 +21,7 @@ class Began:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Kept:
+class Stored:
     """One row that a node stored in the partition of `day`."""
 
     tick: int
@@ -44,7 +44,7 @@ class Tally:
     booking, with the tick at which each began.
     """
 
-    kept: list[Kept] = field(default_factory=list)
+    stored: list[Stored] = field(default_factory=list)
     counts: dict[tuple[str, int], Counts] = field(default_factory=dict)
     added: dict[tuple[str, int], Counts] = field(default_factory=dict)
     sites: dict[tuple[str, int, int], Counts] = field(default_factory=dict)
@@ -66,27 +66,27 @@ class Tally:
     def picture(self, memory: Memory) -> Before:
         return Before({day: dict(rows) for day, rows in memory.events.items()})
 
-    def note(self, memory: Memory, before: Before, batch_id: BatchId, tick: int) -> list[Kept]:
+    def note(self, memory: Memory, before: Before, batch_id: BatchId, tick: int) -> list[Stored]:
         """Record the new rows."""
         name = (batch_id.owner, batch_id.seq)
         self.committed[name] = tick
         fresh = [
-            Kept(tick, batch_id.owner.partition("/")[0], self.batch_ids[name], day, row)
+            Stored(tick, batch_id.owner.partition("/")[0], self.batch_ids[name], day, row)
             for day, rows in memory.events.items()
             for key, row in rows.items()
             if before.events.get(day, {}).get(key) is not row
         ]
-        for kept in fresh:
-            one = (1, 0) if kept.row.kind is Kind.IMPRESSION else (0, 1)
-            booking_id = kept.row.booking_id
-            place = (booking_id, kept.day)
+        for stored in fresh:
+            one = (1, 0) if stored.row.kind is Kind.IMPRESSION else (0, 1)
+            booking_id = stored.row.booking_id
+            place = (booking_id, stored.day)
             self.counts[place] = added(self.counts.get(place, NONE), one)
             self.added[place] = added(self.added.get(place, NONE), one)
-            if kept.row.site is not None:
-                of_site = (*place, kept.row.site)
+            if stored.row.site is not None:
+                of_site = (*place, stored.row.site)
                 self.sites[of_site] = added(self.sites.get(of_site, NONE), one)
             self.totals.setdefault(booking_id, []).append((tick, added(self.total(booking_id, tick), one)))
-        self.kept.extend(fresh)
+        self.stored.extend(fresh)
         return fresh
 
     def total(self, booking_id: str, tick: int) -> Counts:

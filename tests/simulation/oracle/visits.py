@@ -16,7 +16,7 @@ from actors.shared.browsers import browser
 from actors.shared.credentials import code_from, code_proof, digest
 from actors.values import AuditRecord, OutboxMessage, Refused
 from tests.doubles.tables import Memory
-from tests.simulation.register import Kept
+from tests.simulation.register import Batch
 from tests.simulation.rules import BLOCKS, SECRET, SESSIONS
 
 SUBJECT = digest("sign-in")
@@ -53,44 +53,43 @@ class Codes:
 
 @dataclass(slots=True, eq=False)
 class Letters:
-    """The letters to one email: time, day and network of each. `known` has the networks that used a code, until when.
-    `strange` has the same of letters to networks that were not known, with the block of each."""
+    """The letters to one email: the days of those that each network, each block and, as "", the mailbox have counted; the
+    time of each network's last one; and until when a network that used a code is known. Letters to known networks do not
+    count for their block. A day of a count never goes back, whatever the clock of a node says."""
 
-    sent: list[tuple[int, int, str]] = field(default_factory=list)
-    strange: list[tuple[int, int, str]] = field(default_factory=list)
+    days: dict[str, list[int]] = field(default_factory=dict)
+    sent_ms: dict[str, int] = field(default_factory=dict)
     known: dict[str, int] = field(default_factory=dict)
 
     def send(self, network: str, now_ms: int) -> str:
-        rules, mine = SESSIONS.letters, [each for each in self.sent if each[2] == network]
-        if mine and now_ms < mine[-1][0] + rules.pause_ms:
-            return waiting(mine[-1][0] + rules.pause_ms - now_ms)
-        ours = [each for each in self.strange if each[2] == BLOCKS[network]]
-        first = self._on_day(ours, now_ms) == 0
-        known, beyond = now_ms < self.known.get(network, 0), self._on_day(mine, now_ms) >= rules.per_network
+        rules, block = SESSIONS.letters, BLOCKS[network]
+        pause_ms = self.sent_ms.get(network, now_ms - rules.pause_ms) + rules.pause_ms - now_ms
+        if pause_ms > 0:
+            return waiting(pause_ms)
+        known, beyond = now_ms < self.known.get(network, 0), self._today(network, now_ms) >= rules.per_network
+        tomorrow, total = waiting(DAY_MS - now_ms % DAY_MS), self._today("", now_ms)
         if beyond and not known:
-            return waiting(DAY_MS - now_ms % DAY_MS)
-        if beyond and self._on_day(self.sent, now_ms) >= rules.last_resort:
-            return waiting(DAY_MS - now_ms % DAY_MS) + ", as a known network"
-        if not known and self._on_day(self.sent, now_ms) >= (rules.last_resort if first else rules.per_mailbox):
-            return waiting(DAY_MS - now_ms % DAY_MS) + ", as a new network"
-        if not known:
-            self.strange.append((now_ms, self._day(ours, now_ms), BLOCKS[network]))
-        self.sent.append((now_ms, self._day(self.sent, now_ms), network))
+            return tomorrow
+        if beyond and total >= rules.last_resort:
+            return f"{tomorrow}, as a known network"
+        first = self._today(block, now_ms) == 0
+        if not known and total >= (rules.last_resort if first else rules.per_mailbox):
+            return f"{tomorrow}, as a new network"
+        for count in ("", network) if known else ("", network, block):
+            self.days.setdefault(count, []).append(self._day(count, now_ms))
+        self.sent_ms[network] = now_ms
         return "sent, as a known network beyond its count" if beyond else "sent"
 
-    def is_long(self) -> bool:
-        """Whether the last letter has a long code."""
-        _, today, network = self.sent[-1]
-        of_day = [each[2] for each in self.sent if each[1] == today]
+    def is_long(self, network: str, now_ms: int) -> bool:
+        """Whether the letter that was just sent has a long code."""
         rules = SESSIONS.letters
-        return len(of_day) > rules.short_codes or of_day.count(network) > rules.per_network
+        return self._today("", now_ms) > rules.short_codes or self._today(network, now_ms) > rules.per_network
 
-    def _day(self, sent: list[tuple[int, int, str]], now_ms: int) -> int:
-        """The day that counts now. It never goes back, whatever the clock of a node says."""
-        return max([day_of(now_ms), *(day for _, day, _ in sent)])
+    def _day(self, count: str, now_ms: int) -> int:
+        return max(day_of(now_ms), *self.days.get(count, ()), 0)
 
-    def _on_day(self, sent: list[tuple[int, int, str]], now_ms: int) -> int:
-        return sum(day == self._day(sent, now_ms) for _, day, _ in sent)
+    def _today(self, count: str, now_ms: int) -> int:
+        return self.days.get(count, []).count(self._day(count, now_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,23 +116,23 @@ class Visits:
         self.versions: dict[str, list[tuple[int, Seat]]] = {}
         self.met: Counter[str] = Counter()
         self._proofs: set[bytes] = set()
-        self._kept: Kept
+        self._batch: Batch
         self._accounts: set[str] = set()
-        self._told: list[tuple[str, str, str, dict[str, Any]]] = []
+        self._audits: list[tuple[str, str, str, dict[str, Any]]] = []
         self._sent: list[OutboxMessage] = []
 
-    def judge(self, memory: Memory, kept: Kept) -> Iterator[str]:
+    def judge(self, memory: Memory, batch: Batch) -> Iterator[str]:
         """Repeat a transaction; yield the differences."""
-        self._kept, self._accounts, self._told, self._sent = kept, set(kept.accounts), [], []
+        self._batch, self._accounts, self._audits, self._sent = batch, set(batch.accounts), [], []
         before = dict(self.seats)
-        for (message, answer), network in zip(kept.pairs, kept.networks, strict=True):
-            expected, told = self._do(message, network), said(answer)
-            if expected != told:
-                yield f"{kept.owner} answered {_named(message)} at {kept.now_ms} with {told}, and not with {expected}"
+        for (message, answer), network in zip(batch.pairs, batch.networks, strict=True):
+            expected, actual = self._do(message, network), summary(answer)
+            if expected != actual:
+                yield f"{batch.owner} answered {_named(message)} at {batch.now_ms} with {actual}, and not with {expected}"
         yield from self._rows(memory)
         for session_id, seat in self.seats.items():
             if before.get(session_id) is not seat:
-                self.versions.setdefault(session_id, []).append((kept.tick, seat))
+                self.versions.setdefault(session_id, []).append((batch.tick, seat))
 
     # One message.
 
@@ -153,7 +152,7 @@ class Visits:
                 raise AssertionError(f"nobody in the simulation does this: {message}")
 
     def _start(self, start: sessions.StartSignIn, network: str) -> str:
-        message, now_ms = start.draft.message, self._kept.now_ms
+        message, now_ms = start.draft.message, self._batch.now_ms
         letters = self.letters.setdefault(start.email, Letters())
         answer, _, place = letters.send(network, now_ms).partition(", as ")
         self.met["a letter was refused to a new network"] += place == "a new network"
@@ -161,7 +160,7 @@ class Visits:
         self.met["a known network got more letters than its count"] += place == "a known network beyond its count"
         if answer == "sent":
             code = code_from(SECRET, message.nonce)
-            if letters.is_long():
+            if letters.is_long(network, now_ms):
                 self.met["a code was long"] += 1
                 code += code_from(SECRET, b"long\0" + message.nonce)
                 message = replace(message, template="sign_in_code_long")
@@ -172,7 +171,7 @@ class Visits:
         return answer
 
     def _complete(self, complete: sessions.CompleteSignIn, network: str) -> str:
-        session, now_ms = complete.session, self._kept.now_ms
+        session, now_ms = complete.session, self._batch.now_ms
         codes = self.codes.get((session.email, complete.browser))
         if codes is None or not codes.guess(complete.proof, now_ms):
             if complete.proof in self._proofs:
@@ -195,45 +194,45 @@ class Visits:
                 self._close(session_id)
         began_ms = session.created_ms
         self.seats[session.id] = Seat(session.email, session.token_hash, began_ms, began_ms + SESSIONS.life_ms)
-        self._told.append(("session.started", session.id, session.id, changes))
+        self._audits.append(("session.started", session.id, session.id, changes))
         if complete.notice is not None:
             facts = {"ends": "session", "target": session.id, "label": browser(session.agent)}
             self._sent.append(replace(complete.notice, recipient=session.email, facts=json.dumps(facts)))
-        return self._as_kept(session.id)
+        return self._described(session.id)
 
     def _touch(self, session_id: str) -> str:
-        seat, now_ms = self.seats.get(session_id), self._kept.now_ms
+        seat, now_ms = self.seats.get(session_id), self._batch.now_ms
         if seat is None or not seat.lives(now_ms):
             self.met["a use came after the session's end"] += 1
             return "unauthorized"
         if now_ms - seat.seen_ms >= SESSIONS.touch_ms:
             self.seats[session_id] = replace(seat, seen_ms=now_ms, ends_ms=now_ms + SESSIONS.life_ms)
             self.met["a session slid"] += 1
-        return self._as_kept(session_id)
+        return self._described(session_id)
 
     def _end(self, end: sessions.EndSession) -> str:
         seat = self.seats.get(end.session_id)
         if seat is None or seat.email != end.email:
             return "not_found"
         self.met["a session was ended again"] += seat.ended
-        if seat.lives(self._kept.now_ms):
+        if seat.lives(self._batch.now_ms):
             self._close(end.session_id)
             self.met["a session was ended by another"] += end.session_id != end.audit.actor_id
-            self._told.append(("session.ended", end.session_id, end.audit.actor_id, {}))
-        return self._as_kept(end.session_id)
+            self._audits.append(("session.ended", end.session_id, end.audit.actor_id, {}))
+        return self._described(end.session_id)
 
     def _close(self, session_id: str) -> None:
         seat = self.seats[session_id]
-        self.seats[session_id] = replace(seat, ended=True, ends_ms=min(seat.ends_ms, self._kept.now_ms))
+        self.seats[session_id] = replace(seat, ended=True, ends_ms=min(seat.ends_ms, self._batch.now_ms))
 
-    def _as_kept(self, session_id: str) -> str:
+    def _described(self, session_id: str) -> str:
         seat = self.seats[session_id]
-        return f"kept {session_id} seen {seat.seen_ms} ends {seat.ends_ms} ended {seat.ended}"
+        return f"session {session_id} seen {seat.seen_ms} ends {seat.ends_ms} ended {seat.ended}"
 
     # Rows.
 
     def _rows(self, memory: Memory) -> Iterator[str]:
-        kept = self._kept
+        batch = self._batch
         stored = {
             session.id: Seat(
                 session.email, session.token_hash, session.seen_ms, session.expires_ms, session.revoked_ms is not None
@@ -242,30 +241,30 @@ class Visits:
         }
         for session_id in sorted({*stored, *self.seats}):
             if stored.get(session_id) != self.seats.get(session_id):
-                yield f"{kept.owner} left {session_id} as {stored.get(session_id)}, not as {self.seats.get(session_id)}"
+                yield f"{batch.owner} left {session_id} as {stored.get(session_id)}, not as {self.seats.get(session_id)}"
         yield from self._codes_rows(memory)
-        if list(kept.letters) != self._sent:
-            yield f"{kept.owner} put {kept.letters} into the outbox, not {self._sent}"
+        if list(batch.letters) != self._sent:
+            yield f"{batch.owner} put {batch.letters} into the outbox, not {self._sent}"
         if set(memory.accounts) != self._accounts:
-            yield f"{kept.owner} left accounts {sorted(set(memory.accounts) ^ self._accounts)} wrongly"
-        told = [recorded(audit) for audit in kept.audits]
-        if told != self._told:
-            yield f"{kept.owner} recorded {told}, not {self._told}"
+            yield f"{batch.owner} left accounts {sorted(set(memory.accounts) ^ self._accounts)} wrongly"
+        actual = [recorded(audit) for audit in batch.audits]
+        if actual != self._audits:
+            yield f"{batch.owner} recorded {actual}, not {self._audits}"
 
     def _codes_rows(self, memory: Memory) -> Iterator[str]:
         """The guesses at each code are those of its own browser. A code that has ended may be gone."""
         for key, codes in self.codes.items():
             row = memory.sign_ins.get(key)
             if row is not None:
-                told = (row.proof, row.attempts, row.code_expires_ms)
+                actual = (row.proof, row.attempts, row.code_expires_ms)
                 expected = (codes.proof, codes.guesses, codes.ends_ms)
-                if told != expected:
-                    yield f"{self._kept.owner} left the code of {key[0]} as {told}, not as {expected}"
-            elif self._kept.now_ms < codes.ends_ms:
-                yield f"{self._kept.owner} left no code of {key[0]}, which ends at {codes.ends_ms}"
+                if actual != expected:
+                    yield f"{self._batch.owner} left the code of {key[0]} as {actual}, not as {expected}"
+            elif self._batch.now_ms < codes.ends_ms:
+                yield f"{self._batch.owner} left no code of {key[0]}, which ends at {codes.ends_ms}"
         for key in memory.sign_ins:
             if key not in self.codes:
-                yield f"{self._kept.owner} left a code of {key[0]} that no letter brought"
+                yield f"{self._batch.owner} left a code of {key[0]} that no letter brought"
 
 
 def waiting(wait_ms: int) -> str:
@@ -273,14 +272,14 @@ def waiting(wait_ms: int) -> str:
     return f"rate_limited for {-(-wait_ms // SECOND_MS)} s"
 
 
-def said(answer: Any) -> str:
+def summary(answer: Any) -> str:
     """An answer in the words of this module."""
     match answer:
         case sessions.CodeSent():
             return "sent"
         case sessions.Kept(session):
             ended = session.revoked_ms is not None
-            return f"kept {session.id} seen {session.seen_ms} ends {session.expires_ms} ended {ended}"
+            return f"session {session.id} seen {session.seen_ms} ends {session.expires_ms} ended {ended}"
         case Refused(retry_after_seconds=int() as seconds):
             return f"{answer.code} for {seconds} s"
         case Refused():

@@ -1,12 +1,19 @@
-"""Announcements of the ledger: one mail for each recipient and one webhook event for each transition, and nothing else."""
+"""Mails and webhook events: a transaction writes those that its changes call for, each once, and no other.
+
+The transactions of sessions and of devices are judged by `visits` and `logins`, with all else that they write.
+"""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from actors.keys.messages import Claim
+from actors.shared.credentials import code_proof
+from actors.values import AuditRecord, BatchId, OutboxMessage
 from tests.simulation.oracle import schedule
 from tests.simulation.oracle.log import Commit, moved
+from tests.simulation.rules import SECRET
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -32,7 +39,7 @@ TO_ADMINISTRATORS: Mapping[str, str] = {
     "booking.dispute_won": "dispute_won",
     "booking.dispute_lost": "dispute_lost",
 }
-EVENT_OF_MOVE: Mapping[str, str] = {
+WEBHOOK_EVENTS: Mapping[str, str] = {
     "booking.reserved": "booking.reserved",
     "booking.paid": "booking.paid",
     "booking.expired": "booking.expired",
@@ -52,38 +59,69 @@ TOPICS: Mapping[str, str] = {
     "review_digest": "reviews",
 }
 """Topics that a recipient may turn off. Other mails are always sent."""
-LEDGER = frozenset(
-    {*TO_OWNER.values(), *TO_ADMINISTRATORS.values(), "week_begins", "week_ended", "review_digest"},
-)
-
 Expected = Counter[tuple[str, str]]
-"""Templates with their recipients, or types with their subjects."""
+"""Templates with their recipients, or types of events with their subjects."""
 
 
-def each_transition_is_told_once(world: "World", commit: Commit) -> Iterator[str]:
-    mails, webhook_events = _expected(world, commit)
-    sent = Counter((message.template, message.recipient) for message in commit.messages if message.template in LEDGER)
-    if sent != mails:
-        yield f"mails that are missing: {sorted(mails - sent)}; mails too many: {sorted(sent - mails)}"
-    told = Counter((each.type, each.subject_id) for each in commit.webhook_events)
-    if told != webhook_events:
-        yield f"webhook_events that are missing: {sorted(webhook_events - told)}; too many: {sorted(told - webhook_events)}"
+def each_change_is_notified_once(world: "World", commit: Commit) -> Iterator[str]:
+    mails, events = _expected(world, commit)
+    written = Counter((message.template, message.recipient) for message in commit.messages)
+    if written != mails:
+        yield _difference("mails", mails, written)
+    published = Counter((each.type, each.subject_id) for each in commit.webhook_events)
+    if published != events:
+        yield _difference("webhook events", events, published)
     for each in commit.webhook_events:
-        if each.id in world.log.told:
-            yield f"the webhook event {each.id} was told before: {each}"
-        world.log.told.add(each.id)
+        if each.id in world.log.published:
+            yield f"the webhook event {each.id} was published before: {each}"
+        world.log.published.add(each.id)
     world.log.mailed.update(message.id for message in commit.messages)
     done = [schedule.steps(commit, *rows) for rows in commit.of("bookings").values()]
     world.count("steps of schedules", sum(map(len, done)))
     world.count(
-        "transitions told",
-        sum(audit.action in {*TO_OWNER, *EVENT_OF_MOVE, *TO_ADMINISTRATORS} for audit in commit.audits),
+        "transitions notified",
+        sum(audit.action in {*TO_OWNER, *WEBHOOK_EVENTS, *TO_ADMINISTRATORS} for audit in commit.audits),
     )
-    world.count("mails of the ledger", sent.total())
-    world.count("webhook_events of the ledger", told.total())
+    world.count("mails of the ledger", written.total())
+    world.count("webhook events", published.total())
 
 
-def each_happening_is_delivered_to_each_webhook_that_wants_it(world: "World", commit: Commit) -> Iterator[str]:
+def judge_keys(
+    world: "World",
+    batch_id: BatchId,
+    claims: Mapping[bytes, Claim],
+    audits: Sequence[AuditRecord],
+    written: Sequence[OutboxMessage],
+) -> Iterator[str]:
+    """The mails of one transaction of keys: of each new key and administrator, and of each code. `claims` are all claims
+    before it."""
+    emails = {account.tenant_id: account.email for account in world.memory.accounts.values()}
+    expected = Expected()
+    for audit in audits:
+        if audit.action in ("key.issued", "key.claimed"):
+            expected["new_key", emails[world.memory.keys[audit.target_id].tenant_id]] += 1
+        elif audit.action == "admin.granted":
+            expected["new_administrator", audit.target_id] += 1
+    proofs = set()
+    for token_hash, claim in world.memory.claims.items():
+        if claim.proof is not None and (token_hash not in claims or claims[token_hash].proof != claim.proof):
+            expected["claim_code", claim.email or ""] += 1
+            proofs.add((token_hash, claim.proof))
+    found = Counter((message.template.removesuffix("_long"), message.recipient) for message in written)
+    if found != expected:
+        yield f"{batch_id!r} has {_difference('mails', expected, found)}"
+    codes = [(message.recipient, world.code_of(message)) for message in written if message.nonce]
+    for token_hash, proof in proofs:
+        if not any(code_proof(SECRET, token_hash, email, code) == proof for email, code in codes):
+            yield f"{batch_id!r} wrote no mail with the code of a claim: {written}"
+    world.log.mailed.update(message.id for message in written)
+
+
+def _difference(what: str, expected: Expected, found: Expected) -> str:
+    return f"{what} that are missing: {sorted(expected - found)}; too many: {sorted(found - expected)}"
+
+
+def each_event_is_queued_for_each_webhook_that_wants_it(world: "World", commit: Commit) -> Iterator[str]:
     """One delivery for each, in the transaction of the change, and in its order."""
     wanted = [
         (webhook.id, each.id)
@@ -102,7 +140,7 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
         row.id: row.tenant_id for table in ("bookings", "campaigns") for row in getattr(world.memory, table).values()
     }
     emails = {account.tenant_id: account.email for account in world.memory.accounts.values()}
-    mails, webhook_events = Expected(), Expected()
+    mails, events = Expected(), Expected()
 
     def mail(template: str | None, *recipients: str) -> None:
         for email in recipients if template is not None else ():
@@ -118,11 +156,11 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
     for audit in commit.audits:
         mail(TO_OWNER.get(audit.action), *owner_of(audit.target_id))
         mail(TO_ADMINISTRATORS.get(audit.action), *world.memory.administrators)
-        kind = EVENT_OF_MOVE.get(audit.action)
+        kind = WEBHOOK_EVENTS.get(audit.action)
         if audit.action == "booking.dispute_lost" and moved(audit) is not None:
             kind = "booking.refunded"
         if kind is not None:
-            webhook_events[kind, audit.target_id] += 1
+            events[kind, audit.target_id] += 1
     for booking_id, (before, after) in commit.of("bookings").items():
         for _, step in schedule.steps(commit, before, after):
             match step:
@@ -131,16 +169,16 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
                 case schedule.ENDED:
                     mail("week_ended", *owner_of(booking_id))
                 case _:
-                    webhook_events["delivery.day", booking_id] += 1
+                    events["delivery.day", booking_id] += 1
     if commit.digests[0] != commit.digests[1]:
         mail("review_digest", *world.memory.administrators)
-    return mails, webhook_events
+    return mails, events
 
 
-def what_is_told_is_true(world: "World", commit: Commit) -> Iterator[str]:
+def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
     """The figures in mails and webhook events are those of the rows."""
     for message in commit.messages:
-        facts = json.loads(message.facts) if message.template in LEDGER else {}
+        facts = json.loads(message.facts)
         _, booking = commit.of("bookings").get(facts.get("booking", ""), (None, None))
         if booking is None:
             continue
@@ -154,7 +192,7 @@ def what_is_told_is_true(world: "World", commit: Commit) -> Iterator[str]:
             seen = [str(sum(each[kind] for each in days)) for kind in (0, 1)]
             figures = [facts[name] for name in ("impressions", "clicks", "refund_cents", "unshown_weeks")]
             if figures != [*seen, str(end.cents), str(len(end.unseen))]:
-                yield f"{booking.id} was seen {seen} times, and ended with {end}, but {message} tells {figures}"
+                yield f"{booking.id} was seen {seen} times, and ended with {end}, but {message} says {figures}"
         orders = sum(audit.action == "booking.refunded" for audit in commit.audits_of(booking.id))
         if (
             message.template == "refund_made"
@@ -162,7 +200,7 @@ def what_is_told_is_true(world: "World", commit: Commit) -> Iterator[str]:
             and booking.status == "refunded"
             and (facts["refund_cents"] != str(booking.refunded_cents))
         ):
-            yield f"{message} does not tell {booking.refunded_cents} cents of {booking.id}"
+            yield f"{message} does not say {booking.refunded_cents} cents of {booking.id}"
     for webhook_event in commit.webhook_events:
         if webhook_event.type == "delivery.day":
             data = json.loads(webhook_event.payload)
@@ -173,7 +211,7 @@ def what_is_told_is_true(world: "World", commit: Commit) -> Iterator[str]:
 
 
 CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
-    each_transition_is_told_once,
-    each_happening_is_delivered_to_each_webhook_that_wants_it,
-    what_is_told_is_true,
+    each_change_is_notified_once,
+    each_event_is_queued_for_each_webhook_that_wants_it,
+    notifications_are_true,
 )

@@ -3,36 +3,30 @@
 The real authentication resolves sessions. Every intent is recorded.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.messages import DeviceView
-from actors.devices.state import Decision as DeviceDecision
-from actors.devices.state import LockSet as WantedDevices
-from actors.devices.store import Decide as DecideDevices
 from actors.kernel.actor import Actor
-from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
 from actors.keys.messages import Kept as KeptKey
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
-from actors.sessions.messages import Kept, Session, SignedIn
-from actors.sessions.state import Decision as SessionDecision
-from actors.sessions.state import LockSet as WantedSessions
-from actors.sessions.store import Decide as DecideSessions
+from actors.sessions.messages import Kept, Session
 from actors.shared.code_mails import Origin
-from actors.values import BatchId, Contended, Refused, StorageUnavailable
+from actors.values import Refused
 from service.api import authentication
 from service.api.authentication import Caller
 from service.api.messages import Request
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.sessions import MemorySessions
-from tests.simulation.faults import Link, SimulatedBug, plainly
+from tests.simulation.faults import plain_reads, plainly
 from tests.simulation.history import IssueFor, SignIn, Typed, Within
 from tests.simulation.limits import BASE_URL
-from tests.simulation.register import Registered, asking_from
+from tests.simulation.register import RecordsDecisions, Registered, asking_from
 from tests.simulation.rules import BLOCKS
+from tests.simulation.sides import NodeSide, answering
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -50,38 +44,16 @@ class RegisteredDevices(Registered, DeviceAuthorizer):
     """The device authorizer. Records its messages."""
 
 
-class LinkedSessions(MemorySessions):
-    """Sessions in memory. Records decisions; look-ups fail plainly."""
-
-    async def transact(
-        self, batch_id: BatchId, locks: WantedSessions, decide: DecideSessions, now_ms: int
-    ) -> SessionDecision:
-        register = _node_of(self._memory).world.register
-        return await super().transact(batch_id, locks, register.deciding(batch_id, decide, now_ms), now_ms)
-
-    async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
-        return await plainly(super().resolve(token_hashes))
-
-    async def of_email(self, email: str, now_ms: int) -> Sequence[Session]:
-        return await plainly(super().of_email(email, now_ms))
+@plain_reads("resolve", "of_email")
+class LinkedSessions(RecordsDecisions, MemorySessions):
+    """Sessions in memory. Look-ups fail plainly."""
 
 
-class LinkedDevices(MemoryDevices):
-    """Device logins in memory. Records decisions."""
-
-    async def transact(
-        self, batch_id: BatchId, locks: WantedDevices, decide: DecideDevices, now_ms: int
-    ) -> DeviceDecision:
-        register = _node_of(self._memory).world.register
-        return await super().transact(batch_id, locks, register.deciding(batch_id, decide, now_ms), now_ms)
+class LinkedDevices(RecordsDecisions, MemoryDevices):
+    """Device logins in memory."""
 
 
-def _node_of(link: Any) -> "Node":
-    assert isinstance(link, Link)
-    return link.node
-
-
-class Reception:
+class Identity(NodeSide):
     """One life of a node's people side. `token` is the value of the caller's cookie."""
 
     def __init__(self, node: "Node") -> None:
@@ -95,16 +67,6 @@ class Reception:
     @property
     def actors(self) -> list[Actor[Any, Any]]:
         return [self.sessions, self.devices, self.reader]
-
-    @property
-    def members(self) -> list[Member]:
-        return [*self.actors]
-
-    def notice(self, topic: str) -> None:
-        """Does nothing: sessions are not cached."""
-
-    def listen_again(self) -> None:
-        """Does nothing: sessions are not cached."""
 
     # Signing in.
 
@@ -120,9 +82,7 @@ class Reception:
     async def sign_in(self, email: str, code: str, browser: str | None, network: str) -> StartedSession | Refused:
         asking_from.set(network)
         return await self.node.intent(
-            "sign in",
-            SignIn(email, code, browser),
-            lambda: self._sign_in(email, code, browser, network),
+            "sign in", SignIn(email, code, browser), lambda: self._sign_in(email, code, browser, network)
         )
 
     async def _sign_in(self, email: str, code: str, browser: str | None, network: str) -> StartedSession | Refused:
@@ -152,17 +112,7 @@ class Reception:
         caller = await self.enter(token)
         if isinstance(caller, Refused):
             return caller
-        return await self.node.intent(kind, about(caller), lambda: self._plainly(lambda: ask(caller)))
-
-    async def _plainly(self, work: Callable[[], Awaitable[R]]) -> R:
-        """Turn every storage error of a request into a 5xx."""
-        try:
-            return await work()
-        except Contended as error:
-            raise StorageUnavailable(str(error)) from None
-        except SimulatedBug as error:
-            self.node.world.count("requests that met a bug")
-            raise StorageUnavailable(str(error)) from None
+        return await self.node.intent(kind, about(caller), lambda: answering(self.node, lambda: ask(caller)))
 
     # Sessions.
 

@@ -1,4 +1,4 @@
-"""Placements shown and recorded were live within the bound on a node's delay; views show committed counts."""
+"""Placements that were visible or recorded were live within the bound on a node's delay; views show committed counts."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from tests.simulation.rules import PROMPT_SECONDS, STALE_SECONDS
 Window = tuple[int, int]
 
 
-class Shows:
+class Visibility:
     """The times when placements were live, according to the log of commits."""
 
     def __init__(self, case: Case) -> None:
@@ -77,10 +77,10 @@ class Shows:
         return self._case.now_ms(node, operation.start), self._case.now_ms(node, operation.end)
 
 
-def _shows(case: Case, rows: Rows) -> Shows:
-    rows.shows = rows.shows or Shows(case)
-    assert isinstance(rows.shows, Shows)
-    return rows.shows
+def _visibility(case: Case, rows: Rows) -> Visibility:
+    rows.visibility = rows.visibility or Visibility(case)
+    assert isinstance(rows.visibility, Visibility)
+    return rows.visibility
 
 
 def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
@@ -88,37 +88,37 @@ def only_what_is_live_is_recorded(case: Case, rows: Rows) -> Iterator[str]:
 
     Inactive events have no such grace, because a node asks the store about placements that it does not show.
     """
-    shows = _shows(case, rows)
+    visibility = _visibility(case, rows)
     for operation in case.of("report"):
         heard = operation.result
         if not isinstance(heard, Heard) or heard.status != 200:
             continue
         for event, outcome in dict.fromkeys(zip(operation.about.post.events, heard.outcomes, strict=True)):
-            if outcome in LIVE and not _may_be_shown(shows, operation, event.booking_id):
+            if outcome in LIVE and not _may_be_visible(visibility, operation, event.booking_id):
                 yield f"{event} was {outcome} at {operation.start:.3f} by {operation.node}, but its placement was not live"
-            if outcome == "inactive" and _is_surely_shown(shows, operation, event.booking_id, operation.began):
+            if outcome == "inactive" and _is_surely_visible(visibility, operation, event.booking_id, operation.began):
                 yield f"{event} was {outcome} at {operation.start:.3f} by {operation.node}, but its placement was live"
 
 
 def placements_are_those_that_are_live(case: Case, rows: Rows) -> Iterator[str]:
-    shows = _shows(case, rows)
+    visibility = _visibility(case, rows)
     for operation in case.of("show"):
         if not isinstance(operation.result, tuple):
             continue
-        since = shows.since(operation)
+        since = visibility.since(operation)
         for booking_id in operation.result:
-            if not _may_be_shown(shows, operation, booking_id):
+            if not _may_be_visible(visibility, operation, booking_id):
                 yield f"{operation.node} showed {booking_id} at {operation.start:.3f}, which was not live"
         for booking_id in case.memory.bookings:
-            if booking_id not in operation.result and _is_surely_shown(shows, operation, booking_id, since):
+            if booking_id not in operation.result and _is_surely_visible(visibility, operation, booking_id, since):
                 yield f"{operation.node} did not show {booking_id} at {operation.start:.3f}, which was live"
 
 
 def placements_show_what_was_approved(case: Case, rows: Rows) -> Iterator[str]:
     """An edit is shown once it is approved, and not at all if it was rejected or withdrawn."""
-    shows = _shows(case, rows)
+    visibility = _visibility(case, rows)
     for operation in case.of("show"):
-        since = shows.since(operation)
+        since = visibility.since(operation)
         for booking_id, headline in operation.about.items():
             campaign_id = case.memory.bookings[booking_id].campaign_id
             rows_then = case.world.log.during("campaigns", campaign_id, since, operation.ended)
@@ -128,27 +128,27 @@ def placements_show_what_was_approved(case: Case, rows: Rows) -> Iterator[str]:
                 yield f"{operation.node} showed {headline!r} of {booking_id} at {operation.start:.3f}: {rows_then}"
 
 
-def _may_be_shown(shows: Shows, operation: Operation, booking_id: str) -> bool:
-    early_ms, late_ms = shows.clocks(operation)
-    windows = shows.during(booking_id, shows.since(operation), operation.ended)
+def _may_be_visible(visibility: Visibility, operation: Operation, booking_id: str) -> bool:
+    early_ms, late_ms = visibility.clocks(operation)
+    windows = visibility.during(booking_id, visibility.since(operation), operation.ended)
     return any(window is not None and window[0] <= late_ms and early_ms < window[1] for window in windows)
 
 
-def _is_surely_shown(shows: Shows, operation: Operation, booking_id: str, since: int) -> bool:
-    early_ms, late_ms = shows.clocks(operation)
-    windows = shows.during(booking_id, since, operation.ended)
+def _is_surely_visible(visibility: Visibility, operation: Operation, booking_id: str, since: int) -> bool:
+    early_ms, late_ms = visibility.clocks(operation)
+    windows = visibility.during(booking_id, since, operation.ended)
     return all(window is not None and window[0] <= early_ms and late_ms < window[1] for window in windows)
 
 
-def views_count_what_was_kept(case: Case, rows: Rows) -> Iterator[str]:
+def views_count_what_is_stored(case: Case, rows: Rows) -> Iterator[str]:
     """Views include everything answered before the request, and nothing stored after its answer."""
     for kind in sorted(case.world.history.intents):
         for operation in case.of(kind):
             for view in _views(operation.result):
                 fair = case.world.tally.totals_during(view.booking.id, operation.began, operation.ended)
                 if (view.impressions, view.clicks) not in fair:
-                    shown = f"{view.impressions} impressions and {view.clicks} clicks"
-                    yield f"{kind} showed {shown} of {view.booking.id} at {operation.start:.3f}; there were {fair}"
+                    listed = f"{view.impressions} impressions and {view.clicks} clicks"
+                    yield f"{kind} showed {listed} of {view.booking.id} at {operation.start:.3f}; there were {fair}"
 
 
 def _views(result: Any) -> Sequence[BookingView]:
@@ -161,5 +161,5 @@ CHECKS = (
     only_what_is_live_is_recorded,
     placements_are_those_that_are_live,
     placements_show_what_was_approved,
-    views_count_what_was_kept,
+    views_count_what_is_stored,
 )

@@ -2,35 +2,31 @@
 Pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from tests.chaos.history import Kept, Said
+from tests.chaos.history import Answers, Stored
+from tests.simulation.oracle.notifications import TO_ADMINISTRATORS, TO_OWNER
 
-TO_OWNER: Mapping[str, str] = {
-    "booking.reserved": "booking_reserved",
-    "booking.paid": "booking_receipt",
-    "booking.refunded": "refund_made",
-    "booking.refund_requested": "refund_requested",
-    "booking.refund_request_declined": "refund_declined",
-    "campaign.approved": "campaign_approved",
-    "campaign.edit_approved": "campaign_approved",
-    "campaign.edit_rejected": "campaign_rejected",
-}
-"""The mail to the owner, by the action of an audit record."""
-TO_ADMINISTRATORS: Mapping[str, str] = {"booking.refund_requested": "refund_to_decide"}
-TEMPLATES = frozenset({*TO_OWNER.values(), *TO_ADMINISTRATORS.values()})
+WITHOUT_RECORD = frozenset(
+    {
+        *("week_begins", "week_ended", "review_digest"),
+        *("claim_code", "claim_code_long", "sign_in_code", "sign_in_code_long"),
+        *("new_key", "new_session", "new_administrator"),
+    }
+)
+"""Mails of schedules, codes and notices. No record of the ledger calls for them; the simulation judges them."""
 MONEY = ("booking.paid", "booking.paid_too_late")
 
 
-def broken_tellings(said: Said, before: Kept, after: Kept) -> Iterator[str]:
+def broken_notifications(answers: Answers, before: Stored, after: Stored) -> Iterator[str]:
     yield from _mails(before, after)
     yield from _documents(after)
-    yield from _refunds(said, before, after)
-    yield from _ads(said, after)
+    yield from _refunds(answers, before, after)
+    yield from _ads(answers, after)
 
 
-def _mails(before: Kept, after: Kept) -> Iterator[str]:
-    """One mail for each record of a change, whose id it has. Nothing else is mailed about changes."""
+def _mails(before: Stored, after: Stored) -> Iterator[str]:
+    """One mail for each record of a change, whose id it has, and no mail that nothing calls for."""
     wanted: dict[str, str] = {}
     for audit_id, (action, _) in after.audits.items():
         name = audit_id.removeprefix("aud_")
@@ -38,7 +34,8 @@ def _mails(before: Kept, after: Kept) -> Iterator[str]:
             wanted[f"msg_{name}_o"] = TO_OWNER[action]
         if audit_id not in before.audits and action in TO_ADMINISTRATORS:
             wanted[f"msg_{name}_a_1"] = TO_ADMINISTRATORS[action]
-    sent = {name: kind for name, kind in after.mails.items() if kind in TEMPLATES and name not in before.mails}
+    fresh = {name: kind for name, kind in after.mails.items() if name not in before.mails}
+    sent = {name: kind for name, kind in fresh.items() if kind not in WITHOUT_RECORD}
     for name in sorted(wanted.keys() - sent.keys()):
         yield f"nobody was mailed about a change: {name}, {wanted[name]}"
     for name in sorted(sent.keys() - wanted.keys()):
@@ -48,7 +45,7 @@ def _mails(before: Kept, after: Kept) -> Iterator[str]:
             yield f"a mail is about another change: {name}, {sent[name]} instead of {wanted[name]}"
 
 
-def _documents(after: Kept) -> Iterator[str]:
+def _documents(after: Stored) -> Iterator[str]:
     """One invoice for each payment, and numbers without gaps."""
     series: defaultdict[str, list[int]] = defaultdict(list)
     for name, number in after.numbers:
@@ -62,24 +59,24 @@ def _documents(after: Kept) -> Iterator[str]:
         yield f"{paid} payments have {invoices} invoices"
 
 
-def _refunds(said: Said, before: Kept, after: Kept) -> Iterator[str]:
+def _refunds(answers: Answers, before: Stored, after: Stored) -> Iterator[str]:
     """Accepted requests are stored; what nobody asked for or decided is not refunded."""
-    answered = Counter(said.requested)
+    answered = Counter(answers.requested)
     records = Counter(target for action, target in after.audits.values() if action == "booking.refund_requested")
     for booking in sorted(answered.keys() | records.keys()):
         if not answered[booking] <= records[booking] <= 3:
             yield f"{answered[booking]} requests for a refund of {booking} were accepted, {records[booking]} are stored"
-        if booking not in said.asked_back:
+        if booking not in answers.asked_back:
             yield f"nobody asked for a refund of {booking}"
     late = {target for action, target in after.audits.values() if action == "booking.paid_too_late"}
     for booking, row in after.bookings.items():
-        if row.status in ("refunding", "refunded") and booking not in said.refunded | before.bookings.keys() | late:
+        if row.status in ("refunding", "refunded") and booking not in answers.refunded | before.bookings.keys() | late:
             yield f"nobody ordered the refund of {booking}, which is {row.status}"
 
 
-def _ads(said: Said, after: Kept) -> Iterator[str]:
+def _ads(answers: Answers, after: Stored) -> Iterator[str]:
     """The content of an ad was approved, or its approval was under way."""
-    shown = [*said.shown, *((campaign, words) for campaign, words in after.ads.items() if campaign in said.approved)]
-    for campaign, words in sorted(set(shown)):
-        if words not in said.approved.get(campaign, set()):
-            yield f"{campaign} shows {words!r}, which nobody has approved"
+    stored = ((campaign, words) for campaign, words in after.ads.items() if campaign in answers.approved)
+    for campaign, words in sorted({*answers.visible, *stored}):
+        if words not in answers.approved.get(campaign, set()):
+            yield f"{campaign} has {words!r}, which nobody has approved"

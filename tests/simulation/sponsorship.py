@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import trio
-
 from actors.bookings.actor import RESERVE
 from actors.bookings.payments import PaymentsUnavailable
 from actors.bookings.records import BookingView, CampaignView, Content, PackageKind, Side, Slot, Sponsor, YoutubeStatus
@@ -25,6 +23,7 @@ from service.api.authentication import Caller
 from service.api.operations import admin_sponsorship, bookings, refund_requests, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
+from tests.simulation.sides import Counted, NodeSide
 
 if TYPE_CHECKING:
     from tests.simulation.node import Node
@@ -50,20 +49,11 @@ class Wish:
     name: str = "Example Tools"
 
 
-class CountedSweeper(HoldAndRefundSweeper):
-    """Counts failures as those of actors are."""
-
-    node: "Node"
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        try:
-            await super().run(task_status=task_status)
-        except Exception:
-            self.node.world.count("actor restarts")
-            raise
+class CountedSweeper(Counted, HoldAndRefundSweeper):
+    pass
 
 
-class Office:
+class Sponsorship(NodeSide):
     """The sponsorship area for one life of a node. `text` is always the caller's API key."""
 
     def __init__(self, node: "Node") -> None:
@@ -80,12 +70,6 @@ class Office:
     @property
     def members(self) -> list[Member]:
         return [self.ledger, self.sweeper]
-
-    def notice(self, topic: str) -> None:
-        """Nothing to do: reads are never cached."""
-
-    def listen_again(self) -> None:
-        """Nothing to do, for the same reason."""
 
     # Access.
 
@@ -197,12 +181,12 @@ class Office:
             session_id = page.session_id
             assert session_id is not None, "pages of the processor have sessions"
             owner = view.booking.tenant_id
-            kept = await self.node.intent(
+            answer = await self.node.intent(
                 "keep session",
                 Change(booking_id, owner, session=session_id),
                 lambda: self.ledger.keep_session(owner, booking_id, session_id),
             )
-            if isinstance(kept, BookingView):
+            if isinstance(answer, BookingView):
                 self.node.world.processor.show(booking_id, session_id)
         return view
 
@@ -318,16 +302,16 @@ class Office:
 
     async def revoke_key(self, text: str, key_id: str) -> Kept | Refused:
         keeper = self.node.keeper
-        kept = await self._as(
+        answer = await self._as(
             text,
             "revokeScopedKey",
             "revoke",
             lambda caller: key_id,
             lambda caller: keeper.revoke(key_id, caller.agent, owner=caller.owner),
         )
-        if isinstance(kept, Kept):
-            self.node.key_cache.forget(kept.changed)
-        return kept
+        if isinstance(answer, Kept):
+            self.node.key_cache.forget(answer.changed)
+        return answer
 
     async def appoint(self, email: str, *, grant: bool) -> Membership:
         """Grant or revoke administratorship, as the command line does."""
@@ -339,33 +323,38 @@ class Office:
 
     # The processor.
 
-    async def hear(self, told: ProcessorEvent) -> BookingView | Refused:
+    async def hear(self, event: ProcessorEvent) -> BookingView | Refused:
         """Handle a signed event."""
-        match told:
+        match event:
             case PaymentSucceeded():
                 return await self.node.intent(
                     "take payment",
-                    Change(told.booking_id, payment=told.payment_id, session=told.session_id),
+                    Change(event.booking_id, payment=event.payment_id, session=event.session_id),
                     lambda: self.ledger.record_payment(
-                        told.event_id,
-                        told.booking_id,
-                        told.payment_id,
-                        told.amount_cents,
-                        told.currency,
-                        told.session_id,
+                        event.event_id,
+                        event.booking_id,
+                        event.payment_id,
+                        event.amount_cents,
+                        event.currency,
+                        event.session_id,
                     ),
                 )
             case RefundUpdated():
                 return await self.node.intent(
                     "settle refund",
-                    Change(told.booking_id, None, told.declined or "", payment=told.payment_id),
+                    Change(event.booking_id, None, event.declined or "", payment=event.payment_id),
                     lambda: self.ledger.settle_refund(
-                        told.booking_id, told.declined, told.event_id, told.payment_id, told.cents, told.total_cents
+                        event.booking_id,
+                        event.declined,
+                        event.event_id,
+                        event.payment_id,
+                        event.cents,
+                        event.total_cents,
                     ),
                 )
             case DisputeUpdated():
                 return await self.node.intent(
                     "settle dispute",
-                    Change(told.dispute_id, None, told.state, payment=told.payment_id),
-                    lambda: self.ledger.settle_dispute(told.dispute_id, told.payment_id, told.state),
+                    Change(event.dispute_id, None, event.state, payment=event.payment_id),
+                    lambda: self.ledger.settle_dispute(event.dispute_id, event.payment_id, event.state),
                 )

@@ -10,7 +10,7 @@ from actors.events.messages import Kind
 from actors.shared.credentials import digest
 from tests.acceptance.postgres import PostgresServer
 from tests.chaos.caller import Caller
-from tests.chaos.history import Booked, Kept, Said
+from tests.chaos.history import Answers, Booked, Stored
 
 ASKERS = 4
 TRIES = 20
@@ -21,19 +21,19 @@ KEYS = """select k.hash, t.lifetime_used, a.email from api_keys k join tenants t
 left join accounts a on a.tenant_id = t.id"""
 
 
-def kept(postgres: PostgresServer, database: str, said: Said) -> Kept:
+def read_stored(postgres: PostgresServer, database: str, answers: Answers) -> Stored:
     """Read all rows that answers are compared with."""
 
     def rows(statement: str) -> list[Any]:
         return [tuple(row) for row in postgres.ask(statement, database=database)]
 
-    there = Kept()
+    there = Stored()
     for booking, day, key, click in rows(EVERY_KEY):
         there.rows[key] = (booking, day, Kind.CLICK if click else Kind.IMPRESSION)
     for booking, day, impressions, clicks in rows(COUNTS):
         there.counts[booking, day, Kind.IMPRESSION] = impressions
         there.counts[booking, day, Kind.CLICK] = clicks
-    names = {digest(text): text for text in said.keys}
+    names = {digest(text): text for text in answers.keys}
     for hashed, used, email in rows(KEYS):
         if hashed in names:
             there.used[names[hashed]] = used
@@ -58,10 +58,10 @@ class Auditor(Caller):
     name = "auditor"
 
 
-async def working(nodes: Mapping[int, str], said: Said) -> dict[str, str]:
+async def working(nodes: Mapping[int, str], answers: Answers) -> dict[str, str]:
     """Return the answer to every key, and to the token of every session, now that all is well: 200, or an error."""
     works: dict[str, str] = {}
-    asked = [(key, True) for key in said.keys] + [(token, False) for token in said.sessions]
+    asked = [(key, True) for key in answers.keys] + [(token, False) for token in answers.sessions]
 
     async def ask(auditor: Auditor) -> None:
         with closing(auditor):
@@ -82,5 +82,5 @@ async def working(nodes: Mapping[int, str], said: Said) -> dict[str, str]:
 
     async with trio.open_nursery() as nursery:
         for _ in range(ASKERS):
-            nursery.start_soon(ask, Auditor(nodes, said))
+            nursery.start_soon(ask, Auditor(nodes, answers))
     return works
