@@ -17,7 +17,7 @@ from tests.simulation.campaign import Regression, Summary, keep, kept
 from tests.simulation.rules import Scene
 from tests.simulation.scenes import BUGS
 from tests.simulation.world import Report, run
-from tests.slow import SLOW
+from tests.slow import SLOW, repeats
 
 SEEDS = len(Scene)
 """`make simulate` runs more, and shows that they meet every fault and every refusal."""
@@ -59,6 +59,7 @@ def test_every_seed_keeps_every_promise(campaign: list[Report]) -> None:
     assert not failed, "\n".join(f"{command}\n    {violation}" for command, violation in failed.items())
 
 
+@repeats("five seeds")
 def test_seeds_that_failed_once_keep_every_promise() -> None:
     for each in kept():
         report = run(each.seed, scene=each.scene, seconds=each.seconds)
@@ -88,6 +89,7 @@ def test_a_planted_bug_is_found(bug: str) -> None:
     pytest.fail(f"{BUGS[bug].sentence} {SEEDS_FOR_A_BUG} seeds did not show it.")
 
 
+@repeats("each seed's promises, after bugs were planted")
 def test_a_planted_bug_is_gone_after_its_run(campaign: list[Report]) -> None:
     for bug in SOME_BUGS:
         run(0, seconds=0.1, bug=bug)
@@ -95,6 +97,7 @@ def test_a_planted_bug_is_gone_after_its_run(campaign: list[Report]) -> None:
         assert run(seed, seconds=SECONDS) == campaign[seed]
 
 
+@repeats("a schedule follows from the seed alone")
 def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
     seeds = ["--seeds", str(len(Scene)), "--one-by-one", "--seconds", "10" if SLOW else "4"]
     one, other = (_simulated(*seeds, hash_seed=hash_seed).stdout.splitlines() for hash_seed in ("0", "1"))
@@ -102,6 +105,7 @@ def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
     assert one == other
 
 
+@repeats("a seed that failed is kept")
 def test_a_campaign_tells_a_failing_seed_with_the_command_that_shows_it_again_and_ends_with_1() -> None:
     done = _simulated("--seeds", "1:2", "--seconds", "12", "--bug", "cap-one-too-low")
     assert done.returncode == 1
