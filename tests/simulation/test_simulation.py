@@ -22,6 +22,7 @@ from tests.slow import SLOW, repeats
 SEEDS = len(Scene)
 """`make simulate` runs more, and shows that they meet every fault and every refusal."""
 SECONDS = 20.0
+RUN_SECONDS = SECONDS if SLOW else 10.0
 WHOLE = list(Scene).index(Scene.WHOLE)
 """The first seed of the scene with all areas."""
 SEEDS_FOR_A_BUG = 100
@@ -49,12 +50,14 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def campaign() -> list[Report]:
-    return [run(seed, seconds=SECONDS) for seed in range(SEEDS)]
+    return [run(seed, seconds=RUN_SECONDS) for seed in range(SEEDS)]
 
 
 def test_every_seed_keeps_every_promise(campaign: list[Report]) -> None:
     failed = {
-        Regression(each.seed, each.scene, SECONDS).command: each.violations[0] for each in campaign if each.violations
+        Regression(each.seed, each.scene, RUN_SECONDS).command: each.violations[0]
+        for each in campaign
+        if each.violations
     }
     assert not failed, "\n".join(f"{command}\n    {violation}" for command, violation in failed.items())
 
@@ -94,7 +97,7 @@ def test_a_planted_bug_is_gone_after_its_run(campaign: list[Report]) -> None:
     for bug in SOME_BUGS:
         run(0, seconds=0.1, bug=bug)
     for seed in range(len(Scene)) if SLOW else (WHOLE,):
-        assert run(seed, seconds=SECONDS) == campaign[seed]
+        assert run(seed, seconds=RUN_SECONDS) == campaign[seed]
 
 
 @repeats("a schedule follows from the seed alone")
@@ -139,7 +142,7 @@ def test_a_seed_that_failed_is_kept_once_with_what_it_showed(tmp_path: Path) -> 
 
 
 def test_what_a_campaign_never_met_is_told(campaign: list[Report]) -> None:
-    summary = Summary(SECONDS)
+    summary = Summary(RUN_SECONDS)
     summary.add(campaign[0])
     assert "read refused key_expired, expired" in summary.missed()
     assert "fault answer_lost" not in summary.missed()
