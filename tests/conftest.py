@@ -9,12 +9,14 @@ import gc
 import itertools
 import logging
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -31,6 +33,7 @@ from storage.target import Target
 from tests.memory import in_memory
 from tests.slow import SLOW, is_left_out, is_repetition, named
 
+TESTS = Path(__file__).parent
 PROCESSES = ("tests/acceptance/", "tests/browser/")
 """Folders of tests with real processes. Tests of one folder never run in parallel."""
 APART = ("tests/acceptance/test_renewal.py", "tests/acceptance/test_upgrade.py")
@@ -56,6 +59,17 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Let each worker compile its share of the tests first, and read what the others have compiled. On a fresh clone, each
+    would compile all."""
+    worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if worker is not None and not sys.dont_write_bytecode:
+        files = [path for path in sorted(TESTS.glob("*/test_*.py")) if SLOW or not is_left_out(path)]
+        for path in files[int(worker.removeprefix("gw")) :: workers]:
+            with suppress(Exception):  # collecting it reports the error
+                import_module(f"tests.{path.parent.name}.{path.stem}")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

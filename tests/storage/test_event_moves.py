@@ -16,7 +16,6 @@ from storage.postgres.event_moves import EventMoves, MoveError, Pace
 from storage.schema import migrate
 from storage.target import Target
 from tests.fakes import together
-from tests.slow import repeats
 from tests.storage.proxy import Weather, proxied
 from tests.stores.conftest import stores_over, stores_over_workers
 from tests.stores.distributed import CITUS_URL, distributed_in_use, empty_on_citus, stand_in
@@ -134,7 +133,6 @@ async def test_a_day_is_moved_in_pieces_and_leaves_the_coordinator(database_targ
         assert await database.fetchval("select count(*) from event_keys where day = $1::int", OLD[0]) == len(MANY)
 
 
-@repeats("tests/stores/test_events_on_workers.py breaks connections in commits, and movers take turns here")
 @pytest.mark.parametrize("weather", [Weather.CUT_BEFORE_COMMIT, Weather.CUT_AFTER_COMMIT])
 async def test_a_mover_whose_connection_breaks_in_any_commit_loses_nothing(
     database_target: Target, weather: Weather
