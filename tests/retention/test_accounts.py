@@ -63,7 +63,7 @@ async def going_on(earlier: Year, server: Server) -> AsyncIterator[Year]:
         if isinstance(earlier.below, Memory):
             place: Memory | Target = deepcopy(earlier.below)
         else:
-            place = stack.enter_context(server.copy(earlier.below.target.database))
+            place = stack.enter_context(server.copy(earlier.below.target.database or ""))
         async with rows_of(place) as below, open_year(below, earlier=earlier) as year:
             yield year
 
