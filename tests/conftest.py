@@ -62,10 +62,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection(session: pytest.Session) -> None:
-    """Let each worker compile its share of the tests first, and read what the others have compiled. On a fresh clone, each
-    would compile all."""
+    """Let each worker of the whole suite compile its share of the tests first, and read what the others have compiled. On a
+    fresh clone, each would compile all."""
     worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if worker is not None and not sys.dont_write_bytecode:
+    whole = [Path(each).resolve() for each in session.config.args] == [TESTS]
+    if worker is not None and whole and not sys.dont_write_bytecode:
         files = [path for path in sorted(TESTS.glob("*/test_*.py")) if SLOW or not is_left_out(path)]
         for path in files[int(worker.removeprefix("gw")) :: workers]:
             with suppress(Exception):  # collecting it reports the error
