@@ -40,7 +40,7 @@ Place = tuple[int, str]
 """A place in an export: the index of a table, and the last row of it that was exported."""
 
 
-class AccountKeeper(Actor[Message, Answer]):
+class AccountActor(Actor[Message, Answer]):
     """Owns the deletions of accounts and their choices of mails."""
 
     def __init__(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import trio
 
-from actors.accounts.actor import AccountKeeper
+from actors.accounts.actor import AccountActor
 from actors.accounts.messages import Deletion
 from actors.kernel.periodic import PeriodicTask
 from actors.values import CallFailed
@@ -30,7 +30,7 @@ class AccountEraser(PeriodicTask):
     name = "eraser"
     tolerated = (CallFailed,)
 
-    def __init__(self, accounts: AccountKeeper, limits: EraserLimits | None = None) -> None:
+    def __init__(self, accounts: AccountActor, limits: EraserLimits | None = None) -> None:
         self._limits = limits or EraserLimits()
         super().__init__(self._limits.sweep_seconds)
         self._accounts = accounts

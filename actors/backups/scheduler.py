@@ -37,7 +37,7 @@ class BackupStatistics:
     newest_ms: int | None = None
 
 
-class BackupKeeper(PeriodicTask):
+class BackupScheduler(PeriodicTask):
     """Makes a backup when one is due. A backup that takes longer than the interval fails."""
 
     name = "backups"
@@ -132,4 +132,4 @@ class BackupKeeper(PeriodicTask):
         return min(max(wait, 0.0), LOOK_SECONDS)
 
     def __repr__(self) -> str:
-        return f"<BackupKeeper {self._rules!r} {self._statistics!r}>"
+        return f"<BackupScheduler {self._rules!r} {self._statistics!r}>"

@@ -17,14 +17,13 @@ from actors.bookings.messages import (
     EditSlot,
     ExpireHold,
     FollowSchedule,
-    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
     OrderRefund,
     Origin,
     PostponeRefund,
-    ProfileKept,
+    RecordPayment,
     RequestRefund,
     Reserve,
     RetireSlot,
@@ -32,7 +31,8 @@ from actors.bookings.messages import (
     SendDigest,
     SettleDispute,
     SettleRefund,
-    TakePayment,
+    SponsorSaved,
+    StoreCheckoutSession,
     as_booking,
     as_campaign,
     as_slot,
@@ -89,7 +89,7 @@ class BookingLedger(Actor[Message, Answer]):
     async def save_profile(self, owner: str, name: str, website: str, agent: Agent) -> Sponsor:
         """Save the account's profile."""
         answer = await self.ask(SaveProfile(self._sponsor(owner, name, website), self._origin(agent)))
-        assert isinstance(answer, ProfileKept)
+        assert isinstance(answer, SponsorSaved)
         return answer.sponsor
 
     async def create_campaign(
@@ -175,7 +175,7 @@ class BookingLedger(Actor[Message, Answer]):
 
     async def keep_session(self, owner: str, booking_id: str, session_id: str) -> BookingView | Refused:
         """Store a checkout session of a booking, before anyone can pay it."""
-        return as_booking(await self.ask(KeepSession(owner, booking_id, session_id)))
+        return as_booking(await self.ask(StoreCheckoutSession(owner, booking_id, session_id)))
 
     async def cancel(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
         """Cancel a booking that is not paid."""
@@ -187,7 +187,7 @@ class BookingLedger(Actor[Message, Answer]):
 
     # Intents of the payment processor and the sweeper.
 
-    async def take_payment(
+    async def record_payment(
         self,
         event_id: str,
         booking_id: str,
@@ -198,7 +198,7 @@ class BookingLedger(Actor[Message, Answer]):
     ) -> BookingView | Refused:
         """Record the payment of a booking. Each `event_id` is handled once. Without `session_id`: in test mode only."""
         origin = self._origin(Agent("system", "payments"))
-        message = TakePayment(event_id, booking_id, payment_id, amount_cents, currency, origin, session_id)
+        message = RecordPayment(event_id, booking_id, payment_id, amount_cents, currency, origin, session_id)
         return as_booking(await self.ask(message))
 
     async def settle_refund(

@@ -9,8 +9,8 @@ from actors.bookings.messages import (
     EditCampaign,
     MoveCampaign,
     Origin,
-    ProfileKept,
     SaveProfile,
+    SponsorSaved,
 )
 from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
@@ -44,10 +44,10 @@ REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
 
 
 def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
-    return ProfileKept(keep_profile(unit, message.sponsor, message.origin))
+    return SponsorSaved(save_sponsor_profile(unit, message.sponsor, message.origin))
 
 
-def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
+def save_sponsor_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
     """Save a profile. Saving it unchanged has no effect."""
     known = unit.sponsor(wanted.tenant_id)
     if known is None:
@@ -56,7 +56,7 @@ def keep_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin) -> Sponsor:
         return known
     else:
         sponsor = replace(known, name=wanted.name, website=wanted.website)
-    unit.keep_sponsor(sponsor)
+    unit.save_sponsor(sponsor)
     unit.audit(origin, "profile.saved", "sponsor", sponsor.id, {"name": sponsor.name, "website": sponsor.website})
     return sponsor
 
@@ -81,7 +81,7 @@ def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
 
 
 def keep_new(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
-    unit.keep_campaign(campaign)
+    unit.save_campaign(campaign)
     unit.audit(origin, "campaign.created", "campaign", campaign.id, {"name": campaign.name, **asdict(campaign.content)})
 
 
@@ -109,7 +109,7 @@ def edit_campaign(unit: UnitOfWork, message: EditCampaign) -> Answer:
             edited = replace(edited, status=status, content=content)
     if edited == campaign:
         return unit.campaign_view(campaign)
-    return _keep_changed(unit, campaign, edited, message.origin, "edited")
+    return _save_edit(unit, campaign, edited, message.origin, "edited")
 
 
 def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
@@ -136,13 +136,13 @@ def move_campaign(unit: UnitOfWork, message: MoveCampaign) -> Answer:
         moved = replace(moved, shown_as=sponsor.name, content=campaign.newest)
     if move not in (CampaignMove.PAUSE, CampaignMove.RESUME):
         moved = replace(moved, pending=None)
-    answer = _keep_changed(unit, campaign, moved, message.origin, PAST[move])
+    answer = _save_edit(unit, campaign, moved, message.origin, PAST[move])
     if not isinstance(answer, Refused) and message.move in REVIEWING:
-        notifications.tell_of_review(unit, moved, f"campaign_{PAST[message.move]}", edit=move in OF_EDITS.values())
+        notifications.publish_review(unit, moved, f"campaign_{PAST[message.move]}", edit=move in OF_EDITS.values())
     return answer
 
 
-def _keep_changed(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Origin, past: str) -> Answer:
+def _save_edit(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Origin, past: str) -> Answer:
     """Store and audit a changed campaign, unless too many of its account would wait for review."""
     if now.status not in RUNNING:
         now = replace(now, pending=None)
@@ -153,7 +153,7 @@ def _keep_changed(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Ori
         if refused is not None:
             return refused
         now = replace(now, submitted_ms=unit.now_ms)
-    unit.keep_campaign(now)
+    unit.save_campaign(now)
     unit.audit(origin, f"campaign.{past}", "campaign", now.id, _difference(before, now))
     return unit.campaign_view(now)
 

@@ -74,7 +74,7 @@ def apply(
     if status is None:
         return None
     moved = replace(booking, status=status, **fields)  # type: ignore[arg-type]
-    unit.keep_booking(moved)
+    unit.save_booking(moved)
     if move in RELEASING:
         unit.free_weeks(moved)
     facts = {"status": [booking.status, status], **(details or {})}
@@ -87,19 +87,19 @@ def apply(
 
 def _tell(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Publish a move, and mail the owner about money."""
-    if move in notifications.HAPPENINGS:
-        notifications.publish_booking(unit, booking, notifications.HAPPENINGS[move])
+    if move in notifications.EVENT_OF_MOVE:
+        notifications.publish_booking(unit, booking, notifications.EVENT_OF_MOVE[move])
     match move:
         case BookingMove.PAY:
-            notifications.tell_owner(unit, booking, "booking_receipt", None)
+            notifications.mail_owner(unit, booking, "booking_receipt", None)
         case BookingMove.REFUND:
-            notifications.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+            notifications.mail_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
 
 
 def reserved(unit: UnitOfWork, booking: Booking) -> None:
     """Publish a new booking, and mail its owner until when its weeks are held."""
     notifications.publish_booking(unit, booking, "booking.reserved")
-    notifications.tell_owner(unit, booking, "booking_reserved", Topic.BOOKINGS, hold_ms=booking.hold_ms)
+    notifications.mail_owner(unit, booking, "booking_reserved", Topic.BOOKINGS, hold_ms=booking.hold_ms)
 
 
 def current(unit: UnitOfWork, booking_id: str, owner: str | None, origin: Origin) -> Booking | None:
@@ -125,7 +125,7 @@ def take(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
         holder = unit.holder(week)
         if holder is not None and holder.id != booking.id:
             apply(unit, holder, BookingMove.RUN_OUT, as_system(origin))
-    unit.take_weeks(booking)
+    unit.reserve_weeks(booking)
 
 
 def unknown_booking() -> Refused:

@@ -16,7 +16,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.shared.announcements import AccountMail, Happening
+from actors.shared.announcements import AccountMail, WebhookEvent
 from actors.times import DAY_MS, HOUR_MS, MINUTE_MS, day_of
 from actors.values import AuditRecord
 
@@ -95,7 +95,7 @@ class Snapshot:
 class Decision:
     """The changes to commit, and one answer for each message in order.
 
-    Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_taken`, and may
+    Rows are complete, new or changed. `weeks_freed` (week -> previous holder) is applied before `weeks_reserved`, and may
     contain weeks before those that were read, because an open booking holds all of its weeks. `events` are pairs of a
     processor's event and a booking, handled at `decided_ms`. `digest_ms` is when the digest of reviews was mailed.
     `invoices` have no numbers yet. `visible`: the public may see a difference.
@@ -106,14 +106,14 @@ class Decision:
     slots: dict[str, Slot] = field(default_factory=dict)
     bookings: dict[str, Booking] = field(default_factory=dict)
     weeks_freed: dict[Week, str] = field(default_factory=dict)
-    weeks_taken: dict[Week, str] = field(default_factory=dict)
+    weeks_reserved: dict[Week, str] = field(default_factory=dict)
     remembered: list[IdempotencyRecord] = field(default_factory=list)
     events: list[tuple[str, str]] = field(default_factory=list)
     decided_ms: int = 0
     reports: dict[str, PaymentReport] = field(default_factory=dict)
     audits: list[AuditRecord] = field(default_factory=list)
     mails: list[AccountMail] = field(default_factory=list)
-    happenings: list[Happening] = field(default_factory=list)
+    webhook_events: list[WebhookEvent] = field(default_factory=list)
     digest_ms: int | None = None
     invoices: list[Invoice] = field(default_factory=list)
     visible: bool = False

@@ -15,6 +15,6 @@ def send_digest(unit: UnitOfWork) -> Answer:
         return DigestSent(False)
     if unit.decision.digest_ms is None:
         lines = [f"{view.sponsor_name or 'No name'}: {view.campaign.newest.headline}" for view in reviews.first]
-        notifications.tell_of_digest(unit, reviews.count, "\n".join(lines))
+        notifications.mail_review_digest(unit, reviews.count, "\n".join(lines))
         unit.decision.digest_ms = unit.now_ms
     return DigestSent(True)

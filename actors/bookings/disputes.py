@@ -16,7 +16,7 @@ def settle_dispute(unit: UnitOfWork, message: SettleDispute) -> Answer:
     """Store the state of a dispute, and bring the booking in line with it. A closed dispute stays as it is."""
     known = {report.id: report.state for report in unit.reports(message.payment_id)}.get(message.dispute_id)
     if known not in (*CLOSED, message.state):
-        unit.keep_report(PaymentReport(message.dispute_id, message.payment_id, message.state, unit.now_ms))
+        unit.save_report(PaymentReport(message.dispute_id, message.payment_id, message.state, unit.now_ms))
     booking = unit.paid_with(message.payment_id)
     if booking is None:
         return Refused(Code.NOT_FOUND, f"No booking was paid with {message.payment_id}.")
@@ -58,11 +58,11 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     outcome = "dispute_opened" if disputed else "dispute_lost" if lost else "dispute_won"
     refunded_cents = paid_cents if taken else booking.refunded_cents
     booking = replace(booking, disputed=disputed, payment_issue=issue, refunded_cents=refunded_cents)
-    unit.keep_booking(booking)
+    unit.save_booking(booking)
     unit.audit(origin, f"booking.{outcome}", "booking", booking.id, {"paymentId": booking.payment_id})
     return _told(unit, booking, outcome)
 
 
 def _told(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
-    notifications.tell_administrators(unit, booking, outcome)
+    notifications.mail_administrators(unit, booking, outcome)
     return booking

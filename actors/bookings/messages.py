@@ -104,7 +104,7 @@ class OpenCheckout:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepSession:
+class StoreCheckoutSession:
     """Store the id of a checkout session that the processor made for a booking. Only its payment counts (ADR 0061)."""
 
     tenant_id: str
@@ -122,7 +122,7 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
-class TakePayment:
+class RecordPayment:
     """The processor reports the payment of a booking. `event_id` is the processor's; each is handled once. `session_id`
     is the checkout session that was paid; None for the page of test mode."""
 
@@ -273,9 +273,9 @@ Message = (
     | MoveCampaign
     | Reserve
     | OpenCheckout
-    | KeepSession
+    | StoreCheckoutSession
     | Cancel
-    | TakePayment
+    | RecordPayment
     | OrderRefund
     | SettleRefund
     | SettleDispute
@@ -293,14 +293,14 @@ Message = (
 
 
 @dataclass(frozen=True, slots=True)
-class ProfileKept:
+class SponsorSaved:
     """The profile."""
 
     sponsor: Sponsor
 
 
 @dataclass(frozen=True, slots=True)
-class SlotKept:
+class SlotSaved:
     """The slot."""
 
     slot: Slot
@@ -313,7 +313,7 @@ class DigestSent:
     sent: bool
 
 
-Answer = ProfileKept | CampaignView | BookingView | SlotKept | DigestSent | Refused
+Answer = SponsorSaved | CampaignView | BookingView | SlotSaved | DigestSent | Refused
 
 
 def as_campaign(answer: Answer) -> CampaignView | Refused:
@@ -330,5 +330,5 @@ def as_booking(answer: Answer) -> BookingView | Refused:
 
 def as_slot(answer: Answer) -> Slot | Refused:
     """The answer to a message about a slot."""
-    assert isinstance(answer, SlotKept | Refused)
+    assert isinstance(answer, SlotSaved | Refused)
     return answer if isinstance(answer, Refused) else answer.slot

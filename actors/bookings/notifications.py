@@ -1,4 +1,4 @@
-"""Announcements of the ledger's changes: mails, and happenings for webhooks. Pure; source: ADR 0079.
+"""Announcements of the ledger's changes: mails, and webhook_events for webhooks. Pure; source: ADR 0079.
 
 Each function follows an audit record, whose id makes the ids of what is told: a change that commits once is told once.
 """
@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from actors.bookings.records import Booking, Campaign
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.shared.announcements import DELIVERY_MS, AccountMail, Happening, Topic
+from actors.shared.announcements import DELIVERY_MS, AccountMail, Topic, WebhookEvent
 
-HAPPENINGS = {
+EVENT_OF_MOVE = {
     BookingMove.PAY: "booking.paid",
     BookingMove.RUN_OUT: "booking.expired",
     BookingMove.CANCEL: "booking.cancelled",
@@ -21,19 +21,19 @@ HAPPENINGS = {
 """The moves of a booking that webhooks hear of. A reservation is no move."""
 
 
-def tell_owner(
+def mail_owner(
     unit: UnitOfWork, booking: Booking, template: str, topic: Topic | None, *, key: str = "", **facts: object
 ) -> None:
     """Mail the owner of a booking. `facts` are added to those of the booking. `key` replaces the id of the audit record."""
     _mail(unit, booking.tenant_id, template, topic, _facts_of(unit, booking) | facts, key)
 
 
-def tell_administrators(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
+def mail_administrators(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
     """Mail all administrators about a booking."""
     _mail(unit, None, template, None, _facts_of(unit, booking) | facts)
 
 
-def tell_of_review(unit: UnitOfWork, campaign: Campaign, template: str, *, edit: bool) -> None:
+def publish_review(unit: UnitOfWork, campaign: Campaign, template: str, *, edit: bool) -> None:
     """Mail the owner of a campaign the decision on it, or on its edit, and publish it."""
     facts = {"campaign": campaign.name, "campaign_id": campaign.id, "edit": "yes" if edit else ""}
     _mail(unit, campaign.tenant_id, template, Topic.REVIEWS, facts | {"note": campaign.review_note or ""})
@@ -42,13 +42,13 @@ def tell_of_review(unit: UnitOfWork, campaign: Campaign, template: str, *, edit:
     _publish(unit, campaign.tenant_id, campaign.id, kind, data | {"reviewNote": campaign.review_note})
 
 
-def tell_of_digest(unit: UnitOfWork, count: int, ads: str) -> None:
+def mail_review_digest(unit: UnitOfWork, count: int, ads: str) -> None:
     """Mail all administrators how many campaigns wait for review."""
     _mail(unit, None, "review_digest", Topic.REVIEWS, {"count": count, "ads": ads}, f"digest_{unit.now_ms}")
 
 
 def publish_booking(unit: UnitOfWork, booking: Booking, kind: str, *, key: str = "", **data: object) -> None:
-    """Publish a happening of a booking with its state. `key` replaces the id of the audit record."""
+    """Publish a webhook_event of a booking with its state. `key` replaces the id of the audit record."""
     state = {
         "bookingId": booking.id,
         "campaignId": booking.campaign_id,
@@ -102,8 +102,8 @@ def _publish(
     unit: UnitOfWork, tenant_id: str, subject_id: str, kind: str, data: Mapping[str, object], key: str = ""
 ) -> None:
     payload = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    unit.decision.happenings.append(
-        Happening(f"evt_{key or _record(unit)}", tenant_id, subject_id, kind, payload, unit.now_ms)
+    unit.decision.webhook_events.append(
+        WebhookEvent(f"evt_{key or _record(unit)}", tenant_id, subject_id, kind, payload, unit.now_ms)
     )
 
 

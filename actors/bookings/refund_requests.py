@@ -27,11 +27,11 @@ def request_refund(unit: UnitOfWork, message: RequestRefund) -> Answer:
         refund_note=None,
         refund_requests=booking.refund_requests + 1,
     )
-    unit.keep_booking(requested)
+    unit.save_booking(requested)
     # The reason is the sponsor's own words, which the audit would keep beyond the account.
     unit.audit(message.origin, "booking.refund_requested", "booking", booking.id)
-    notifications.tell_owner(unit, requested, "refund_requested", None, reason=message.reason)
-    notifications.tell_administrators(unit, requested, "refund_to_decide", reason=message.reason)
+    notifications.mail_owner(unit, requested, "refund_requested", None, reason=message.reason)
+    notifications.mail_administrators(unit, requested, "refund_to_decide", reason=message.reason)
     return unit.view(requested)
 
 
@@ -60,7 +60,7 @@ def decline_refund_request(unit: UnitOfWork, message: DeclineRefundRequest) -> A
             Code.INVALID_STATE, f"No refund of this booking is requested. It is {booking.status_at(unit.now_ms)}."
         )
     declined = replace(booking, refund_requested_ms=None, refund_note=message.note)
-    unit.keep_booking(declined)
+    unit.save_booking(declined)
     unit.audit(message.origin, "booking.refund_request_declined", "booking", booking.id, {"note": message.note})
-    notifications.tell_owner(unit, declined, "refund_declined", None, note=message.note)
+    notifications.mail_owner(unit, declined, "refund_declined", None, note=message.note)
     return unit.view(declined)

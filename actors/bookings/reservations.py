@@ -3,8 +3,16 @@
 from dataclasses import replace
 
 from actors.bookings import changes
-from actors.bookings.campaigns import is_bookable, keep_new, keep_profile, too_many_campaigns, unknown_campaign
-from actors.bookings.messages import Answer, Cancel, DescribeVideo, ExpireHold, KeepSession, OpenCheckout, Reserve
+from actors.bookings.campaigns import is_bookable, keep_new, save_sponsor_profile, too_many_campaigns, unknown_campaign
+from actors.bookings.messages import (
+    Answer,
+    Cancel,
+    DescribeVideo,
+    ExpireHold,
+    OpenCheckout,
+    Reserve,
+    StoreCheckoutSession,
+)
 from actors.bookings.prices import price
 from actors.bookings.records import (
     Booking,
@@ -113,7 +121,7 @@ def _wait(unit: UnitOfWork, until_ms: int, words: str) -> Refused:
 
 def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) -> Answer:
     if message.sponsor is not None:
-        keep_profile(unit, message.sponsor, message.origin)
+        save_sponsor_profile(unit, message.sponsor, message.origin)
     if message.campaign is not None:
         keep_new(unit, message.campaign, message.origin)
     booking = Booking(
@@ -135,7 +143,7 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
         youtube_status=YoutubeStatus.PLANNED if slot.package_kind in WITH_VIDEO else None,
     )
     changes.take(unit, booking, message.origin)
-    unit.keep_booking(booking)
+    unit.save_booking(booking)
     unit.remember(
         IdempotencyRecord(
             message.tenant_id, message.operation, message.key, message.fingerprint, booking.id, unit.now_ms
@@ -164,14 +172,14 @@ def open_checkout(unit: UnitOfWork, message: OpenCheckout) -> Answer:
     return changes.changed(unit, booking, BookingMove.OPEN_CHECKOUT, message.origin, hold_ms=hold_ms)
 
 
-def keep_session(unit: UnitOfWork, message: KeepSession) -> Answer:
+def keep_session(unit: UnitOfWork, message: StoreCheckoutSession) -> Answer:
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is None:
         return changes.unknown_booking()
     known = (booking.sessions or "").split()
     if booking.sessions is not None and message.session_id not in known:
         booking = replace(booking, sessions=" ".join([*known, message.session_id]))
-        unit.keep_booking(booking)
+        unit.save_booking(booking)
     return unit.view(booking)
 
 
@@ -206,7 +214,7 @@ def describe_video(unit: UnitOfWork, message: DescribeVideo) -> Answer:
         problem = Problem("youtubeUrl", "missing", "is required for a published video")
         return Refused(Code.INVALID_REQUEST, "A published video needs a youtubeUrl.", problems=(problem,))
     if described != booking:
-        unit.keep_booking(described)
+        unit.save_booking(described)
         facts = {"status": described.youtube_status, "url": described.youtube_url, "notes": described.youtube_notes}
         unit.audit(message.origin, "booking.video_described", "booking", booking.id, facts)
     return unit.view(described)

@@ -44,7 +44,7 @@ def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     if unit.now_ms < start_ms:
         return _keep(unit, booking, start_ms)
     if at_ms <= start_ms:
-        notifications.tell_owner(
+        notifications.mail_owner(
             unit, booking, "week_begins", Topic.BOOKINGS, key=_key(booking, "begins"), shown=_shown(unit, booking)
         )
         first = day_of(max(start_ms, booking.paid_ms or 0)) + 1
@@ -59,7 +59,7 @@ def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
 
 def _keep(unit: UnitOfWork, booking: Booking, next_step_ms: int | None) -> Booking:
     booking = replace(booking, next_step_ms=next_step_ms)
-    unit.keep_booking(booking, visible=False)
+    unit.save_booking(booking, visible=False)
     return booking
 
 
@@ -117,7 +117,7 @@ def _end(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
         assert refunding is not None, "a paid booking can be refunded"
         booking = refunding
     impressions, clicks = unit.delivered(booking.id)
-    notifications.tell_owner(
+    notifications.mail_owner(
         unit,
         booking,
         "week_ended",

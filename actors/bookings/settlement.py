@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from actors.bookings import changes, disputes, notifications
-from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, SettleRefund, TakePayment
+from actors.bookings.messages import Answer, OrderRefund, Origin, PostponeRefund, RecordPayment, SettleRefund
 from actors.bookings.records import Booking, BookingStatus, BookingView, Mode, PaymentReport, PaymentState
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
@@ -14,7 +14,7 @@ UNSTORED_SESSION_MS = DAY_MS
 """How long after its hold a booking whose checkout sessions were not stored can still be paid. Sessions end earlier."""
 
 
-def take_payment(unit: UnitOfWork, message: TakePayment) -> Answer:
+def record_payment(unit: UnitOfWork, message: RecordPayment) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is None:
         return changes.unknown_booking()
@@ -40,7 +40,7 @@ def _is_ours(booking: Booking, session_id: str | None, now_ms: int) -> bool:
     return session_id in booking.sessions.split()
 
 
-def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
+def _paid(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Answer:
     arrived = message.amount_cents if message.currency == booking.currency else 0
     paid = replace(booking, payment_id=message.payment_id, paid_ms=unit.now_ms, paid_cents=arrived)
     issue = _why_too_late(unit, booking, message)
@@ -54,7 +54,7 @@ def _paid(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
     )
 
 
-def _followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
+def _followed(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Answer:
     """Apply what the processor reported about the payment before the payment itself."""
     for report in unit.reports(message.payment_id):
         if report.state is PaymentState.REFUNDED:
@@ -65,7 +65,7 @@ def _followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answe
     return unit.view(disputes.follow(unit, booking, message.origin))
 
 
-def _why_too_late(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> str | None:
+def _why_too_late(unit: UnitOfWork, booking: Booking, payment: RecordPayment) -> str | None:
     """Why a payment has to be refunded; None if the booking can have its weeks."""
     if (payment.amount_cents, payment.currency) != (booking.amount_cents, booking.currency):
         return "amount_mismatch"
@@ -88,7 +88,7 @@ def order_refund(unit: UnitOfWork, message: OrderRefund) -> Answer:
         if booking.refund_due_ms is None:
             # The processor declined it before. An administrator may have it tried again.
             booking = replace(booking, refund_due_ms=unit.now_ms, refund_requested_ms=None)
-            unit.keep_booking(booking)
+            unit.save_booking(booking)
             unit.audit(message.origin, "booking.refund_ordered", "booking", booking.id, {"reason": message.reason})
         return unit.view(booking)
     return changes.changed(
@@ -150,9 +150,9 @@ def _refunded_so_far(unit: UnitOfWork, booking: Booking, total_cents: int, origi
     if booking.status is BookingStatus.REFUNDING and more >= booking.refund_left_cents:
         return _refunded(unit, booking, origin, total_cents)
     before, booking = booking.refunded_cents, replace(booking, refunded_cents=total_cents)
-    unit.keep_booking(booking)
+    unit.save_booking(booking)
     unit.audit(origin, "booking.refunded_in_part", "booking", booking.id, {"refunded_cents": [before, total_cents]})
-    notifications.tell_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
+    notifications.mail_owner(unit, booking, "refund_made", None, refund_cents=booking.refunded_cents)
     return unit.view(booking)
 
 
@@ -181,7 +181,7 @@ def _remember_refund(unit: UnitOfWork, booking: Booking, message: SettleRefund, 
         or known is None
         or message.total_cents > (known.refunded_cents or message.total_cents)
     ):
-        unit.keep_report(report)
+        unit.save_report(report)
     return Refused(Code.INVALID_STATE, f"The booking {booking.id} was not paid with {payment_id}.")
 
 
@@ -207,7 +207,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
         case BookingStatus.REFUNDING:
             # Its weeks may be sold by now, so it cannot become paid again: an administrator has to decide.
             moved = replace(booking, payment_issue="refund_declined", refund_due_ms=None)
-            unit.keep_booking(moved)
+            unit.save_booking(moved)
             unit.audit(message.origin, "booking.refund_declined", "booking", booking.id, {"why": why})
         # Only an event of the processor says that a refund came back. A sweeper's answer may be older than the refund
         # that another node has made since.
@@ -224,7 +224,7 @@ def _refund_declined(unit: UnitOfWork, booking: Booking, message: SettleRefund) 
         case _:
             return unit.view(booking)
     assert moved is not None, "the table has these moves"
-    notifications.tell_administrators(unit, moved, "refund_failed", why=why)
+    notifications.mail_administrators(unit, moved, "refund_failed", why=why)
     return unit.view(moved)
 
 
@@ -234,14 +234,14 @@ def postpone_refund(unit: UnitOfWork, message: PostponeRefund) -> Answer:
         return changes.unknown_booking()
     if booking.status is BookingStatus.REFUNDING and booking.refund_due_ms is not None:
         booking = replace(booking, refund_due_ms=message.due_ms)
-        unit.keep_booking(booking)
+        unit.save_booking(booking)
     return unit.view(booking)
 
 
-def _paid_twice(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> Answer:
+def _paid_twice(unit: UnitOfWork, booking: Booking, payment: RecordPayment) -> Answer:
     """Record another payment of a paid booking. A person has to refund it at the processor's."""
     booking = replace(booking, payment_issue="paid_twice")
-    unit.keep_booking(booking)
+    unit.save_booking(booking)
     facts = {"paymentId": payment.payment_id, "amountCents": payment.amount_cents, "currency": payment.currency}
     unit.audit(payment.origin, "booking.paid_twice", "booking", booking.id, facts)
     return unit.view(booking)

@@ -3,7 +3,7 @@
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotKept
+from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotSaved
 from actors.bookings.records import Slot
 from actors.bookings.unit_of_work import UnitOfWork
 from actors.values import Code, Problem, Refused
@@ -27,9 +27,9 @@ def create_slot(unit: UnitOfWork, message: CreateSlot) -> Answer:
         return Refused(Code.INVALID_STATE, f"A slot with the id {slot.id} already exists. Choose another id.")
     if _too_dear(slot):
         return too_expensive()
-    unit.keep_slot(slot)
+    unit.save_slot(slot)
     unit.audit(message.origin, "slot.created", "slot", slot.id, _audited_fields(slot))
-    return SlotKept(slot)
+    return SlotSaved(slot)
 
 
 def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
@@ -45,11 +45,11 @@ def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
     if _too_dear(edited):
         return too_expensive()
     if edited != slot:
-        unit.keep_slot(edited)
+        unit.save_slot(edited)
         old, new = _audited_fields(slot), _audited_fields(edited)
         difference = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
         unit.audit(message.origin, "slot.edited", "slot", slot.id, difference)
-    return SlotKept(edited)
+    return SlotSaved(edited)
 
 
 def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
@@ -58,9 +58,9 @@ def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
         return unknown_slot()
     if slot.retired_ms is None:
         slot = replace(slot, active=False, retired_ms=unit.now_ms)
-        unit.keep_slot(slot)
+        unit.save_slot(slot)
         unit.audit(message.origin, "slot.retired", "slot", slot.id)
-    return SlotKept(slot)
+    return SlotSaved(slot)
 
 
 def too_expensive() -> Refused:

@@ -30,12 +30,12 @@ from actors.bookings.messages import (
     EditSlot,
     ExpireHold,
     FollowSchedule,
-    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
     OrderRefund,
     PostponeRefund,
+    RecordPayment,
     RequestRefund,
     Reserve,
     RetireSlot,
@@ -43,7 +43,7 @@ from actors.bookings.messages import (
     SendDigest,
     SettleDispute,
     SettleRefund,
-    TakePayment,
+    StoreCheckoutSession,
 )
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork
@@ -112,7 +112,7 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
                 rows["slot_ids"].add(slot.id)
             case EditSlot(slot_id=slot_id) | RetireSlot(slot_id=slot_id):
                 rows["slot_ids"].add(slot_id)
-            case TakePayment(booking_id=booking_id, event_id=event_id, payment_id=payment_id):
+            case RecordPayment(booking_id=booking_id, event_id=event_id, payment_id=payment_id):
                 rows["booking_ids"].add(booking_id)
                 rows["event_ids"].add(event_id)
                 rows["payment_ids"].add(payment_id)
@@ -129,7 +129,7 @@ def rows_to_lock(messages: Iterable[Message], recent_ms: int) -> LockSet:
                 digest = True
             case (
                 OpenCheckout(booking_id=booking_id)
-                | KeepSession(booking_id=booking_id)
+                | StoreCheckoutSession(booking_id=booking_id)
                 | Cancel(booking_id=booking_id)
                 | OrderRefund(booking_id=booking_id)
                 | PostponeRefund(booking_id=booking_id)
@@ -169,12 +169,12 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
             return reservations.reserve(unit, message)
         case OpenCheckout():
             return reservations.open_checkout(unit, message)
-        case KeepSession():
+        case StoreCheckoutSession():
             return reservations.keep_session(unit, message)
         case Cancel():
             return reservations.cancel(unit, message)
-        case TakePayment():
-            return settlement.take_payment(unit, message)
+        case RecordPayment():
+            return settlement.record_payment(unit, message)
         case OrderRefund():
             return settlement.order_refund(unit, message)
         case SettleRefund():

@@ -26,14 +26,14 @@ from actors.values import AuditRecord, BatchId
 
 Decide = Callable[[Snapshot], Decision]
 
-__all__ = ["TOPIC", "Before", "DayDelivered", "Overview", "SoldPlacement", "TakenWeek"]
+__all__ = ["TOPIC", "Before", "DayDelivered", "Overview", "SoldPlacement", "UnavailableWeek"]
 
 TOPIC = "sponsorship"
 """The topic announced to all nodes when a change commits that the public can see."""
 
 
 @dataclass(frozen=True, slots=True)
-class TakenWeek:
+class UnavailableWeek:
     """A week of a slot that is not free. `until_ms` is when its hold expires; None if it is paid for."""
 
     slot_id: str
@@ -61,7 +61,7 @@ class Overview:
 
     revision: int
     slots: Sequence[Slot]
-    taken: Sequence[TakenWeek]
+    taken: Sequence[UnavailableWeek]
     placements: Sequence[SoldPlacement]
 
 

@@ -140,27 +140,27 @@ class UnitOfWork:
 
     # Writing.
 
-    def keep_sponsor(self, sponsor: Sponsor) -> None:
+    def save_sponsor(self, sponsor: Sponsor) -> None:
         self.decision.sponsors[sponsor.tenant_id] = sponsor
         self.decision.visible = True
 
-    def keep_campaign(self, campaign: Campaign) -> None:
+    def save_campaign(self, campaign: Campaign) -> None:
         before = self.campaign(campaign.id, None)
         self.decision.campaigns[campaign.id] = campaign
         shown = CampaignStatus.APPROVED in (campaign.status, before.status if before else None)
         self.decision.visible |= shown and before is not None and _shown_part(campaign) != _shown_part(before)
 
-    def keep_slot(self, slot: Slot) -> None:
+    def save_slot(self, slot: Slot) -> None:
         self.decision.slots[slot.id] = slot
         self.decision.visible = True
 
-    def keep_booking(self, booking: Booking, *, visible: bool = True) -> None:
+    def save_booking(self, booking: Booking, *, visible: bool = True) -> None:
         before, buyer = self.booking(booking.id), self.sponsor(booking.tenant_id)
         self.decision.invoices += documents(before, booking, buyer, self.rules.seller, self.now_ms)
         self.decision.bookings[booking.id] = booking
         self.decision.visible |= visible
 
-    def take_weeks(self, booking: Booking) -> None:
+    def reserve_weeks(self, booking: Booking) -> None:
         self._weeks.update(dict.fromkeys(weeks_of(booking), booking.id))
 
     def free_weeks(self, booking: Booking) -> None:
@@ -179,7 +179,7 @@ class UnitOfWork:
         self.decision.events.append((event_id, booking_id))
         return True
 
-    def keep_report(self, report: PaymentReport) -> None:
+    def save_report(self, report: PaymentReport) -> None:
         self.decision.reports[report.id] = report
 
     def audit(
@@ -210,7 +210,7 @@ class UnitOfWork:
             if week in before:
                 self.decision.weeks_freed[week] = before[week]
             if booking_id is not None:
-                self.decision.weeks_taken[week] = booking_id
+                self.decision.weeks_reserved[week] = booking_id
         return self.decision
 
 

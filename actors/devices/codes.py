@@ -20,7 +20,7 @@ def user_code_from(entropy: bytes) -> str:
     return "".join(letters)
 
 
-def shown_code(user_code: str) -> str:
+def format_code(user_code: str) -> str:
     """The code as displayed: `WDJB-MJHT`."""
     return f"{user_code[: LENGTH // 2]}-{user_code[LENGTH // 2 :]}"
 

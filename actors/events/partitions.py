@@ -9,7 +9,7 @@ from actors.values import Contended
 RETRY_SECONDS = 5.0
 
 
-class PartitionKeeper(PeriodicTask):
+class PartitionManager(PeriodicTask):
     """Keeps one partition per day. Sweeping twice, or on many nodes, is harmless. The first event of a day creates a
     missing partition, so a late sweep loses nothing."""
 
@@ -34,4 +34,4 @@ class PartitionKeeper(PeriodicTask):
             self._log.info("dropped the event keys of %d days", len(dropped))
 
     def __repr__(self) -> str:
-        return f"<PartitionKeeper {self._rules!r}>"
+        return f"<PartitionManager {self._rules!r}>"

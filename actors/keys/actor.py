@@ -15,7 +15,7 @@ from actors.keys.messages import (
     EditKey,
     EndKeys,
     EndNotice,
-    EndsTold,
+    EndNoticesSent,
     Granter,
     Issue,
     Kept,
@@ -27,9 +27,9 @@ from actors.keys.messages import (
     Revoke,
     Rotated,
     RotateKey,
+    SendEndNotices,
     SetTier,
     StartClaim,
-    TellEnds,
     TierSet,
 )
 from actors.keys.new_records import RecordMaker
@@ -69,7 +69,7 @@ class Issued:
         return f"<Issued {self.key.prefix}>"
 
 
-class KeyKeeper(Actor[Message, Answer]):
+class KeyActor(Actor[Message, Answer]):
     """Owns keys, claims and accounts."""
 
     def __init__(
@@ -209,13 +209,13 @@ class KeyKeeper(Actor[Message, Answer]):
         answer: Rotated | Refused = await self.ask_for(message, Rotated, Refused)
         return answer if isinstance(answer, Refused) else (texts[answer.key.kind], answer)
 
-    async def tell_ends(self, limit: int) -> int:
+    async def send_end_notices(self, limit: int) -> int:
         """Mail the owners of at most `limit` keys that end within `END_NOTICE_MS`, once for each end. Returns how many keys
         were due."""
         due = await self._store.ending_keys(self._clock.now_ms(), limit)
         if due:
             notices = [EndNotice(key_id, email, self._make.notice("key_ends", email)) for key_id, email in due]
-            await self.ask_for(TellEnds(tuple(notices)), EndsTold)
+            await self.ask_for(SendEndNotices(tuple(notices)), EndNoticesSent)
         return len(due)
 
     async def revoke(

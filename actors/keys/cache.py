@@ -7,7 +7,7 @@ from actors.kernel.actor import Actor, ActorLimits
 from actors.keys.messages import Resolved
 from actors.keys.store import KeyStore
 from actors.shared.credentials import digest, is_key
-from actors.shared.known_credentials import FoundHashes
+from actors.shared.known_credentials import KnownCredentials
 from actors.times import SECOND_MS
 from actors.values import BatchId
 
@@ -34,7 +34,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
         # hash -> (resolved key, when it was read), oldest first.
         self._known: dict[bytes, tuple[Resolved, int]] = {}
         self._tenant_keys: dict[str, set[bytes]] = {}
-        self._found = FoundHashes(capacity)
+        self._found = KnownCredentials(capacity)
         # Keys and tenants that changed during a lookup, whose result may be older than the change.
         self._looking = False
         self._stale_hashes: set[bytes] = set()
@@ -66,9 +66,9 @@ class KeyCache(Actor[bytes, Resolved | None]):
         """Whether the text looks like a key that this node has never found, so that it may be a guess."""
         return is_key(text) and digest(text) not in self._found
 
-    def is_sought(self, text: str) -> bool:
+    def is_being_looked_up(self, text: str) -> bool:
         """Whether a key with this text is being looked up for another request."""
-        return self._found.is_sought(digest(text))
+        return self._found.is_being_looked_up(digest(text))
 
     def expect(self, text: str) -> None:
         """Note a key that was just created, so that its first use is no guess."""

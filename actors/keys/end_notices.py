@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from actors.kernel.periodic import PeriodicTask
-from actors.keys.actor import KeyKeeper
+from actors.keys.actor import KeyActor
 from actors.values import CallFailed
 
 BATCH = 100
@@ -18,14 +18,14 @@ class KeyEndNotifier(PeriodicTask):
     name = "key_ends"
     tolerated = (CallFailed,)
 
-    def __init__(self, keys: KeyKeeper, wake_mail: Callable[[], None], *, seconds: float = 60.0) -> None:
+    def __init__(self, keys: KeyActor, wake_mail: Callable[[], None], *, seconds: float = 60.0) -> None:
         super().__init__(seconds)
         self._keys = keys
         self._wake_mail = wake_mail
 
     async def _round(self) -> None:
         for _ in range(ROUNDS):
-            due = await self._keys.tell_ends(BATCH)
+            due = await self._keys.send_end_notices(BATCH)
             if due:
                 self._wake_mail()
             if due < BATCH or self._closed:

@@ -33,8 +33,8 @@ class KeyIssuing(UnitOfWork):
             return refused
         if account is None:
             account = Account(issue.email, issue.key.tenant_id, self._now_ms)
-            self._keep_account(account)
-            self._keep_tenant(Tenant(account.tenant_id, Tier.CLAIMED))
+            self._save_account(account)
+            self._save_tenant(Tenant(account.tenant_id, Tier.CLAIMED))
         if self._key(issue.key.id) is not None:
             return Refused(
                 Code.IDEMPOTENCY_CONFLICT,
@@ -49,7 +49,7 @@ class KeyIssuing(UnitOfWork):
         if giver is not None:
             key = replace(key, granter_id=giver.id, expires_ms=earlier(key.expires_ms, giver.expires_ms))
         key = replace(key, end_notice_ms=end_notice_ms(key.expires_ms, self._now_ms))
-        self._keep_key(key)
+        self._save_key(key)
         self.decision.audits.append(issue.audit)
         self.decision.outbox += telling(issue.notice, Ending.KEY, key.id, key.prefix, how=_how(issue, giver))
         return Kept(key)
@@ -77,7 +77,7 @@ class KeyIssuing(UnitOfWork):
         `audit` itself."""
         ended = [replace(key, revoked_ms=self._now_ms) for key in keys if key.revoked_ms is None]
         for key in ended:
-            self._keep_key(key)
+            self._save_key(key)
             self.decision.touched_keys.append(key.hash)
             self.decision.audits.append(_record_of(key, audit))
         return tuple(ended)

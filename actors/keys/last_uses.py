@@ -62,7 +62,7 @@ class KeyUses(PeriodicTask):
         """Write everything noted so far, in batches. Uses noted meanwhile wait for the next round."""
         for _ in range(-(-len(self._noted) // self._batch)):
             uses = dict(islice(self._noted.items(), self._batch))
-            await self._store.keep_uses(uses)
+            await self._store.save_uses(uses)
             # A key that was used again during the write has a newer time, and stays.
             for key_id, used_ms in uses.items():
                 if self._noted.get(key_id) == used_ms:

@@ -16,9 +16,9 @@ from actors.keys.messages import (
     Mint,
     Revoke,
     RotateKey,
+    SendEndNotices,
     SetTier,
     StartClaim,
-    TellEnds,
 )
 
 R = TypeVar("R", str, bytes)
@@ -40,7 +40,7 @@ class LockSet:
     emails: tuple[str, ...]
     admin_emails: tuple[str, ...] = ()
     membership: bool = False
-    letter_ids: tuple[bytes, ...] = ()
+    code_mail_ids: tuple[bytes, ...] = ()
     families: tuple[str, ...] = ()
     owners: tuple[str, ...] = ()
     session_ids: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
     key_ids: set[str] = set()
     emails: set[str] = set()
     admin_emails: set[str] = set()
-    letter_ids: set[bytes] = set()
+    code_mail_ids: set[bytes] = set()
     membership = False
     families: set[str] = set()
     owners: set[str] = set()
@@ -62,10 +62,10 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
         match message:
             case StartClaim(token_hash=token_hash, draft=draft):
                 token_hashes.add(token_hash)
-                letter_ids.update(draft.count_ids)
+                code_mail_ids.update(draft.count_ids)
             case CompleteClaim(token_hash=token_hash, email=email, network_id=network_id):
                 token_hashes.add(token_hash)
-                letter_ids.add(network_id)
+                code_mail_ids.add(network_id)
                 emails.add(email)
                 claimants.add(email)
             case Issue(key=key, email=email, granted_by=granter):
@@ -81,7 +81,7 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
                 admin_emails.add(email)
                 if isinstance(message, RotateKey):
                     key_ids.add(message.fresh_id)
-            case TellEnds(notices=notices):
+            case SendEndNotices(notices=notices):
                 key_ids.update(each.key_id for each in notices)
                 emails.update(each.email for each in notices)
             case SetTier(email=email):
@@ -110,7 +110,7 @@ def rows_to_lock(messages: Sequence[Message]) -> LockSet:
         emails=_ordered(emails),
         admin_emails=_ordered(admin_emails),
         membership=membership,
-        letter_ids=_ordered(letter_ids),
+        code_mail_ids=_ordered(code_mail_ids),
         families=_ordered(families),
         owners=_ordered(owners),
         session_ids=_ordered(_sessions(messages)),

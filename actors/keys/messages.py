@@ -185,7 +185,7 @@ class EndNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class TellEnds:
+class SendEndNotices:
     """Mail the owners of keys that end soon, as far as a mail is still due for each."""
 
     notices: tuple[EndNotice, ...]
@@ -226,7 +226,7 @@ Message = (
     | Issue
     | EditKey
     | RotateKey
-    | TellEnds
+    | SendEndNotices
     | Revoke
     | EndKeys
     | SetTier
@@ -261,7 +261,7 @@ class Rotated:
 
 
 @dataclass(frozen=True, slots=True)
-class EndsTold:
+class EndNoticesSent:
     """Committed: the keys whose owners are mailed."""
 
     key_ids: tuple[str, ...]
@@ -295,4 +295,6 @@ class TierSet:
     tenant: Tenant
 
 
-Answer = Kept | Rotated | EndsTold | KeysEnded | CodeSent | Claimed | TierSet | SuspensionSet | Membership | Refused
+Answer = (
+    Kept | Rotated | EndNoticesSent | KeysEnded | CodeSent | Claimed | TierSet | SuspensionSet | Membership | Refused
+)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from actors.keys.granting import refused_administration, refused_granter
 from actors.keys.issuing import KeyIssuing, earlier, end_notice_ms, granted_by
-from actors.keys.messages import Answer, ByKey, EditKey, EndsTold, Kept, Key, Rotated, RotateKey, TellEnds
+from actors.keys.messages import Answer, ByKey, EditKey, EndNoticesSent, Kept, Key, Rotated, RotateKey, SendEndNotices
 from actors.keys.validity import is_live
 from actors.shared.credentials import Kind
 from actors.shared.ids import fingerprint, new_id
@@ -55,7 +55,7 @@ class KeyRenewing(KeyIssuing):
             record = replace(edit.audit, id=record_id, target_id=each.id, changes=json.dumps(moved))
             self.decision.audits.append(record)
         self.decision.audits.append(replace(edit.audit, changes=json.dumps(changes)))
-        return Kept(changed[0], self._keep_all(changed))
+        return Kept(changed[0], self._save_keys(changed))
 
     def _rotate(self, rotate: RotateKey) -> Answer:
         if self._key(rotate.fresh_id) is not None:
@@ -93,8 +93,8 @@ class KeyRenewing(KeyIssuing):
             for each in self._keys().values()
             if each.granter_id == old.id and is_live(each, self._now_ms)
         ]
-        changed = self._keep_all([over, *moved])
-        self._keep_key(key)
+        changed = self._save_keys([over, *moved])
+        self._save_key(key)
         facts: dict[str, object] = {"successorId": key.id, "endsAt": ends_ms}
         if moved:
             facts["movedKeys"] = [each.id for each in moved]
@@ -105,20 +105,20 @@ class KeyRenewing(KeyIssuing):
         )
         return Rotated(key, over, ends_ms, changed)
 
-    def _tell_ends(self, message: TellEnds) -> Answer:
+    def _send_end_notices(self, message: SendEndNotices) -> Answer:
         """Mail each end once. Moving the end makes a mail due again."""
         told: list[str] = []
         for each in message.notices:
             key, account = self._key(each.key_id), self._account(each.email)
             if key is None or key.end_notice_ms is None or key.end_notice_ms > self._now_ms:
                 continue
-            self._keep_key(replace(key, end_notice_ms=None))
+            self._save_key(replace(key, end_notice_ms=None))
             if account is None or account.tenant_id != key.tenant_id or not is_live(key, self._now_ms):
                 continue
             facts = {"label": key.prefix, "name": key.name or "", "expires_ms": str(key.expires_ms)}
             self.decision.outbox.append(replace(each.notice, facts=json.dumps(facts)))
             told.append(key.id)
-        return EndsTold(tuple(told))
+        return EndNoticesSent(tuple(told))
 
     def _target(self, message: EditKey | RotateKey) -> _Target | Refused:
         """The live key that a message is about, if its sender may know it."""
@@ -175,10 +175,10 @@ class KeyRenewing(KeyIssuing):
             return key
         return replace(key, expires_ms=end_ms, end_notice_ms=end_notice_ms(end_ms, self._now_ms))
 
-    def _keep_all(self, keys: list[Key]) -> tuple[bytes, ...]:
+    def _save_keys(self, keys: list[Key]) -> tuple[bytes, ...]:
         """Keep changed keys, and announce them."""
         for key in keys:
-            self._keep_key(key)
+            self._save_key(key)
         hashes = tuple(key.hash for key in keys)
         self.decision.touched_keys += hashes
         return hashes

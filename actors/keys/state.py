@@ -25,9 +25,9 @@ from actors.keys.messages import (
     Mint,
     Revoke,
     RotateKey,
+    SendEndNotices,
     SetTier,
     StartClaim,
-    TellEnds,
     TierSet,
 )
 from actors.keys.renewing import KeyRenewing
@@ -65,8 +65,8 @@ class _Batch(KeyRenewing):
                 return self._edit(message)
             case RotateKey():
                 return self._rotate(message)
-            case TellEnds():
-                return self._tell_ends(message)
+            case SendEndNotices():
+                return self._send_end_notices(message)
             case Revoke():
                 return self._revoke(message)
             case EndKeys():
@@ -87,9 +87,9 @@ class _Batch(KeyRenewing):
 
     def _mint(self, mint: Mint) -> Answer:
         key = mint.key
-        self._keep_tenant(Tenant(key.tenant_id, Tier.ANONYMOUS))
-        self._keep_key(key)
-        self._keep_claim(Claim(mint.claim_hash, key.id, key.created_ms))
+        self._save_tenant(Tenant(key.tenant_id, Tier.ANONYMOUS))
+        self._save_key(key)
+        self._save_claim(Claim(mint.claim_hash, key.id, key.created_ms))
         return Kept(key)
 
     def _start_claim(self, start: StartClaim) -> Answer:
@@ -108,7 +108,7 @@ class _Batch(KeyRenewing):
         sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
-        self._keep_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
+        self._save_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
         # The prefix alone tells the reader which key it is: the sender of the link may have named another one.
         self.decision.outbox.append(replace(sent.message, facts=json.dumps({"label": key.prefix})))
         return CodeSent()
@@ -123,7 +123,7 @@ class _Batch(KeyRenewing):
             return _unknown_token()
         guessed, right = guess(claim, complete.proof, self._rules.codes, valid=self._code_is_valid(claim))
         if guessed is not claim:
-            self._keep_claim(guessed)
+            self._save_claim(guessed)
         if not right:
             return wrong_code()
         claim = guessed
@@ -140,7 +140,7 @@ class _Batch(KeyRenewing):
         if account is not None and account.suspended_ms is not None:
             return suspended()
         if claim.completed_ms is not None:
-            self._keep_claim(replace(claim, attempts=0))
+            self._save_claim(replace(claim, attempts=0))
             return Claimed(key, self._live_tenant(key.tenant_id), complete.email)
         return self._claim_key(claim, key, complete)
 
@@ -156,17 +156,17 @@ class _Batch(KeyRenewing):
         source = self._live_tenant(key.tenant_id)
         if account is None:
             target = replace(source, tier=Tier.CLAIMED)
-            self._keep_account(Account(complete.email, target.id, self._now_ms))
+            self._save_account(Account(complete.email, target.id, self._now_ms))
         else:
             if self._live_keys(account.tenant_id, scoped=False) >= self._rules.full_keys_per_account:
                 return self._key_limit(self._rules.full_keys_per_account, "full")
             target = merged(self._live_tenant(account.tenant_id), source, self._now_ms)
-            self._keep_tenant(replace(source, merged_into=target.id))
-        self._keep_tenant(target)
+            self._save_tenant(replace(source, merged_into=target.id))
+        self._save_tenant(target)
         # A claimed key never carries administration: the claim token may come from somebody else.
         key = replace(key, tenant_id=target.id, expires_ms=None, admin=False)
-        self._keep_key(key)
-        self._keep_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
+        self._save_key(key)
+        self._save_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
         self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
         self._announce(key, target)
         self.decision.audits.append(
@@ -195,7 +195,7 @@ class _Batch(KeyRenewing):
         tenant = self._live_tenant(account.tenant_id)
         if tenant.tier is not order.tier:
             tenant = replace(tenant, tier=order.tier)
-            self._keep_tenant(tenant)
+            self._save_tenant(tenant)
             self.decision.touched_tenants.append(tenant.id)
             self.decision.audits.append(replace(order.audit, target_id=tenant.id))
         return TierSet(tenant)

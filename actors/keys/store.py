@@ -13,7 +13,7 @@ Decide = Callable[[Snapshot], Decision]
 class UseStore(Protocol):
     """The last uses of keys, as far as they were written."""
 
-    async def keep_uses(self, uses: Mapping[str, int]) -> None:
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
         """Store the last uses by key id, in epoch milliseconds, unless a later use is stored. Raises
         `StorageUnavailable`, `Contended` or `OutcomeUnknown`; repeating it is harmless."""
         ...

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from actors.keys.messages import Answer, Claim, Key
 from actors.keys.validity import is_live
-from actors.shared.code_mails import LetterBook, LetterCount, LetterRules
+from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.times import MINUTE_MS, day_of, month_of
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
@@ -16,7 +16,7 @@ class KeyRules:
 
     anonymous_life_ms: int = 72 * 60 * MINUTE_MS
     codes: CodeRules = field(default_factory=CodeRules)
-    letters: LetterRules = field(default_factory=lambda: LetterRules(per_network=20))
+    letters: CodeMailRules = field(default_factory=lambda: CodeMailRules(per_network=20))
     repeat_ms: int = 10 * MINUTE_MS
     full_keys_per_account: int = 10
     scoped_keys_per_account: int = 25
@@ -41,7 +41,7 @@ class Snapshot:
     live_keys: dict[tuple[str, bool], int] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
     administrator_count: int = 0
-    letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
     live_sessions: frozenset[str] = frozenset()
     guarded: frozenset[str] = frozenset()
     keys_in_grace: dict[tuple[str, bool], int] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class UnitOfWork:
         self._new_keys: dict[tuple[str, bool], int] = {}
         self._new_in_grace: dict[tuple[str, bool], int] = {}
         self.decision = Decision()
-        self._letters = LetterBook(snapshot.letters, self.decision.changed.letters)
+        self._letters = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
 
     def _claim(self, token_hash: bytes) -> Claim | None:
         return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)
@@ -101,7 +101,7 @@ class UnitOfWork:
         place = (tenant_id, scoped)
         return self._snapshot.keys_in_grace.get(place, 0) + self._new_in_grace.get(place, 0)
 
-    def _keep_key(self, key: Key) -> None:
+    def _save_key(self, key: Key) -> None:
         for row, step in ((self._key(key.id), -1), (key, 1)):
             if row is not None and is_live(row, self._now_ms):
                 place = (row.tenant_id, row.scopes is not None)
@@ -109,13 +109,13 @@ class UnitOfWork:
                 counted[place] = counted.get(place, 0) + step
         self.decision.changed.keys[key.id] = key
 
-    def _keep_claim(self, claim: Claim) -> None:
+    def _save_claim(self, claim: Claim) -> None:
         self.decision.changed.claims[claim.token_hash] = claim
 
-    def _keep_account(self, account: Account) -> None:
+    def _save_account(self, account: Account) -> None:
         self.decision.changed.accounts[account.email] = account
 
-    def _keep_tenant(self, tenant: Tenant) -> None:
+    def _save_tenant(self, tenant: Tenant) -> None:
         self.decision.changed.tenants[tenant.id] = tenant
 
 

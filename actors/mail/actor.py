@@ -138,14 +138,14 @@ class MailSender(PeriodicTask):
         """Record finished attempts and start the messages that are due."""
         began = trio.current_time()
         try:
-            await self._keep_marks()
+            await self._store_outcomes()
             pause_seconds = await self._start_due()
             await self._prune()
         finally:
             self._store_seconds += trio.current_time() - began
         return pause_seconds
 
-    async def _keep_marks(self) -> None:
+    async def _store_outcomes(self) -> None:
         marks = tuple(self._unmarked)
         if marks:
             await self._store.mark(marks)
@@ -190,7 +190,7 @@ class MailSender(PeriodicTask):
         with trio.move_on_after(self.limits.close_seconds):
             while self._in_progress:
                 try:
-                    await self._keep_marks()
+                    await self._store_outcomes()
                 except TransientStorageError as error:
                     self._on_error(error)
                     await trio.sleep(self.limits.storage_pause_seconds)
@@ -204,7 +204,7 @@ class MailSender(PeriodicTask):
 
     async def _deliver(self, message: QueuedMessage) -> None:
         try:
-            mark = await self._try_letter(message)
+            mark = await self._attempt(message)
             if mark is not None:
                 self._unmarked.append(mark)
                 self._report(message, mark)
@@ -212,7 +212,7 @@ class MailSender(PeriodicTask):
             self._sending -= 1
             self.wake()
 
-    async def _try_letter(self, message: QueuedMessage) -> Mark | None:
+    async def _attempt(self, message: QueuedMessage) -> Mark | None:
         now_ms = self._clock.now_ms()
         if now_ms + self.limits.send_seconds * SECOND_MS > message.due_ms:
             # Leasing took so long that the rest of the lease does not cover the send: another node may start it, too.

@@ -107,7 +107,7 @@ def _expression(text: str) -> TemplateExpression:
     return ENVIRONMENT.compile_expression(text, undefined_to_none=False)
 
 
-def letter_of(source: str) -> Letter:
+def parse_template(source: str) -> Letter:
     """The letter of a file's text."""
     head, *blocks = source.strip().split("\n\n")
     fields = dict(line.split(": ", 1) for line in head.splitlines())
@@ -177,7 +177,7 @@ def _button(source: str) -> Block:
 
 
 def _read() -> dict[str, Letter]:
-    letters = {path.stem: letter_of(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
+    letters = {path.stem: parse_template(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
     return letters | {name + LONG: letter for name, letter in letters.items()}
 
 

@@ -82,7 +82,7 @@ class AwaitedSession:
         return f"<AwaitedSession {self.pending.id}>"
 
 
-class SessionKeeper(Actor[Message, Answer]):
+class SessionActor(Actor[Message, Answer]):
     """Owns sign-ins and sessions."""
 
     def __init__(

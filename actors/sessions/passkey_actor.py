@@ -22,7 +22,7 @@ from actors.sessions.second_factor import (
     Confirm,
     FinishSignIn,
     Passkey,
-    PasskeyKept,
+    PasskeySaved,
     PasskeysRemoved,
     PendingSignIn,
     Purpose,
@@ -51,7 +51,7 @@ class Ceremony:
     options: Mapping[str, Any] = field(repr=False)
 
 
-class PasskeyKeeper(Actor[Message, Answer]):
+class PasskeyActor(Actor[Message, Answer]):
     """Owns passkeys, and the sign-ins that wait for one."""
 
     def __init__(
@@ -131,7 +131,7 @@ class PasskeyKeeper(Actor[Message, Answer]):
         registered = [each.credential_id for each in started.passkeys]
         return Ceremony(self._relying_party.creation_options(user, email, challenge, registered))
 
-    async def register(self, agent: Agent, name: str, response: Response) -> PasskeyKept | Refused:
+    async def register(self, agent: Agent, name: str, response: Response) -> PasskeySaved | Refused:
         """Add the passkey that a browser has just created."""
         attestation = self._relying_party.attested(response) if self._relying_party.available else None
         if attestation is None:
@@ -149,7 +149,7 @@ class PasskeyKeeper(Actor[Message, Answer]):
         audit = self._audit(agent, "passkey.added", "passkey", passkey.id)
         message = self._mail("passkey_added", email)
         return await self.ask_for(
-            Register(agent.id, attestation.challenge_hash, passkey, audit, message), PasskeyKept, Refused
+            Register(agent.id, attestation.challenge_hash, passkey, audit, message), PasskeySaved, Refused
         )
 
     async def start_confirmation(self, agent: Agent) -> Ceremony | Refused:
@@ -165,9 +165,9 @@ class PasskeyKeeper(Actor[Message, Answer]):
         audit = self._audit(agent, "session.confirmed", "session", agent.id)
         return await self.ask_for(Confirm(agent.id, email, assertion, audit), Kept, Refused)
 
-    async def rename(self, agent: Agent, passkey_id: str, name: str) -> PasskeyKept | Refused:
+    async def rename(self, agent: Agent, passkey_id: str, name: str) -> PasskeySaved | Refused:
         audit = self._audit(agent, "passkey.renamed", "passkey", passkey_id)
-        return await self.ask_for(Rename(passkey_id, _email_of(agent), name, audit), PasskeyKept, Refused)
+        return await self.ask_for(Rename(passkey_id, _email_of(agent), name, audit), PasskeySaved, Refused)
 
     async def remove(self, agent: Agent, passkey_id: str) -> PasskeysRemoved | Refused:
         """Remove a passkey, if the session has just shown one."""

@@ -21,8 +21,8 @@ from actors.sessions.second_factor import (
     Confirm,
     FinishSignIn,
     Passkey,
-    PasskeyKept,
     PasskeyNeeded,
+    PasskeySaved,
     PasskeysRemoved,
     PendingSignIn,
     Purpose,
@@ -196,7 +196,7 @@ class Passkeys:
 
     # Changes in a session.
 
-    def _register(self, register: Register) -> PasskeyKept | Refused:
+    def _register(self, register: Register) -> PasskeySaved | Refused:
         passkey = register.passkey
         session = self._live_session(register.session_id, passkey.email)
         if isinstance(session, Refused):
@@ -212,7 +212,7 @@ class Passkeys:
             return Refused(Code.INVALID_STATE, "This passkey is already registered.")
         self._sessions.keep_session(replace(session, passkey_ms=self._now_ms))
         self._tell(register.audit, register.message, [passkey])
-        return PasskeyKept(self._keep(passkey))
+        return PasskeySaved(self._keep(passkey))
 
     def _refused_registration(self, session: Session, own: list[Passkey]) -> Refused | None:
         if not may_add(session, self._now_ms, self._rules, first=not own):
@@ -235,14 +235,14 @@ class Passkeys:
         self._audits.append(confirm.audit)
         return Kept(session)
 
-    def _rename(self, rename: Rename) -> PasskeyKept | Refused:
+    def _rename(self, rename: Rename) -> PasskeySaved | Refused:
         passkey = self._own(rename.passkey_id, rename.email)
         if passkey is None:
             return unknown_passkey()
         if passkey.name != rename.name:
             self._audits.append(replace(rename.audit, changes=json.dumps({"name": [passkey.name, rename.name]})))
             passkey = self._keep(replace(passkey, name=rename.name))
-        return PasskeyKept(passkey)
+        return PasskeySaved(passkey)
 
     def _remove(self, remove: Remove) -> PasskeysRemoved | Refused:
         session = self._live_session(remove.session_id, remove.email)

@@ -9,7 +9,7 @@ from actors.kernel.actor import Actor, ActorLimits
 from actors.sessions.messages import SignedIn
 from actors.sessions.store import SessionStore
 from actors.shared.credentials import digest, is_session_token
-from actors.shared.known_credentials import FoundHashes
+from actors.shared.known_credentials import KnownCredentials
 from actors.values import BatchId
 
 
@@ -19,7 +19,7 @@ class SessionReader(Actor[bytes, SignedIn | None]):
     def __init__(self, store: SessionStore, *, node: str, limits: ActorLimits) -> None:
         super().__init__("session_reader", node, limits)
         self._store = store
-        self._found = FoundHashes()
+        self._found = KnownCredentials()
 
     async def resolve(self, token: str) -> SignedIn | None:
         """The session of a token and its account, also if the session has ended; None if there is none. A text with the
@@ -34,9 +34,9 @@ class SessionReader(Actor[bytes, SignedIn | None]):
         """Whether the text looks like a token that this node has never found, so that it may be a guess."""
         return is_session_token(token) and digest(token) not in self._found
 
-    def is_sought(self, token: str) -> bool:
+    def is_being_looked_up(self, token: str) -> bool:
         """Whether the token is being looked up for another request."""
-        return self._found.is_sought(digest(token))
+        return self._found.is_being_looked_up(digest(token))
 
     def expect(self, token: str) -> None:
         """Note a token that was just created, so that its first use is no guess."""

@@ -19,7 +19,7 @@ from actors.sessions.messages import (
 )
 from actors.sessions.passkey_rules import PasskeyRules
 from actors.sessions.second_factor import SecondFactorRows, rows_of
-from actors.shared.code_mails import LetterCount, LetterRules
+from actors.shared.code_mails import CodeMailCount, CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, OutboxMessage, Tenant
@@ -34,7 +34,7 @@ class SessionRules:
     per_account: int = 20
     notices_per_hour: int = 20
     codes: CodeRules = field(default_factory=CodeRules)
-    letters: LetterRules = field(default_factory=LetterRules)
+    letters: CodeMailRules = field(default_factory=CodeMailRules)
     passkeys: PasskeyRules = field(default_factory=PasskeyRules)
 
 
@@ -44,7 +44,7 @@ class Snapshot:
     `sessions` has the named ones, and all live ones of emails that sign in."""
 
     sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
-    letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
     links: dict[bytes, SignInLink] = field(default_factory=dict)
     accounts: dict[str, Account] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class LockSet:
     `holders` are the ids of sessions and pending sign-ins with a challenge, and `credential_ids` those of new passkeys."""
 
     sign_ins: tuple[tuple[str, bytes], ...]
-    letter_ids: tuple[bytes, ...]
+    code_mail_ids: tuple[bytes, ...]
     link_hashes: tuple[bytes, ...]
     entering: tuple[str, ...]
     session_ids: tuple[str, ...]
@@ -80,7 +80,7 @@ class LockSet:
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
     sign_ins: set[tuple[str, bytes]] = set()
-    letter_ids: set[bytes] = set()
+    code_mail_ids: set[bytes] = set()
     link_hashes: set[bytes] = set()
     entering: set[str] = set()
     session_ids: set[str] = set()
@@ -90,10 +90,10 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
         match message:
             case StartSignIn(email=email, browser=browser, draft=draft):
                 sign_ins.add((email, browser))
-                letter_ids.update(draft.count_ids)
+                code_mail_ids.update(draft.count_ids)
             case CompleteSignIn(session=session, browser=browser, network_id=network_id):
                 sign_ins.add((session.email, browser))
-                letter_ids.add(network_id)
+                code_mail_ids.add(network_id)
                 entering.add(session.email)
             case IssueLink(link=link):
                 link_hashes.add(link.token_hash)
@@ -110,7 +110,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 credential_ids.update(rows.credential_ids)
     return LockSet(
         tuple(sorted(sign_ins)),
-        tuple(sorted(letter_ids)),
+        tuple(sorted(code_mail_ids)),
         tuple(sorted(link_hashes)),
         tuple(sorted(entering)),
         tuple(sorted(session_ids)),

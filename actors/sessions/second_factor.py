@@ -216,7 +216,7 @@ class CeremonyStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class PasskeyKept:
+class PasskeySaved:
     """Committed: the passkey as it is now."""
 
     passkey: Passkey
@@ -234,4 +234,4 @@ class SignInCancelled:
     """Committed: the pending sign-in has ended."""
 
 
-SecondFactorAnswer = PasskeyNeeded | CeremonyStarted | PasskeyKept | PasskeysRemoved | SignInCancelled
+SecondFactorAnswer = PasskeyNeeded | CeremonyStarted | PasskeySaved | PasskeysRemoved | SignInCancelled

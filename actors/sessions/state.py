@@ -28,7 +28,7 @@ from actors.sessions.messages import (
 from actors.sessions.passkeys import Passkeys
 from actors.sessions.rows import Decision, LockSet, SessionRules, Snapshot, rows_to_lock
 from actors.shared.browsers import browser
-from actors.shared.code_mails import LetterBook
+from actors.shared.code_mails import CodeMailCounter
 from actors.shared.codes import guess, renew, wrong_code
 from actors.shared.notices import Ending, telling
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
@@ -52,7 +52,7 @@ class _Batch:
         self._now_ms = now_ms
         self._rules = rules
         self.decision = Decision()
-        self._letters = LetterBook(snapshot.letters, self.decision.changed.letters)
+        self._letters = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
         self._passkeys = Passkeys(
             snapshot.second_factor,
             self.decision.changed.second_factor,
@@ -88,7 +88,7 @@ class _Batch:
         if isinstance(sent, Refused):
             return sent
         row = self._sign_in((start.email, start.browser)) or SignIn(start.email, start.browser)
-        self._keep_sign_in(renew(row, sent.proof, self._now_ms, self._rules.codes))
+        self._save_sign_in(renew(row, sent.proof, self._now_ms, self._rules.codes))
         self.decision.outbox.append(sent.message)
         return CodeSent()
 
@@ -100,11 +100,11 @@ class _Batch:
             return wrong_code()
         guessed, right = guess(row, complete.proof, self._rules.codes, valid=self._now_ms < row.code_expires_ms)
         if guessed is not row:
-            self._keep_sign_in(guessed)
+            self._save_sign_in(guessed)
         if not right:
             return wrong_code()
         # A code starts one session only. 0 lies in the past for the clock of every node.
-        self._keep_sign_in(replace(guessed, code_expires_ms=0))
+        self._save_sign_in(replace(guessed, code_expires_ms=0))
         self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
         return self._enter(session, complete)
 
@@ -207,7 +207,7 @@ class _Batch:
     def session(self, session_id: str) -> Session | None:
         return self.decision.changed.sessions.get(session_id) or self._snapshot.sessions.get(session_id)
 
-    def _keep_sign_in(self, row: SignIn) -> None:
+    def _save_sign_in(self, row: SignIn) -> None:
         self.decision.changed.sign_ins[row.key] = row
 
     def keep_session(self, session: Session) -> None:

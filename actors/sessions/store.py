@@ -44,7 +44,7 @@ class SessionStore(Protocol):
         """Delete at most `limit` sign-ins whose code ended before `before_ms`; returns how many."""
         ...
 
-    async def prune_letters(self, before_ms: int, limit: int) -> int:
+    async def prune_code_mails(self, before_ms: int, limit: int) -> int:
         """Delete at most `limit` counts of letters that were last sent before `before_ms`, unless their network was
         known then; returns how many."""
         ...

@@ -1,4 +1,4 @@
-"""Announcements of a transaction: mails to accounts, and happenings for outgoing webhooks.
+"""Announcements of a transaction: mails to accounts, and webhook_events for outgoing webhooks.
 
 Rules append these values to a decision. The stores look up the recipients and write the rows in the same transaction, so a
 change that commits once is told once. Source: ADR 0079.
@@ -37,8 +37,8 @@ class AccountMail:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
-    """An event for the webhooks of an account. Webhooks receive the happenings of one subject (a booking or a campaign) in
+class WebhookEvent:
+    """An event for the webhooks of an account. Webhooks receive the webhook_events of one subject (a booking or a campaign) in
     the order of their transactions. `payload` is the JSON of the event's data."""
 
     id: str

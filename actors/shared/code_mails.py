@@ -24,7 +24,7 @@ UNLIMITED = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class LetterRules:
+class CodeMailRules:
     """Letters to one mailbox in a UTC day: at most `per_network` of one network, `pause_ms` apart. After `per_mailbox` of
     all networks, unknown ones get one for each block; after `last_resort`, none. A network is known for `known_ms` after it
     used a code. `per_network` does not refuse it, because strangers may share its address; beyond that, it gets letters with
@@ -49,7 +49,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class LetterCount(Sendings):
+class CodeMailCount(Sendings):
     """Letters to one mailbox, from one network, from one block, or from all. `known_until_ms`: until when the network
     is known."""
 
@@ -96,14 +96,14 @@ def count_id(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
     return hmac.digest(secret, "\0".join(("letters", kind, mailbox_of(email), network)).encode(), "sha256")
 
 
-class LetterBook:
+class CodeMailCounter:
     """The counts of one batch: locked rows, overlaid with the changes of earlier messages."""
 
-    def __init__(self, rows: Mapping[bytes, LetterCount], changed: MutableMapping[bytes, LetterCount]) -> None:
+    def __init__(self, rows: Mapping[bytes, CodeMailCount], changed: MutableMapping[bytes, CodeMailCount]) -> None:
         self._rows = rows
         self._changed = changed
 
-    def post(self, draft: Draft, now_ms: int, rules: LetterRules, to: str) -> Draft | Refused:
+    def post(self, draft: Draft, now_ms: int, rules: CodeMailRules, to: str) -> Draft | Refused:
         """Count a letter. Returns it as it has to be sent."""
         network = self._row(draft.network_id)
         known = now_ms < network.known_until_ms
@@ -126,12 +126,12 @@ class LetterBook:
             self._keep(row)
         return draft if within and total.sent_today <= rules.short_codes else draft.lengthened()
 
-    def recognise(self, network_id: bytes, now_ms: int, rules: LetterRules) -> None:
+    def recognise(self, network_id: bytes, now_ms: int, rules: CodeMailRules) -> None:
         """Remember a network that used a code."""
         self._keep(replace(self._row(network_id), known_until_ms=now_ms + rules.known_ms))
 
-    def _row(self, count_id: bytes) -> LetterCount:
-        return self._changed.get(count_id) or self._rows.get(count_id) or LetterCount(count_id)
+    def _row(self, count_id: bytes) -> CodeMailCount:
+        return self._changed.get(count_id) or self._rows.get(count_id) or CodeMailCount(count_id)
 
-    def _keep(self, row: LetterCount) -> None:
+    def _keep(self, row: CodeMailCount) -> None:
         self._changed[row.id] = row

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class FoundHashes:
+class KnownCredentials:
     """Hashes of credentials that exist or existed, at most `capacity`; the least recently found are forgotten.
 
     Looking one of them up again is no guess. What it stands for may have changed since, so it must be looked up.
@@ -34,7 +34,7 @@ class FoundHashes:
             if not self._sought[credential_hash]:
                 del self._sought[credential_hash]
 
-    def is_sought(self, credential_hash: bytes) -> bool:
+    def is_being_looked_up(self, credential_hash: bytes) -> bool:
         """Whether the credential is being looked up."""
         return credential_hash in self._sought
 
@@ -45,4 +45,4 @@ class FoundHashes:
         return len(self._hashes)
 
     def __repr__(self) -> str:
-        return f"<FoundHashes {len(self)} of {self._capacity}>"
+        return f"<KnownCredentials {len(self)} of {self._capacity}>"

@@ -22,7 +22,7 @@ from actors.webhooks.messages import (
     SendTest,
     Webhook,
     WebhookDeleted,
-    WebhookKept,
+    WebhookSaved,
 )
 from actors.webhooks.sending import delivery_of, event_of_test
 from actors.webhooks.state import Decision, Snapshot, WebhookRules, decide, rows_to_lock, unknown_webhook
@@ -31,7 +31,7 @@ from actors.webhooks.store import WebhookStore
 PORTS = {"http": 80, "https": 443}
 
 
-class WebhookKeeper(Actor[Message, Answer]):
+class WebhookActor(Actor[Message, Answer]):
     """Owns the webhooks of accounts."""
 
     def __init__(
@@ -54,7 +54,7 @@ class WebhookKeeper(Actor[Message, Answer]):
 
     async def create(
         self, tenant_id: str, url: str, events: Sequence[EventType], agent: Agent, idempotency_key: str | None = None
-    ) -> WebhookKept | Refused:
+    ) -> WebhookSaved | Refused:
         """Add a webhook. `url` is in its normal form. Each `idempotency_key` of an account creates one webhook."""
         key = None if idempotency_key is None else fingerprint(tenant_id, "webhook", idempotency_key)
         webhook = Webhook(
@@ -69,17 +69,17 @@ class WebhookKeeper(Actor[Message, Answer]):
         )
         # Without the URL, which goes with the account; the audit stays.
         audit = self._audit(agent, "webhook.created", webhook.id, {"events": list(webhook.events)})
-        return await self.ask_for(CreateWebhook(webhook, key is not None, audit), WebhookKept, Refused)
+        return await self.ask_for(CreateWebhook(webhook, key is not None, audit), WebhookSaved, Refused)
 
     async def delete(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookDeleted | Refused:
         """Delete a webhook with its deliveries."""
         audit = self._audit(agent, "webhook.deleted", webhook_id)
         return await self.ask_for(DeleteWebhook(tenant_id, webhook_id, audit), WebhookDeleted, Refused)
 
-    async def enable(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookKept | Refused:
+    async def enable(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookSaved | Refused:
         """Turn on a webhook that is off; what waits is sent in order. Turning it on again changes nothing."""
         audit = self._audit(agent, "webhook.enabled", webhook_id)
-        return await self.ask_for(EnableWebhook(tenant_id, webhook_id, audit), WebhookKept, Refused)
+        return await self.ask_for(EnableWebhook(tenant_id, webhook_id, audit), WebhookSaved, Refused)
 
     async def test(self, tenant_id: str, webhook_id: str, agent: Agent) -> Queued | Refused:
         """Queue a test event for a webhook. While one waits, no other is added."""

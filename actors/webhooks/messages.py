@@ -214,7 +214,7 @@ Message = CreateWebhook | DeleteWebhook | EnableWebhook | SendTest | Resend
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookKept:
+class WebhookSaved:
     """A webhook as it is after the change."""
 
     webhook: Webhook
@@ -232,4 +232,4 @@ class Queued:
     delivery: NewDelivery | Delivery
 
 
-Answer = WebhookKept | WebhookDeleted | Queued | Refused
+Answer = WebhookSaved | WebhookDeleted | Queued | Refused

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from actors.shared.announcements import DELIVERY_MS, AccountMail, Happening
+from actors.shared.announcements import DELIVERY_MS, AccountMail, WebhookEvent
 from actors.shared.ids import fingerprint, new_id
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
 from actors.webhooks.messages import (
@@ -50,41 +50,41 @@ class Retries:
 # Events become deliveries.
 
 
-def body_of(happening: Happening) -> str:
+def body_of(webhook_event: WebhookEvent) -> str:
     """The body that receivers get: `{"type", "timestamp", "data"}` as Standard Webhooks wants it."""
-    moment = datetime.fromtimestamp(happening.created_ms / SECOND_MS, UTC).isoformat(timespec="milliseconds")
-    envelope = {"type": happening.type, "timestamp": moment.replace("+00:00", "Z")}
-    return f'{json.dumps(envelope, separators=(",", ":"))[:-1]},"data":{happening.payload}}}'
+    moment = datetime.fromtimestamp(webhook_event.created_ms / SECOND_MS, UTC).isoformat(timespec="milliseconds")
+    envelope = {"type": webhook_event.type, "timestamp": moment.replace("+00:00", "Z")}
+    return f'{json.dumps(envelope, separators=(",", ":"))[:-1]},"data":{webhook_event.payload}}}'
 
 
-def delivery_of(webhook: Webhook, happening: Happening) -> NewDelivery:
+def delivery_of(webhook: Webhook, webhook_event: WebhookEvent) -> NewDelivery:
     """The first delivery of an event to a webhook. Its id derives from both, so that telling an event again adds nothing."""
     return NewDelivery(
-        id=new_id("dlv", fingerprint(webhook.id, happening.id)),
+        id=new_id("dlv", fingerprint(webhook.id, webhook_event.id)),
         webhook_id=webhook.id,
-        event_id=happening.id,
-        subject_id=happening.subject_id,
-        type=happening.type,
-        body=body_of(happening),
-        created_ms=happening.created_ms,
+        event_id=webhook_event.id,
+        subject_id=webhook_event.subject_id,
+        type=webhook_event.type,
+        body=body_of(webhook_event),
+        created_ms=webhook_event.created_ms,
     )
 
 
-def fan_out(webhooks: Iterable[Webhook], happenings: Sequence[Happening]) -> list[NewDelivery]:
+def fan_out(webhooks: Iterable[Webhook], webhook_events: Sequence[WebhookEvent]) -> list[NewDelivery]:
     """A delivery for each event and each enabled webhook of its account that wants it, in the order of the events."""
     several = [webhook for webhook in webhooks if webhook.status is WebhookStatus.ENABLED]
     return [
-        delivery_of(webhook, happening)
-        for happening in happenings
+        delivery_of(webhook, webhook_event)
+        for webhook_event in webhook_events
         for webhook in several
-        if webhook.tenant_id == happening.tenant_id and happening.type in webhook.events
+        if webhook.tenant_id == webhook_event.tenant_id and webhook_event.type in webhook.events
     ]
 
 
-def event_of_test(webhook: Webhook, event_id: str, now_ms: int) -> Happening:
+def event_of_test(webhook: Webhook, event_id: str, now_ms: int) -> WebhookEvent:
     """The event that a test sends."""
     payload = json.dumps({"webhookId": webhook.id}, separators=(",", ":"))
-    return Happening(event_id, webhook.tenant_id, webhook.id, EventType.TEST, payload, now_ms)
+    return WebhookEvent(event_id, webhook.tenant_id, webhook.id, EventType.TEST, payload, now_ms)
 
 
 # Which deliveries start.

@@ -17,7 +17,7 @@ from actors.webhooks.messages import (
     SendTest,
     Webhook,
     WebhookDeleted,
-    WebhookKept,
+    WebhookSaved,
     WebhookStatus,
 )
 
@@ -124,7 +124,7 @@ class _Work:
         known = self._webhooks.get(new.id)
         if known is not None:
             if message.keyed and (known.url, known.events) == (new.url, new.events):
-                return WebhookKept(known)
+                return WebhookSaved(known)
             return Refused(Code.IDEMPOTENCY_CONFLICT, "This Idempotency-Key was used with another body.")
         own = [each for each in self._webhooks.values() if each.tenant_id == new.tenant_id]
         if any(each.url == new.url for each in own):
@@ -135,7 +135,7 @@ class _Work:
         self._webhooks[new.id] = new
         self.decision.created[new.id] = new
         self.decision.audits.append(message.audit)
-        return WebhookKept(new)
+        return WebhookSaved(new)
 
     def _delete(self, message: DeleteWebhook) -> Answer:
         webhook = self._own(message.tenant_id, message.webhook_id)
@@ -155,7 +155,7 @@ class _Work:
         if webhook is None:
             return unknown_webhook()
         if webhook.status is WebhookStatus.ENABLED:
-            return WebhookKept(webhook)
+            return WebhookSaved(webhook)
         on = replace(
             webhook,
             status=WebhookStatus.ENABLED,
@@ -167,7 +167,7 @@ class _Work:
         )
         self._webhooks[on.id] = self.decision.enabled[on.id] = on
         self.decision.audits.append(message.audit)
-        return WebhookKept(on)
+        return WebhookSaved(on)
 
     def _test(self, message: SendTest) -> Answer:
         webhook = self._own(message.tenant_id, message.webhook_id)

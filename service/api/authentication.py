@@ -196,7 +196,7 @@ class _Lookups(Protocol):
     """The reader of one kind of credentials."""
 
     def is_new(self, text: str, /) -> bool: ...
-    def is_sought(self, text: str, /) -> bool: ...
+    def is_being_looked_up(self, text: str, /) -> bool: ...
 
 
 async def _look_up(
@@ -209,7 +209,7 @@ async def _look_up(
     """
     if not source.is_new(text):
         return await find()
-    first = not source.is_sought(text)
+    first = not source.is_being_looked_up(text)
     allowance = budgets.unknown(address, count=int(first))
     if not allowance.allowed or not (first or allowance.remaining):
         wait = allowance.reset_seconds

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from actors.accounts.actor import AccountKeeper
+from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Payments
@@ -17,16 +17,16 @@ from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.kernel.actor import Actor
 from actors.kernel.statistics import ActorStatistics
-from actors.keys.actor import KeyKeeper
+from actors.keys.actor import KeyActor
 from actors.keys.cache import KeyCache
 from actors.keys.last_uses import KeyUses
 from actors.mail.actor import MailSender
 from actors.nodes.heartbeat import Heartbeat
 from actors.quota.actor import QuotaAccountant
-from actors.sessions.actor import SessionKeeper
-from actors.sessions.passkey_actor import PasskeyKeeper
+from actors.sessions.actor import SessionActor
+from actors.sessions.passkey_actor import PasskeyActor
 from actors.sessions.reader import SessionReader
-from actors.webhooks.actor import WebhookKeeper
+from actors.webhooks.actor import WebhookActor
 from actors.webhooks.sender import WebhookSender
 from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
@@ -51,13 +51,13 @@ class Services:
     base_url: str
     clock: Clock
     entropy: Entropy
-    keys: KeyKeeper
+    keys: KeyActor
     key_cache: KeyCache
     key_uses: KeyUses
     session_reader: SessionReader
     devices: DeviceAuthorizer
-    sessions: SessionKeeper
-    passkeys: PasskeyKeeper
+    sessions: SessionActor
+    passkeys: PasskeyActor
     quota: QuotaAccountant
     mail: MailSender
     catalog: Catalog
@@ -66,7 +66,7 @@ class Services:
     sponsorship: SponsorshipStore
     counts: CachedCounts
     sweeper: HoldAndRefundSweeper
-    accounts: AccountKeeper
+    accounts: AccountActor
     eraser: AccountEraser
     events: EventRouter
     windows: WindowReader
@@ -82,7 +82,7 @@ class Services:
     links: Links
     payments: Payments
     webhook: Webhook | None
-    webhooks: WebhookKeeper
+    webhooks: WebhookActor
     webhook_sender: WebhookSender
     webhook_signer: WebhookSigner
 

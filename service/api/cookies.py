@@ -52,27 +52,27 @@ def _value(name: str, headers: Mapping[str, str]) -> str | None:
     return values[0] if len(values) == 1 else None
 
 
-def keep_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
+def set_session_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
     """The header that sets the session cookie."""
     return _morsel(cookie_name(base_url), token, base_url, seconds)
 
 
-def drop_cookie(base_url: str) -> tuple[str, str]:
+def delete_session_cookie(base_url: str) -> tuple[str, str]:
     """The header that deletes the session cookie."""
     return _morsel(cookie_name(base_url), "", base_url, 0)
 
 
-def keep_browser_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
+def set_browser_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
     """The header that sets the cookie of a browser that asks for a sign-in code."""
     return _morsel(browser_cookie_name(base_url), token, base_url, seconds)
 
 
-def keep_pending_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
+def set_pending_cookie(token: str, base_url: str, seconds: int) -> tuple[str, str]:
     """The header that sets the cookie of a sign-in that waits for a passkey."""
     return _morsel(pending_cookie_name(base_url), token, base_url, seconds)
 
 
-def drop_pending_cookie(base_url: str) -> tuple[str, str]:
+def delete_pending_cookie(base_url: str) -> tuple[str, str]:
     """The header that deletes that cookie."""
     return _morsel(pending_cookie_name(base_url), "", base_url, 0)
 

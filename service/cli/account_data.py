@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from actors.accounts.actor import AccountKeeper, Place
+from actors.accounts.actor import AccountActor, Place
 from actors.accounts.state import day_words
 from actors.accounts.sweeper import AccountEraser
 from actors.clock import SystemEntropy
@@ -15,7 +15,7 @@ from service.cli.accounts import email_of
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
-from service.running.foundation import lone_account_keeper
+from service.running.foundation import new_account_actor
 
 ROWS = 500
 """Rows that are read at a time."""
@@ -58,7 +58,7 @@ async def delete_account(config: Config, data_dir: Path, *, email: str, now: boo
         print(f"{account.email} is deleted; the service erases its rows when requests from before have ended")
 
 
-async def _known(accounts: AccountKeeper, text: str) -> Account:
+async def _known(accounts: AccountActor, text: str) -> Account:
     account = await accounts.find(email_of(text))
     if account is None:
         raise CommandError(f"there is no account with the email {email_of(text)}")
@@ -66,9 +66,9 @@ async def _known(accounts: AccountKeeper, text: str) -> Account:
 
 
 @asynccontextmanager
-async def _open_accounts(config: Config, data_dir: Path) -> AsyncIterator[AccountKeeper]:
+async def _open_accounts(config: Config, data_dir: Path) -> AsyncIterator[AccountActor]:
     """A running account keeper over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_beside(config, data_dir) as opened:
-        accounts = await lone_account_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        accounts = await new_account_actor(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
         async with running([accounts]):
             yield accounts

@@ -9,12 +9,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from actors.clock import SystemEntropy
 from actors.kernel.supervision import running
-from actors.keys.actor import KeyKeeper
+from actors.keys.actor import KeyActor
 from actors.values import Scope, Tier
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
-from service.running.foundation import lone_key_keeper, lone_passkey_keeper, lone_session_keeper
+from service.running.foundation import new_key_actor, new_passkey_actor, new_session_actor
 from service.schemas.keys import Email
 from service.schemas.texts import visible
 from storage.opening import Opened
@@ -67,14 +67,14 @@ async def issue_key(
         raise CommandError("--admin is for full keys; give a scoped key the scopes admin:read and admin:write")
     if name is not None:
         _check_name(name)
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name, admin=admin))
         print(issued.api_key)
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
 
 
 async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         key_id = key if key.startswith("key_") else await _only(keys, key)
         outcome = accepted(await keys.revoke(key_id, AGENT))
         print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
@@ -86,7 +86,7 @@ async def revoke_key(config: Config, data_dir: Path, *, key: str) -> None:
 async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
     async with open_beside(config, data_dir) as opened:
-        sessions = await lone_session_keeper(config, data_dir, opened, _node_id())
+        sessions = await new_session_actor(config, data_dir, opened, _node_id())
         async with running([sessions]):
             token = await sessions.issue_link(address, AGENT)
         running_nodes = [live.node.url for live in await opened.nodes.live(config.nodes.live_seconds)]
@@ -97,14 +97,14 @@ async def sign_in_link(config: Config, data_dir: Path, *, email: str) -> None:
 
 async def set_tier(config: Config, data_dir: Path, *, email: str, tier: str) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
         print(f"{address} is {tenant.tier}")
 
 
 async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, opened):
+    async with running_key_actor(config, data_dir) as (keys, opened):
         outcome = await keys.grant_admin(address, AGENT)
         print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
         if await opened.accounts.account(address) is None:
@@ -113,7 +113,7 @@ async def grant_admin(config: Config, data_dir: Path, *, email: str) -> None:
 
 async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, _):
+    async with running_key_actor(config, data_dir) as (keys, _):
         outcome = await keys.revoke_admin(address, AGENT)
         if not outcome.changed:
             raise CommandError(f"{address} is not an administrator")
@@ -127,7 +127,7 @@ async def revoke_admin(config: Config, data_dir: Path, *, email: str) -> None:
 async def remove_passkeys(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
     async with open_beside(config, data_dir) as opened:
-        keeper = await lone_passkey_keeper(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        keeper = await new_passkey_actor(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
         async with running([keeper]):
             removed = (await keeper.remove_all(address, AGENT)).passkeys
     if not removed:
@@ -136,10 +136,10 @@ async def remove_passkeys(config: Config, data_dir: Path, *, email: str) -> None
 
 
 @asynccontextmanager
-async def open_keys(config: Config, data_dir: Path) -> AsyncIterator[tuple[KeyKeeper, Opened]]:
+async def running_key_actor(config: Config, data_dir: Path) -> AsyncIterator[tuple[KeyActor, Opened]]:
     """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_beside(config, data_dir) as opened:
-        keys = await lone_key_keeper(config, data_dir, opened, _node_id())
+        keys = await new_key_actor(config, data_dir, opened, _node_id())
         async with running([keys]):
             yield keys, opened
 
@@ -148,7 +148,7 @@ def _node_id() -> str:
     return f"cli-{SystemEntropy().token(6).hex()}"
 
 
-async def _only(keys: KeyKeeper, text: str) -> str:
+async def _only(keys: KeyActor, text: str) -> str:
     """The id of the one key with this text or displayed prefix. A whole key is never printed again."""
     found = await keys.find(text)
     if len(found) == 1:

@@ -7,7 +7,7 @@ from pathlib import Path
 from service.cli.command import Commands
 from service.cli.database import open_beside
 from service.cli.running import configured
-from service.cli.startup import tell_ready
+from service.cli.startup import report_ready
 from service.config.deployment import refuse_unsafe, refuse_untraced
 from service.config.model import Config
 from service.running.foundation import warn_of_certificate
@@ -31,7 +31,7 @@ async def serve_until_stopped(
     refuse_untraced(config)
     warn_of_certificate(config)
     log.info("starting %s %s, data directory %s", PROGRAM, VERSION, data_dir)
-    ready = partial(tell_ready, config, data_dir, browse=browse)
+    ready = partial(report_ready, config, data_dir, browse=browse)
     # Loaded here, because other commands need no server; and the parent of several workers loads no app.
     if config.server.workers > 1:
         from service.process import parent

@@ -16,7 +16,7 @@ OUTBOX = "/dev/outbox"
 BROWSER_THREAD = "browser"
 
 
-def tell_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse: bool) -> None:
+def report_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse: bool) -> None:
     """Print where the service listens, which says that it is ready, and what to do next. With `browse`, open the browser."""
     page = config.server.base_url or urls[0]
     _print(

@@ -6,7 +6,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from actors.accounts.listing import AccountFilter, AccountLine
 from actors.values import Account
-from service.cli.accounts import email_of, open_keys
+from service.cli.accounts import email_of, running_key_actor
 from service.cli.command import CommandError, Commands
 from service.cli.database import AGENT, accepted, open_beside
 from service.config.model import Config
@@ -55,14 +55,14 @@ def _line(line: AccountLine) -> str:
 
 async def suspend_account(config: Config, data_dir: Path, *, email: str, reason: str) -> None:
     address, words = email_of(email), _reason(reason)
-    async with open_keys(config, data_dir) as (keys, opened):
+    async with running_key_actor(config, data_dir) as (keys, opened):
         outcome = accepted(await keys.suspend(await _known(opened, address), words, AGENT))
     print(f"{address} is {'' if outcome.changed else 'already '}suspended")
 
 
 async def restore_account(config: Config, data_dir: Path, *, email: str) -> None:
     address = email_of(email)
-    async with open_keys(config, data_dir) as (keys, opened):
+    async with running_key_actor(config, data_dir) as (keys, opened):
         outcome = accepted(await keys.restore(await _known(opened, address), AGENT))
     print(f"{address} is {'no longer' if outcome.changed else 'not'} suspended")
 

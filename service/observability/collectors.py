@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from actors.backups.scheduler import BackupKeeper
+from actors.backups.scheduler import BackupScheduler
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerWatch
@@ -152,7 +152,7 @@ class EventServerCollector(Collector):
 class BackupCollector(Collector):
     """Scheduled backups. With several workers, their parent makes them."""
 
-    def __init__(self, backups: BackupKeeper) -> None:
+    def __init__(self, backups: BackupScheduler) -> None:
         self._backups = backups
 
     def collect(self) -> Iterable[Metric]:

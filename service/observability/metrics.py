@@ -5,7 +5,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
-from actors.backups.scheduler import BackupKeeper
+from actors.backups.scheduler import BackupScheduler
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.events.router import EventOutcome
 from actors.events.servers import ServerWatch
@@ -82,7 +82,7 @@ class Metrics:
     def observe_events(self, outcomes: Mapping[EventOutcome, int]) -> None:
         self.registry.register(EventCollector(outcomes))
 
-    def observe_backups(self, backups: BackupKeeper) -> None:
+    def observe_backups(self, backups: BackupScheduler) -> None:
         self.registry.register(BackupCollector(backups))
 
     def observe_nodes(self, nodes: Heartbeat) -> None:

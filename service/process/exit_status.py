@@ -6,7 +6,7 @@ from collections.abc import Callable
 from service.config.user_errors import UserError
 from service.http.listen_address import ListenError
 from service.process.exit_codes import BUG, INTERRUPTED, USAGE
-from service.process.supervisor import DiesTooOften, WorkerFailed
+from service.process.supervisor import TooManyRestarts, WorkerFailed
 from service.terminal.output import OutputLost
 from storage.opening import StorageError
 
@@ -41,7 +41,7 @@ def _of_group(group: BaseExceptionGroup[BaseException], report: Callable[[str], 
         return USAGE
     if group.split(KeyboardInterrupt)[1] is None:
         return INTERRUPTED
-    dying, rest = group.split(DiesTooOften)
+    dying, rest = group.split(TooManyRestarts)
     if rest is None and dying is not None:
         log.critical("the service is stopping: %s", first_of(dying))
         return BUG

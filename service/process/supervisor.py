@@ -29,7 +29,7 @@ class WorkerRefused(WorkerFailed):
     """A worker that is about to start has said why it cannot, such as a certificate that is missing. It has not died."""
 
 
-class DiesTooOften(Exception):
+class TooManyRestarts(Exception):
     """A worker died too often to be restarted again. The text is one line for the operator."""
 
 
@@ -182,7 +182,7 @@ class Supervisor:
             return worker
 
     async def _successor_of_dead(self, number: int, worker: Worker, deaths: Deaths) -> Worker:
-        """Retry starting a worker in place of a dead one until one is ready. Raises `DiesTooOften`."""
+        """Retry starting a worker in place of a dead one until one is ready. Raises `TooManyRestarts`."""
         why = f"worker {number} {await worker.until_dead()}"
         self._forget(worker)
         self._serving.pop(number, None)
@@ -197,7 +197,7 @@ class Supervisor:
                 pause = deaths.pause_after(trio.current_time())
             if pause is None:
                 limits = self._limits
-                raise DiesTooOften(
+                raise TooManyRestarts(
                     f"{why}: it died more than {limits.restarts} times within {limits.restart_window_seconds:g} s"
                 )
             log.error("%s; restarting%s", why, f" in {pause:g} s" if pause else "")
@@ -266,7 +266,7 @@ async def _replacement_or_death(
 async def supervised(launcher: Launcher, workers: int, limits: SupervisionLimits) -> AsyncIterator[Supervisor]:
     """Run workers during the block: all are ready when it begins, and have ended when it is left.
 
-    Raises, in a group, `WorkerFailed` if one of the first workers does not become ready, and `DiesTooOften`.
+    Raises, in a group, `WorkerFailed` if one of the first workers does not become ready, and `TooManyRestarts`.
     """
     supervisor = Supervisor(launcher, workers, limits)
     try:

@@ -67,7 +67,7 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
             await nursery.start(partial(handle_signals, stop, warn_no_reload, on_succession=server.skip_drain))
             parent = _Parent(channel)
             nursery.start_soon(parent.watch, stop)
-            await join(config, assignment.data_dir, server, stop, partial(parent.tell_ready, server, stop))
+            await join(config, assignment.data_dir, server, stop, partial(parent.report_ready, server, stop))
             nursery.cancel_scope.cancel()
 
 
@@ -85,7 +85,7 @@ class _Parent:
             await trio.lowlevel.wait_readable(self._channel)
             stop.set()
 
-    def tell_ready(self, server: Server, stop: trio.Event, node: Assembly, tasks: trio.Nursery) -> None:
+    def report_ready(self, server: Server, stop: trio.Event, node: Assembly, tasks: trio.Nursery) -> None:
         self._starting.cancel()
         tasks.start_soon(self._attend, server, stop, node)
         _reply(self._channel, READY)

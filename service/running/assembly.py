@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from actors.accounts.actor import AccountKeeper
+from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
 from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
-from actors.events.partitions import PartitionKeeper
+from actors.events.partitions import PartitionManager
 from actors.events.router import Even, EventRouter
 from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
@@ -23,7 +23,7 @@ from actors.events.windows import WindowReader
 from actors.kernel.batches import Observer, ServedBatch
 from actors.kernel.pruner import Pruner, Pruning
 from actors.kernel.supervision import Member
-from actors.keys.actor import KeyKeeper
+from actors.keys.actor import KeyActor
 from actors.keys.cache import KeyCache
 from actors.keys.end_notices import KeyEndNotifier
 from actors.keys.last_uses import KeyUses
@@ -34,12 +34,12 @@ from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, lives_ms
-from actors.sessions.actor import SessionKeeper
-from actors.sessions.passkey_actor import PasskeyKeeper
+from actors.sessions.actor import SessionActor
+from actors.sessions.passkey_actor import PasskeyActor
 from actors.sessions.reader import SessionReader
 from actors.shared.credentials import code_from
 from actors.stores import PoolStatistics, Stores
-from actors.webhooks.actor import WebhookKeeper
+from actors.webhooks.actor import WebhookActor
 from actors.webhooks.sender import WebhookSender
 from actors.webhooks.store import Receivers
 from service.api.context import Services
@@ -71,9 +71,9 @@ from service.tokens.links import Links
 class Classes:
     """The classes to instantiate. The simulation replaces some by recording or faulty subclasses."""
 
-    keys: type[KeyKeeper] = KeyKeeper
+    keys: type[KeyActor] = KeyActor
     key_cache: type[KeyCache] = KeyCache
-    sessions: type[SessionKeeper] = SessionKeeper
+    sessions: type[SessionActor] = SessionActor
     session_reader: type[SessionReader] = SessionReader
     devices: type[DeviceAuthorizer] = DeviceAuthorizer
     quota: type[QuotaAccountant] = QuotaAccountant
@@ -84,7 +84,7 @@ class Classes:
     hasher: type[VisitorHasher] = VisitorHasher
     deduper: type[EventDeduper] = EventDeduper
     windows: type[WindowReader] = WindowReader
-    partitions: type[PartitionKeeper] = PartitionKeeper
+    partitions: type[PartitionManager] = PartitionManager
     placements: type[Placements] = Placements
     sites: type[SiteBook] = SiteBook
 
@@ -113,7 +113,7 @@ class Assembly:
 
     services: Services
     metrics: Metrics
-    partitions: PartitionKeeper
+    partitions: PartitionManager
     members: Sequence[Member]
     tracer: Tracer | None
 
@@ -158,7 +158,7 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
     gateway = ports.payments or payment_gateway(config, links, clock)
     signer = WebhookSigner(secrets.webhooks)
     receivers = ports.receivers or HttpReceivers(signer, clock, config.webhooks.allow_networks, base_url)
-    accounts = AccountKeeper(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
+    accounts = AccountActor(stores.accounts, clock, entropy, secrets.codes, limits.accounts, node=node, limits=bounds)
     ledger = classes.ledger(stores.ledger, clock, entropy, limits.bookings, node=node, limits=bounds)
     services = Services(
         config=config,
@@ -212,17 +212,17 @@ def _services(config: Config, stores: Stores, ports: Ports, limits: Limits) -> S
         links=links,
         payments=gateway.payments,
         webhook=gateway.webhook,
-        webhooks=WebhookKeeper(stores.webhooks, clock, entropy, limits.webhooks, node=node, limits=bounds),
+        webhooks=WebhookActor(stores.webhooks, clock, entropy, limits.webhooks, node=node, limits=bounds),
         webhook_sender=classes.webhook_sender(stores.webhooks, receivers, clock, limits=limits.webhook_sender),
         webhook_signer=signer,
     )
     return services
 
 
-def _passkeys(base_url: str, stores: Stores, ports: Ports, limits: Limits) -> PasskeyKeeper:
+def _passkeys(base_url: str, stores: Stores, ports: Ports, limits: Limits) -> PasskeyActor:
     site, codes = WebAuthn(base_url), ports.secrets.codes
     clock, entropy, rules, node = ports.clock, ports.entropy, limits.sessions, ports.node.id
-    return PasskeyKeeper(stores.sessions, site, clock, entropy, codes, rules, node=node, limits=limits.actors)
+    return PasskeyActor(stores.sessions, site, clock, entropy, codes, rules, node=node, limits=limits.actors)
 
 
 def _mail_sender(config: Config, links: Links, outbox: Outbox, ports: Ports, limits: Limits) -> MailSender:
@@ -260,7 +260,7 @@ def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
     """All rows to delete after a time."""
     return [
         Pruning("sign-in codes", HOUR_MS, stores.sessions.prune_sign_ins),
-        Pruning("counts of letters", COUNTS_DAYS * DAY_MS, stores.sessions.prune_letters),
+        Pruning("counts of letters", COUNTS_DAYS * DAY_MS, stores.sessions.prune_code_mails),
         Pruning("sign-in links", DAY_MS, stores.sessions.prune_links),
         Pruning("pending sign-ins", DAY_MS, stores.sessions.prune_pending),
         Pruning("passkey challenges", DAY_MS, stores.sessions.prune_challenges),

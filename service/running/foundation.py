@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from actors.accounts.actor import AccountKeeper
+from actors.accounts.actor import AccountActor
 from actors.clock import SECOND_MS, Clock, SystemClock, SystemEntropy
 from actors.kernel.supervision import running
-from actors.keys.actor import KeyKeeper
-from actors.sessions.actor import SessionKeeper
-from actors.sessions.passkey_actor import PasskeyKeeper
+from actors.keys.actor import KeyActor
+from actors.sessions.actor import SessionActor
+from actors.sessions.passkey_actor import PasskeyActor
 from actors.values import Agent, StorageUnavailable
 from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
 from service.config.deployment import refuse_other_mode
@@ -80,15 +80,15 @@ async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
     if config.billing.mode == "test":
         # Not in live mode, where the demo's slots would be for sale.
         await load_demo(opened.demo, SystemClock(), SystemEntropy())
-    keys = await lone_key_keeper(config, data_dir, opened, f"start-{secrets.token_hex(6)}")
+    keys = await new_key_actor(config, data_dir, opened, f"start-{secrets.token_hex(6)}")
     async with running([keys]):
         await appoint_first(keys, config, Agent("system", "start"))
 
 
-async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> KeyKeeper:
+async def new_key_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> KeyActor:
     """The key keeper alone, for the start and for commands. It is not running yet."""
     loaded = await Secrets.load(config, data_dir, opened.identity)
-    return KeyKeeper(
+    return KeyActor(
         opened.keys,
         SystemClock(),
         SystemEntropy(),
@@ -99,18 +99,18 @@ async def lone_key_keeper(config: Config, data_dir: Path, opened: Opened, node_i
     )
 
 
-async def lone_account_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> AccountKeeper:
+async def new_account_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> AccountActor:
     """The account keeper alone, for commands. It is not running yet."""
     loaded = await Secrets.load(config, data_dir, opened.identity)
     clock, entropy, rules = SystemClock(), SystemEntropy(), account_rules(config)
     limits = actor_limits(config)
-    return AccountKeeper(opened.accounts, clock, entropy, loaded.codes, rules, node=node_id, limits=limits)
+    return AccountActor(opened.accounts, clock, entropy, loaded.codes, rules, node=node_id, limits=limits)
 
 
-async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionKeeper:
+async def new_session_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionActor:
     """The session keeper alone, for commands. It is not running yet."""
     loaded = await Secrets.load(config, data_dir, opened.identity)
-    return SessionKeeper(
+    return SessionActor(
         opened.sessions,
         SystemClock(),
         SystemEntropy(),
@@ -121,10 +121,10 @@ async def lone_session_keeper(config: Config, data_dir: Path, opened: Opened, no
     )
 
 
-async def lone_passkey_keeper(config: Config, data_dir: Path, opened: Opened, node_id: str) -> PasskeyKeeper:
+async def new_passkey_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> PasskeyActor:
     """The passkey keeper alone, for commands. It is not running yet."""
     loaded = await Secrets.load(config, data_dir, opened.identity)
-    return PasskeyKeeper(
+    return PasskeyActor(
         opened.sessions,
         WebAuthn(config.server.base_url),
         SystemClock(),
@@ -136,7 +136,7 @@ async def lone_passkey_keeper(config: Config, data_dir: Path, opened: Opened, no
     )
 
 
-async def appoint_first(keys: KeyKeeper, config: Config, agent: Agent) -> None:
+async def appoint_first(keys: KeyActor, config: Config, agent: Agent) -> None:
     """Make `admin.emails` the administrators of a database that has none. Raises `StorageError`."""
     if not config.admin.emails:
         return

@@ -22,7 +22,7 @@ from actors.quota.state import Caps
 from actors.retention.state import RetentionRules
 from actors.sessions.passkey_rules import PasskeyRules
 from actors.sessions.state import SessionRules
-from actors.shared.code_mails import LetterRules
+from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.values import Tier
 from actors.webhooks.sender import SenderLimits
@@ -132,9 +132,9 @@ def retention_rules(config: Config) -> RetentionRules:
     )
 
 
-def letter_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> LetterRules:
+def code_mail_rules(config: Config, *, per_network: int, pause_ms: int = 0) -> CodeMailRules:
     claim = config.claim
-    return LetterRules(
+    return CodeMailRules(
         per_network=per_network,
         pause_ms=pause_ms,
         per_mailbox=claim.letters_per_email,
@@ -157,7 +157,7 @@ def session_rules(config: Config) -> SessionRules:
             sign_in_ms=passkeys.sign_in_seconds * SECOND_MS,
             fresh_ms=passkeys.fresh_seconds * SECOND_MS,
         ),
-        letters=letter_rules(
+        letters=code_mail_rules(
             config,
             per_network=config.claim.codes_per_day,
             pause_ms=config.claim.code_pause_seconds * SECOND_MS,
@@ -229,7 +229,7 @@ def key_rules(config: Config) -> KeyRules:
     return KeyRules(
         anonymous_life_ms=config.tiers.anonymous.expires_hours * HOUR_MS,
         codes=code_rules(config),
-        letters=letter_rules(config, per_network=config.claim.letters_per_email),
+        letters=code_mail_rules(config, per_network=config.claim.letters_per_email),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
         notices_per_hour=config.mail.notices_per_hour,

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from actors.backups.scheduler import BackupKeeper
+from actors.backups.scheduler import BackupScheduler
 from actors.backups.store import BackupFailed
 from actors.clock import SystemClock
 from actors.kernel.supervision import running
@@ -34,7 +34,7 @@ async def new_backup_directory(config: Config, data_dir: Path) -> Path | None:
 
 
 @asynccontextmanager
-async def running_backups(config: Config, data_dir: Path, opened: Opened) -> AsyncIterator[BackupKeeper | None]:
+async def running_backups(config: Config, data_dir: Path, opened: Opened) -> AsyncIterator[BackupScheduler | None]:
     """Back up on schedule for the life of the block; None if backups are off. Raises `ConfigError` if the directory cannot
     be used."""
     rules = backup_rules(config)
@@ -44,7 +44,7 @@ async def running_backups(config: Config, data_dir: Path, opened: Opened) -> Asy
     directory = backup_directory(config, data_dir)
     try:
         async with open_backup_files(directory, data_dir, opened.database) as files:
-            keeper = BackupKeeper(files, SystemClock(), rules)
+            keeper = BackupScheduler(files, SystemClock(), rules)
             async with running([keeper], drain_seconds=config.actors.drain_seconds):
                 yield keeper
     except BackupFailed as error:

@@ -17,7 +17,7 @@ class OutputLost(Exception):
     """Standard output cannot be written. The text is one line for the user."""
 
 
-class ReaderGone(OutputLost):
+class BrokenOutput(OutputLost):
     """The program that reads the output has ended, as `head` does."""
 
 
@@ -46,7 +46,7 @@ class Output(io.TextIOWrapper):
 
 def _lost(error: OSError) -> OutputLost:
     if isinstance(error, BrokenPipeError):
-        return ReaderGone("the reader of the output has ended")
+        return BrokenOutput("the reader of the output has ended")
     return OutputLost(f"cannot write the output: {error.strerror}")
 
 
@@ -62,7 +62,7 @@ def run_process(program: str, work: Callable[[], int]) -> int:
             sys.stdout.flush()
     except OutputLost as error:
         discard_output()
-        if isinstance(error, ReaderGone):
+        if isinstance(error, BrokenOutput):
             return READER_GONE
         print(f"{program}: {error}", file=sys.stderr)
         return USAGE

@@ -12,14 +12,14 @@ from actors.clock import DAY_MS, SECOND_MS
 from actors.values import Code, Overloaded, Refused, StorageUnavailable
 from service.api.authentication import Caller, signed_in
 from service.api.context import Services
-from service.api.cookies import SAFE, from_our_page, keep_cookie, session_token
+from service.api.cookies import SAFE, from_our_page, session_token, set_session_cookie
 from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
 from service.api.errors import headers_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
 from service.api.refusals import failure
 from service.api.validation import read_form
 from service.config.model import Config
-from service.web.pages.parts.error_page import Asked, values_of, worth_saying
+from service.web.pages.parts.error_page import Asked, specific_message, values_of
 from service.web.pages.parts.forms import errors_of, plain_message
 from service.web.pages.parts.messages import on_a_page
 from service.web.pages.parts.notices import NOTICES
@@ -156,7 +156,7 @@ def _with_cookie(visit: PageRequest, ended: Template | SeeOther, *, used: bool) 
         if not used or token is None:
             return ended
         seconds = visit.config.sessions.days * DAY_MS // SECOND_MS
-        headers.append(keep_cookie(token, visit.base_url, seconds))
+        headers.append(set_session_cookie(token, visit.base_url, seconds))
     return replace(ended, headers=[*headers, *NO_STORE])
 
 
@@ -239,7 +239,7 @@ def refused_page(services: Services, refused: Refused, asked: Asked) -> Template
     status = status_of(refused)
     notes = trace.get()
     values = {
-        "message": worth_saying(plain_message(refused)),
+        "message": specific_message(plain_message(refused)),
         "code": refused.code,
         "wait_seconds": refused.retry_after_seconds,
         "request_id": None if notes is None else notes.request_id,

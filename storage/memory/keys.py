@@ -46,7 +46,7 @@ class MemoryKeys(MemoryStore):
         )
         return [(key_id, email) for _, key_id, email in due[:limit]]
 
-    async def keep_uses(self, uses: Mapping[str, int]) -> None:
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
         await self._memory.before()
         rows = self._memory.key_uses
         rows.update((key_id, max(used_ms, rows.get(key_id, used_ms))) for key_id, used_ms in uses.items())
@@ -88,7 +88,7 @@ class MemoryKeys(MemoryStore):
         tenants = picked(tables.tenants, tenant_ids)
         admins = picked(tables.administrators, lock_set.admin_emails)
         count = len(tables.administrators) if lock_set.membership else 0
-        letters = picked(tables.letters, lock_set.letter_ids)
+        letters = picked(tables.letters, lock_set.code_mail_ids)
         sessions = picked(tables.sessions, lock_set.session_ids).values()
         live_sessions = frozenset(each.id for each in sessions if each.revoked_ms is None and each.expires_ms > now_ms)
         guarded = frozenset(lock_set.claimants) & {passkey.email for passkey in tables.passkeys.values()}

@@ -120,7 +120,7 @@ class MemoryLedger:
         twice = (
             any(key in tables.sponsors for key in decision.sponsors.keys() - before.sponsors.keys())
             or any(key in tables.slots for key in decision.slots.keys() - before.slots.keys())
-            or any(week in tables.slot_weeks for week in decision.weeks_taken.keys() - freed)
+            or any(week in tables.slot_weeks for week in decision.weeks_reserved.keys() - freed)
             or any(
                 (known.tenant_id, known.operation, known.key) in tables.booking_keys for known in decision.remembered
             )
@@ -138,7 +138,7 @@ class MemoryLedger:
         tables.bookings.update(decision.bookings)
         for week in freed:
             del tables.slot_weeks[week]
-        tables.slot_weeks.update(decision.weeks_taken)
+        tables.slot_weeks.update(decision.weeks_reserved)
         tables.booking_keys.update(
             ((known.tenant_id, known.operation, known.key), known) for known in decision.remembered
         )
@@ -150,7 +150,7 @@ class MemoryLedger:
         if decision.digest_ms is not None:
             tables.digest_mailed_ms = decision.digest_ms
         tables.audits.extend(decision.audits)
-        publish(tables, decision.happenings)
+        publish(tables, decision.webhook_events)
         issue(tables, decision.invoices)
         if decision.visible:
             tables.sponsorship_revision += 1

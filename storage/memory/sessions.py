@@ -53,7 +53,7 @@ class MemorySessions:
         rows = self._memory.sign_ins
         return _delete(rows, oldest(((row.code_expires_ms, row.key) for row in rows.values()), before_ms, limit))
 
-    async def prune_letters(self, before_ms: int, limit: int) -> int:
+    async def prune_code_mails(self, before_ms: int, limit: int) -> int:
         await self._memory.before()
         rows = self._memory.letters
         ends = ((max(row.sent_ms, row.known_until_ms), row.id) for row in rows.values())
@@ -89,7 +89,7 @@ class MemorySessions:
         named, entering = set(lock_set.session_ids), {*lock_set.entering, *(link.email for link in links.values())}
         return Snapshot(
             picked(tables.sign_ins, lock_set.sign_ins),
-            picked(tables.letters, lock_set.letter_ids),
+            picked(tables.letters, lock_set.code_mail_ids),
             links,
             picked(tables.accounts, sorted(entering)),
             {

@@ -19,7 +19,7 @@ from actors.bookings.records import (
     Sponsor,
 )
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
-from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
+from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWeek
 from actors.values import AuditRecord
 from storage.memory import invoices, reports
 from storage.memory.oversight import MemoryOversight, booking_view
@@ -164,11 +164,11 @@ class MemorySponsorship(MemoryOversight):
     def _slots(self) -> list[Slot]:
         return sorted(self._memory.slots.values(), key=lambda slot: slot.id)
 
-    def _taken(self, slot_ids: set[str], from_week_ms: int) -> Iterator[TakenWeek]:
+    def _taken(self, slot_ids: set[str], from_week_ms: int) -> Iterator[UnavailableWeek]:
         for (slot_id, week_ms), booking_id in sorted(self._memory.slot_weeks.items()):
             if slot_id in slot_ids and week_ms >= from_week_ms:
                 holder = self._memory.bookings[booking_id]
-                yield TakenWeek(slot_id, week_ms, holder.hold_ms if holder.status in OPEN else None)
+                yield UnavailableWeek(slot_id, week_ms, holder.hold_ms if holder.status in OPEN else None)
 
     def _placements(self, from_week_ms: int) -> Iterator[SoldPlacement]:
         held = Counter(self._memory.slot_weeks.values())

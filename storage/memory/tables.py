@@ -21,7 +21,7 @@ from actors.mail.messages import QueuedMessage
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session, SignIn, SignInLink
 from actors.sessions.second_factor import Challenge, Passkey, PendingSignIn
-from actors.shared.code_mails import LetterCount
+from actors.shared.code_mails import CodeMailCount
 from actors.values import Account, AuditRecord, BatchId, OutboxMessage, Tenant
 from actors.webhooks.messages import Delivery, Webhook
 
@@ -57,7 +57,7 @@ class Memory:
     audits: list[AuditRecord] = field(default_factory=list)
     # By email and browser.
     sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
-    letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
     sign_in_links: dict[bytes, SignInLink] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
     passkeys: dict[str, Passkey] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from actors.shared.announcements import Happening
+from actors.shared.announcements import WebhookEvent
 from actors.values import BatchId, Contended
 from actors.webhooks.messages import (
     Attempt,
@@ -25,9 +25,9 @@ from storage.memory.announcements import tell
 from storage.memory.tables import Memory, MemoryStore, picked
 
 
-def publish(tables: Memory, happenings: Sequence[Happening]) -> None:
+def publish(tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
     """Queue a delivery of each event for each enabled webhook of its account that wants it."""
-    _add(tables, fan_out([tables.webhooks[webhook_id] for webhook_id in sorted(tables.webhooks)], happenings))
+    _add(tables, fan_out([tables.webhooks[webhook_id] for webhook_id in sorted(tables.webhooks)], webhook_events))
 
 
 class MemoryWebhooks(MemoryStore):

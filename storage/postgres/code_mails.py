@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.shared.code_mails import LetterCount
+from actors.shared.code_mails import CodeMailCount
 from storage.connection.pool import Connection
 from storage.connection.statements import statements
 from storage.postgres.columns import columns, new_and_known, write
@@ -10,14 +10,14 @@ from storage.postgres.columns import columns, new_and_known, write
 SQL = statements("letters")
 
 
-async def lock_letters(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, LetterCount]:
+async def lock_code_mails(connection: Connection, ids: Sequence[bytes]) -> dict[bytes, CodeMailCount]:
     rows = await connection.fetch(SQL.lock, list(ids)) if ids else []
-    return {row["id"]: LetterCount(**row) for row in rows}
+    return {row["id"]: CodeMailCount(**row) for row in rows}
 
 
-async def write_letters(
-    connection: Connection, before: Mapping[bytes, LetterCount], changed: Mapping[bytes, LetterCount]
+async def save_code_mails(
+    connection: Connection, before: Mapping[bytes, CodeMailCount], changed: Mapping[bytes, CodeMailCount]
 ) -> None:
     new, known = new_and_known(changed, before)
-    await write(connection, SQL.insert, columns(LetterCount, new))
-    await write(connection, SQL.update, columns(LetterCount, known))
+    await write(connection, SQL.insert, columns(CodeMailCount, new))
+    await write(connection, SQL.update, columns(CodeMailCount, known))

@@ -95,5 +95,5 @@ async def _write(connection: Connection, planned: DemoPlan, now_ms: int) -> None
     await write(connection, SQL.save_slots, columns(Slot, data.slots))
     await write(connection, LEDGER.save_bookings, columns(Booking, data.bookings))
     if data.weeks:
-        await connection.execute(LEDGER.take_weeks, *week_columns(data.weeks))
+        await connection.execute(LEDGER.reserve_weeks, *week_columns(data.weeks))
     await write(connection, SQL.insert_days, columns(DeliveryDay, data.days))

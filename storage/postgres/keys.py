@@ -12,7 +12,7 @@ from storage.connection.journal import decide_once
 from storage.connection.pool import Connection, Row, Store
 from storage.connection.statements import statements
 from storage.postgres.audit import append_audits
-from storage.postgres.code_mails import lock_letters, write_letters
+from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.postgres.columns import columns, columns_of, record_of, write
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.quota import SQL as QUOTA
@@ -55,7 +55,7 @@ class PostgresKeys(Store):
     async def ending_keys(self, now_ms: int, limit: int) -> Sequence[tuple[str, str]]:
         return [(row["id"], row["email"]) for row in await self._database.fetch(SQL.ending_keys, now_ms, limit)]
 
-    async def keep_uses(self, uses: Mapping[str, int]) -> None:
+    async def save_uses(self, uses: Mapping[str, int]) -> None:
         key_ids = sorted(uses)
         used = [uses[key_id] for key_id in key_ids]
         await self._database.transact(lambda connection: connection.execute(SQL.save_uses, key_ids, used))
@@ -74,7 +74,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if lock_set.token_hashes:
         for row in await connection.fetch(SQL.lock_claims, list(lock_set.token_hashes)):
             snapshot.claims[row["token_hash"]] = Claim(**row)
-    snapshot.letters = await lock_letters(connection, lock_set.letter_ids)
+    snapshot.letters = await lock_code_mails(connection, lock_set.code_mail_ids)
     if lock_set.emails:
         for row in await connection.fetch(SQL.lock_accounts, list(lock_set.emails)):
             snapshot.accounts[row["email"]] = Account(**row)
@@ -134,7 +134,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     await write(connection, SQL.save_keys, _key_columns(sorted(changed.keys.values(), key=lambda key: key.id)))
     claims = sorted(changed.claims.values(), key=lambda claim: claim.token_hash)
     await write(connection, SQL.save_claims, columns(Claim, claims))
-    await write_letters(connection, before.letters, changed.letters)
+    await save_code_mails(connection, before.letters, changed.letters)
     await write(connection, MAIL.enqueue, columns(OutboxMessage, decision.outbox))
     await append_audits(connection, decision.audits)
     topics = [f"key:{key_hash.hex()}" for key_hash in decision.touched_keys]

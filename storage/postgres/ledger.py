@@ -195,8 +195,8 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
         await connection.execute(SQL.save_bookings, *columns(Booking, decision.bookings.values()))
     if decision.weeks_freed:
         await connection.execute(SQL.free_weeks, *week_columns(decision.weeks_freed))
-    if decision.weeks_taken:
-        await connection.execute(SQL.take_weeks, *week_columns(decision.weeks_taken))
+    if decision.weeks_reserved:
+        await connection.execute(SQL.reserve_weeks, *week_columns(decision.weeks_reserved))
     if decision.remembered:
         await connection.execute(SQL.insert_keys, *columns(IdempotencyRecord, decision.remembered))
     if decision.events:
@@ -206,7 +206,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.digest_ms is not None:
         await connection.execute(SQL.mailed, decision.digest_ms)
     await append_audits(connection, decision.audits)
-    await publish(connection, decision.happenings)
+    await publish(connection, decision.webhook_events)
     await issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)

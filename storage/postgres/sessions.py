@@ -12,7 +12,7 @@ from storage.connection.pool import Connection, Database, Row
 from storage.connection.statements import statements
 from storage.postgres.audit import append_audits
 from storage.postgres.code_mails import SQL as LETTERS
-from storage.postgres.code_mails import lock_letters, write_letters
+from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.postgres.columns import columns, new_and_known, record_of, write
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.pruning import prune
@@ -49,7 +49,7 @@ class PostgresSessions:
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
 
-    async def prune_letters(self, before_ms: int, limit: int) -> int:
+    async def prune_code_mails(self, before_ms: int, limit: int) -> int:
         return await prune(self._database, LETTERS.prune, before_ms, limit)
 
     async def prune_links(self, before_ms: int, limit: int) -> int:
@@ -78,7 +78,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
         for row in await connection.fetch(SQL.lock_sign_ins, emails, browsers):
             sign_in = SignIn(**row)
             snapshot.sign_ins[sign_in.key] = sign_in
-    snapshot.letters = await lock_letters(connection, lock_set.letter_ids)
+    snapshot.letters = await lock_code_mails(connection, lock_set.code_mail_ids)
     if lock_set.link_hashes:
         for row in await connection.fetch(SQL.lock_links, list(lock_set.link_hashes)):
             snapshot.links[row["token_hash"]] = SignInLink(**row)
@@ -116,7 +116,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     new, known = new_and_known(changed.sign_ins, before.sign_ins)
     await write(connection, SQL.insert_sign_ins, columns(SignIn, new))
     await write(connection, SQL.update_sign_ins, columns(SignIn, known))
-    await write_letters(connection, before.letters, changed.letters)
+    await save_code_mails(connection, before.letters, changed.letters)
     await write(connection, SQL.save_links, columns(SignInLink, changed.links.values()))
     if changed.sessions:
         await connection.execute(SQL.save_sessions, *columns(Session, changed.sessions.values()))

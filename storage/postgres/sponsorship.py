@@ -14,7 +14,7 @@ from actors.bookings.records import (
     Sponsor,
 )
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
-from actors.bookings.store import Before, Overview, SoldPlacement, TakenWeek
+from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWeek
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row
 from storage.connection.statements import statements
@@ -111,7 +111,7 @@ class PostgresSponsorship(PostgresOversight):
             taken = await connection.fetch(SQL.taken, from_week_ms)
             placements = await connection.fetch(SQL.placements, from_week_ms)
             return Overview(
-                revision, slots, [TakenWeek(**row) for row in taken], [_placement(row) for row in placements]
+                revision, slots, [UnavailableWeek(**row) for row in taken], [_placement(row) for row in placements]
             )
 
         return await self._database.transact(work)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.shared.announcements import AccountMail, Happening
+from actors.shared.announcements import AccountMail, WebhookEvent
 from actors.values import BatchId
 from actors.webhooks.messages import (
     Attempt,
@@ -36,16 +36,16 @@ _STANDING = ("id", "status", "disabled_ms", "disabled_reason", "failures", "fail
 _OUTCOME = ("seq", "due_ms", "done_ms", "status", "answered", "last_error")
 
 
-async def publish(connection: Connection, happenings: Sequence[Happening]) -> None:
+async def publish(connection: Connection, webhook_events: Sequence[WebhookEvent]) -> None:
     """Queue a delivery of each event for each enabled webhook of its account that wants it, in the caller's transaction.
 
     Locks these webhooks in the order of their ids, as the last of the caller's locks. Telling an event again adds nothing.
     """
-    if not happenings:
+    if not webhook_events:
         return
-    tenants = sorted({each.tenant_id for each in happenings})
-    rows = await connection.fetch(SQL.lock_wanting, tenants, sorted({each.type for each in happenings}))
-    await _add(connection, fan_out(map(_webhook, rows), happenings))
+    tenants = sorted({each.tenant_id for each in webhook_events})
+    rows = await connection.fetch(SQL.lock_wanting, tenants, sorted({each.type for each in webhook_events}))
+    await _add(connection, fan_out(map(_webhook, rows), webhook_events))
 
 
 class PostgresWebhooks(Store):

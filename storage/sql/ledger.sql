@@ -200,7 +200,7 @@ delete from slot_weeks using unnest($1::text[], $2::bigint[], $3::text[]) as fre
 where slot_weeks.slot_id = freed.slot_id and slot_weeks.week_ms = freed.week_ms
     and slot_weeks.booking_id = freed.booking_id
 
--- name: take_weeks
+-- name: reserve_weeks
 -- Take weeks. If one is already taken, the unique violation makes the batch run again.
 insert into slot_weeks (slot_id, week_ms, booking_id)
 select * from unnest($1::text[], $2::bigint[], $3::text[]) as taken (slot_id, week_ms, booking_id)

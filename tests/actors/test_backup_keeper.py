@@ -7,7 +7,7 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.backups.scheduler import BackupKeeper
+from actors.backups.scheduler import BackupScheduler
 from actors.backups.state import BackupRules, Room, name_at
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, TrioClock
@@ -61,8 +61,8 @@ class MemoryFiles:
         return sorted(set(self.files) - set(FOREIGN))
 
 
-def keeper_of(files: MemoryFiles, *, hours: int = 6, keep: int = 3) -> BackupKeeper:
-    return BackupKeeper(files, TrioClock(START), BackupRules(every_ms=hours * HOUR_MS, keep=keep))
+def keeper_of(files: MemoryFiles, *, hours: int = 6, keep: int = 3) -> BackupScheduler:
+    return BackupScheduler(files, TrioClock(START), BackupRules(every_ms=hours * HOUR_MS, keep=keep))
 
 
 def at(hours: float) -> str:
@@ -183,7 +183,7 @@ async def test_files_that_cannot_be_deleted_do_not_make_a_backup_fail(
 
 async def test_a_clock_that_is_set_forward_makes_a_backup_due_within_a_minute(autojump_clock: MockClock) -> None:
     clock, files = HandClock(START), MemoryFiles([at(-1)])
-    async with running([BackupKeeper(files, clock, BackupRules(every_ms=6 * HOUR_MS, keep=3))]):
+    async with running([BackupScheduler(files, clock, BackupRules(every_ms=6 * HOUR_MS, keep=3))]):
         await trio.sleep(HOUR)
         assert files.begun == []
         clock.at_ms += 5 * HOUR_MS

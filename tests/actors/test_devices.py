@@ -6,7 +6,7 @@ from trio.testing import MockClock
 
 from actors.clock import DAY_MS, TrioClock
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
-from actors.devices.codes import shown_code
+from actors.devices.codes import format_code
 from actors.devices.messages import DeviceView, Status
 from actors.devices.state import DeviceRules
 from actors.kernel.actor import ActorLimits
@@ -69,7 +69,7 @@ async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: Moc
         started = await begun(node)
         assert is_device_code(started.device_code)
         assert word(await node.poll(started.device_code)) == "authorization_pending"
-        typed = shown_code(started.device.user_code).lower()
+        typed = format_code(started.device.user_code).lower()
         seen = await node.look(typed, PERSON)
         assert isinstance(seen, DeviceView)
         assert (seen.device.agent, seen.device.address) == PROGRAM

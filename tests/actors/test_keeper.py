@@ -12,7 +12,7 @@ from actors.clock import DAY_MS, HOUR_MS, TrioClock
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
-from actors.keys.actor import Issued, KeyKeeper, Minted
+from actors.keys.actor import Issued, KeyActor, Minted
 from actors.keys.membership import Membership
 from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, TierSet
 from actors.keys.state import KeyRules
@@ -30,8 +30,8 @@ ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 CLI = Agent("cli", "root")
 
 
-def keeper(memory: Memory, node: int = 1) -> KeyKeeper:
-    return KeyKeeper(
+def keeper(memory: Memory, node: int = 1) -> KeyActor:
+    return KeyActor(
         MemoryKeys(memory),
         TrioClock(NOON),
         SeededEntropy(node),
@@ -51,7 +51,7 @@ def other(code: str) -> str:
     return f"{(int(code) + 1) % 1_000_000:06d}"
 
 
-async def claimed(keys: KeyKeeper, memory: Memory, email: str = ANN) -> Minted:
+async def claimed(keys: KeyActor, memory: Memory, email: str = ANN) -> Minted:
     minted = await keys.mint()
     assert await keys.start_claim(minted.claim_token, email, ORIGIN) == CodeSent()
     assert isinstance(await keys.complete_claim(minted.claim_token, email, last_code(memory), ORIGIN), Claimed)

@@ -7,7 +7,7 @@ import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, TrioClock
-from actors.events.partitions import RETRY_SECONDS, PartitionKeeper
+from actors.events.partitions import RETRY_SECONDS, PartitionManager
 from actors.events.state import EventRules, days_to_keep
 from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
@@ -22,8 +22,8 @@ START_MS = DAY * DAY_MS
 AWAY = StorageUnavailable("away")
 
 
-def keeper(memory: Memory, skew_ms: int = 0, rules: EventRules = RULES) -> PartitionKeeper:
-    return PartitionKeeper(MemoryEvents(memory), TrioClock(START_MS, skew_ms), rules, sweep_seconds=SWEEP_SECONDS)
+def keeper(memory: Memory, skew_ms: int = 0, rules: EventRules = RULES) -> PartitionManager:
+    return PartitionManager(MemoryEvents(memory), TrioClock(START_MS, skew_ms), rules, sweep_seconds=SWEEP_SECONDS)
 
 
 def ahead(day: int, days: int = RULES.ahead_days) -> list[int]:
@@ -126,4 +126,4 @@ async def test_a_slow_store_does_not_keep_the_node_from_starting(autojump_clock:
 
 
 def test_it_says_what_it_keeps() -> None:
-    assert repr(keeper(a_memory())) == f"<PartitionKeeper {RULES!r}>"
+    assert repr(keeper(a_memory())) == f"<PartitionManager {RULES!r}>"

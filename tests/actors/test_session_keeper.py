@@ -6,7 +6,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 from actors.clock import DAY_MS, HOUR_MS
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
-from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
+from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
 from actors.sessions.messages import Kept
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
@@ -25,8 +25,8 @@ ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 
 def keeper(
     memory: Memory, node: int = 1, clock: HandClock | None = None, limits: ActorLimits | None = None
-) -> SessionKeeper:
-    return SessionKeeper(
+) -> SessionActor:
+    return SessionActor(
         MemorySessions(memory),
         clock or HandClock(NOON),
         SeededEntropy(node),
@@ -41,14 +41,14 @@ def last_code(memory: Memory) -> str:
     return code_from(SECRET, list(memory.messages.values())[-1].nonce)
 
 
-async def asked(sessions: SessionKeeper) -> str:
+async def asked(sessions: SessionActor) -> str:
     """Ask for a code; returns the browser's token."""
     started = await sessions.start_sign_in(ANN, None, ORIGIN)
     assert isinstance(started, StartedSignIn)
     return started.browser
 
 
-async def signed_in(sessions: SessionKeeper, memory: Memory) -> StartedSession:
+async def signed_in(sessions: SessionActor, memory: Memory) -> StartedSession:
     browser = await asked(sessions)
     begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, ORIGIN, "A browser")
     assert isinstance(begun, StartedSession)

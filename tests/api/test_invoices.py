@@ -156,7 +156,7 @@ async def test_in_live_mode_the_processors_invoice_is_linked_if_it_can_be_found(
         assert (await person.get(path)).json == {"invoices": []}
         await person.checkout(booking_id)
         assert stripe.emails == ["sponsor@example.com"]
-        await world.services.ledger.take_payment("evt_1", booking_id, "pi_1", 12_000, "usd", "cs_1")
+        await world.services.ledger.record_payment("evt_1", booking_id, "pi_1", 12_000, "usd", "cs_1")
         stripe.fails = fails
         found = (await person.get(path)).json
         assert found.get("processorInvoiceUrl") == (None if fails else "https://invoice.example.com/pi_1")

@@ -9,7 +9,7 @@ from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.kernel.actor import ActorLimits
 from actors.sessions.reader import SessionReader
 from actors.values import Tier
-from service.api.cookies import cookie_name, drop_cookie, keep_cookie, session_token
+from service.api.cookies import cookie_name, delete_session_cookie, session_token, set_session_cookie
 from service.web.requests import headers_of
 from storage.memory.sessions import MemorySessions
 from tests.api.asgi import Response
@@ -106,9 +106,9 @@ async def test_the_cookie_is_of_this_host_alone_and_for_no_script(world: World, 
 )
 def test_the_prefix_and_secure_go_with_https(base_url: str, keeping: str) -> None:
     """Browsers reject `__Host-` and `Secure` over plain http, which is for local use only."""
-    assert keep_cookie("t", base_url, 60) == ("set-cookie", keeping)
+    assert set_session_cookie("t", base_url, 60) == ("set-cookie", keeping)
     taking = keeping.replace("=t;", "=;").replace("Max-Age=60", "Max-Age=0")
-    assert drop_cookie(base_url) == ("set-cookie", taking)
+    assert delete_session_cookie(base_url) == ("set-cookie", taking)
     assert session_token({"cookie": f"a=b; {cookie_name(base_url)}=t"}, base_url) == "t"
 
 

@@ -280,7 +280,7 @@ async def test_a_refund_of_a_paid_booking_is_requested_once(desk: Desk) -> None:
     assert "The status of this booking is reserved. Only a paid booking can be refunded." in await desk.refused(*ask)
     await desk.out("sponsor", "checkout", booking)
     row = desk.world.memory.bookings[booking]
-    await desk.world.services.ledger.take_payment("evt_1", booking, "pay_1", row.amount_cents, row.currency)
+    await desk.world.services.ledger.record_payment("evt_1", booking, "pay_1", row.amount_cents, row.currency)
     out = await desk.out(*ask)
     assert "wait for decision\n" in out
     assert "Refund asked" in out
@@ -295,7 +295,7 @@ async def test_a_payment_and_its_refund_have_documents(desk: Desk) -> None:
     assert await desk.out("sponsor", "invoices") == "No invoices yet.\n"
     await desk.out("sponsor", "checkout", booking)
     ledger = desk.world.services.ledger
-    await ledger.take_payment("evt_1", booking, "pay_1", 12_000, "usd")
+    await ledger.record_payment("evt_1", booking, "pay_1", 12_000, "usd")
     await ledger.settle_refund(booking, None)
     shown = await desk.out("sponsor", "invoice", booking)
     for line in (

@@ -226,7 +226,7 @@ async def _goes_on(desk: Desk, name: str, names: dict[str, str]) -> None:
     ledger = desk.world.services.ledger
     if name == "PAID":
         row = desk.world.memory.bookings[names["booking"]]
-        await ledger.take_payment("evt_1", row.id, "pay_1", row.amount_cents, row.currency)
+        await ledger.record_payment("evt_1", row.id, "pay_1", row.amount_cents, row.currency)
     elif name == "GONE":
         desk.world.endpoints.status = 410
         await desk.world.settled()

@@ -8,7 +8,7 @@ import pytest
 from service.cli import startup
 from service.cli.data_directory import OF_ROOT, default_data_dir
 from service.cli.running import log_level
-from service.cli.startup import database_of, mail_of, tell_ready
+from service.cli.startup import database_of, mail_of, report_ready
 from service.config.deployment import problems, refuse_unsafe
 from service.config.loading import load
 from service.config.model import Config
@@ -26,7 +26,7 @@ def config_of(settings: Settings) -> Config:
 
 def test_a_start_tells_version_database_mail_address_and_where_to_click(capsys: pytest.CaptureFixture[str]) -> None:
     urls = [URL, "https://127.0.0.1:8443"]
-    tell_ready(config_of({}), Path("/srv/data"), urls, browse=False)
+    report_ready(config_of({}), Path("/srv/data"), urls, browse=False)
     assert capsys.readouterr().out.splitlines() == [
         f"Catalog and Sponsorship Service {VERSION}, data directory /srv/data",
         "database: the embedded Postgres, in the data directory",
@@ -59,7 +59,7 @@ def test_a_start_goes_on_if_nobody_reads_what_it_tells(monkeypatch: pytest.Monke
     discarded: list[bool] = []
     monkeypatch.setattr("builtins.print", lost)
     monkeypatch.setattr(startup, "discard_output", lambda: discarded.append(True))
-    tell_ready(config_of({}), Path("/srv/data"), [URL], browse=False)
+    report_ready(config_of({}), Path("/srv/data"), [URL], browse=False)
     assert discarded == [True]
 
 
@@ -75,7 +75,7 @@ def test_the_browser_opens_at_the_base_url_and_its_absence_is_one_line(
 
     monkeypatch.setattr(startup, "open_page", open_page)
     config = config_of({"server.base_url": "http://localhost:8080"})
-    tell_ready(config, Path("/srv/data"), [URL], browse=True)
+    report_ready(config, Path("/srv/data"), [URL], browse=True)
     for thread in threading.enumerate():
         if thread.name == startup.BROWSER_THREAD:
             thread.join(timeout=10)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from actors.backups.scheduler import BackupKeeper
+from actors.backups.scheduler import BackupScheduler
 from actors.backups.state import BackupRules
 from actors.backups.store import BackupFailed
 from actors.clock import HOUR_MS, SystemClock
@@ -157,7 +157,7 @@ async def test_a_service_stops_although_the_disk_of_its_backups_hangs(
 
     token = trio.lowlevel.current_trio_token()
     async with files_of(data_dir, directory) as (files, database):
-        keeper = BackupKeeper(files, SystemClock(), BackupRules(every_ms=HOUR_MS, keep=1))
+        keeper = BackupScheduler(files, SystemClock(), BackupRules(every_ms=HOUR_MS, keep=1))
         monkeypatch.setattr(os, "scandir", hanging_scandir)
         with trio.fail_after(30):
             async with trio.open_nursery() as nursery:

@@ -1,24 +1,5 @@
 """These tests run in virtual time."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from inspect import iscoroutinefunction
-from pathlib import Path
-from typing import Any
+from tests.virtual_time import mark_virtual
 
-import pytest
-import trio
-from trio.abc import Clock, Instrument
-from trio.testing import MockClock
-
-
-def _in_virtual_time(
-    test: Callable[[], Awaitable[Any]], *, clock: Clock | None = None, instruments: Sequence[Instrument] = ()
-) -> Any:
-    return trio.run(test, clock=clock or MockClock(autojump_threshold=0), instruments=instruments)
-
-
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Run each asynchronous test of this folder on a clock that jumps when all tasks wait."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent and iscoroutinefunction(getattr(item, "obj", None)):
-            item.add_marker(pytest.mark.trio(run=_in_virtual_time))
+pytest_itemcollected = mark_virtual

@@ -12,7 +12,7 @@ from actors.clock import DAY_MS, MINUTE_MS
 from actors.mail.messages import MailFailed, QueuedMessage
 from actors.mail.parts import WIDTH
 from actors.mail.rendering import MailRenderer
-from actors.mail.template_files import LETTERS, letter_of
+from actors.mail.template_files import LETTERS, parse_template
 from actors.mail.words import SUBJECT_LENGTH
 from actors.shared.announcements import Topic
 from actors.shared.code_mails import LONG
@@ -91,7 +91,7 @@ def test_values_come_from_the_facts_and_no_fact_replaces_what_the_service_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(
-        LETTERS, "told", letter_of("subject: Hello\nbecause: so\n\n{{ what }} at {{ site }}: {{ braces }}")
+        LETTERS, "told", parse_template("subject: Hello\nbecause: so\n\n{{ what }} at {{ site }}: {{ braces }}")
     )
     facts = json.dumps({"what": "Something happened", "braces": "{{ code }}", "site": "https://elsewhere.example"})
     mail = WRITER.write(replace(queued(template="told"), facts=facts))

@@ -8,7 +8,7 @@ import trio
 from prometheus_client.parser import text_string_to_metric_families
 from trio.testing import MockClock
 
-from actors.backups.scheduler import BackupKeeper
+from actors.backups.scheduler import BackupScheduler
 from actors.backups.state import BackupRules, Room, name_at
 from actors.clock import HOUR_MS, SystemClock, TrioClock
 from actors.kernel.supervision import running
@@ -80,7 +80,7 @@ async def test_metrics_of_the_parent_have_no_worker(autojump_clock: MockClock) -
         async def delete(self, name: str) -> None:
             raise AssertionError("no backup is made")
 
-    backups = BackupKeeper(Files(), TrioClock(HOUR_MS), BackupRules(every_ms=24 * HOUR_MS, keep=1))
+    backups = BackupScheduler(Files(), TrioClock(HOUR_MS), BackupRules(every_ms=24 * HOUR_MS, keep=1))
     assert "catalog_backup_age_seconds" not in samples(merged({}, [BackupCollector(backups)])), "it has not looked yet"
     async with running([backups]):
         await trio.sleep(1)

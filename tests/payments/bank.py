@@ -82,7 +82,7 @@ class Books:
             getattr(self.tables, name).update(getattr(decision, name))
         for week in decision.weeks_freed:
             del self.tables.weeks[week]
-        self.tables.weeks.update(decision.weeks_taken)
+        self.tables.weeks.update(decision.weeks_reserved)
         self.tables.events.update(event_id for event_id, _ in decision.events)
         self.actions += [audit.action for audit in decision.audits]
         self.alerts += [mail.template for mail in decision.mails if mail.tenant_id is None]

@@ -7,7 +7,7 @@ import pytest
 from service.config.user_errors import ConfigError
 from service.process.exit_codes import BUG, INTERRUPTED, SUCCESS, USAGE
 from service.process.exit_status import outcome_of
-from service.process.supervisor import DiesTooOften, WorkerFailed
+from service.process.supervisor import TooManyRestarts, WorkerFailed
 
 
 def raising(error: BaseException) -> tuple[int, list[str]]:
@@ -51,7 +51,7 @@ def test_an_unexpected_error_is_logged_with_its_traceback(caplog: pytest.LogCapt
 
 def test_workers_that_die_too_often_are_logged_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.CRITICAL):
-        assert raising(nested(DiesTooOften("worker 1 died 5 times"))) == (BUG, [])
+        assert raising(nested(TooManyRestarts("worker 1 died 5 times"))) == (BUG, [])
     [record] = caplog.records
     assert record.getMessage() == "the service is stopping: worker 1 died 5 times"
     assert not record.exc_info

@@ -9,7 +9,7 @@ import trio
 
 from service.observability.node_report import REPORT_SECONDS
 from service.process.restarts import Deaths, SupervisionLimits
-from service.process.supervisor import DiesTooOften, Supervisor, WorkerFailed, supervised
+from service.process.supervisor import Supervisor, TooManyRestarts, WorkerFailed, supervised
 from tests.process.fake_workers import FakeLauncher, Plan
 
 LIMITS = SupervisionLimits(end_seconds=10.0, starts_at_once=2)
@@ -91,7 +91,7 @@ def test_deaths_that_are_older_than_the_window_do_not_count() -> None:
 async def test_a_worker_that_dies_again_and_again_ends_all_in_order() -> None:
     async with launcher_of(lambda name: Plan(life_seconds=1) if name[0] == "2" else Plan()) as launcher:
         with pytest.RaisesGroup(
-            pytest.RaisesExc(DiesTooOften, match="it died more than 5 times"), flatten_subgroups=True
+            pytest.RaisesExc(TooManyRestarts, match="it died more than 5 times"), flatten_subgroups=True
         ):
             async with supervised(launcher, 2, LIMITS):
                 await trio.sleep_forever()

@@ -27,13 +27,13 @@ from actors.mail.messages import Sent
 from actors.retention.state import RetentionRules
 from actors.sessions.actor import AwaitedSession, StartedSession, StartedSignIn
 from actors.sessions.passkey_actor import Ceremony
-from actors.sessions.second_factor import PasskeyKept
+from actors.sessions.second_factor import PasskeySaved
 from actors.shared.announcements import Topic
 from actors.shared.code_mails import Origin
 from actors.shared.weeks import WEEK_MS, week_of
 from actors.stores import Stores
 from actors.values import Agent, Refused
-from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookKept
+from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookSaved
 from actors.webhooks.sending import Retries, judged_by
 from service.config.loading import load
 from service.running.assembly import Assembly, Ports, assemble, prunings
@@ -199,7 +199,6 @@ class Year:
     prunings: Sequence[Pruning]
     day: int = 0
     _claimed: list[tuple[str, str]] = field(default_factory=list)
-    _sessions: dict[str, str] = field(default_factory=dict)
     _tenants: dict[str, str] = field(default_factory=dict)
     _campaign: str = ""
     _paid: str = ""
@@ -217,6 +216,12 @@ class Year:
         self._campaign = made.campaign.id
         await self._listen(PEOPLE[0])
         await ledger.move_campaign(None, self._campaign, CampaignMove.APPROVE, OPERATOR)
+
+    def go_on_from(self, earlier: "Year") -> None:
+        """Go on where another service over equal rows has ended."""
+        self.clock.at_ms, self.day = earlier.clock.at_ms, earlier.day
+        self._claimed, self._tenants = [*earlier._claimed], {**earlier._tenants}
+        self._campaign, self._paid = earlier._campaign, earlier._paid
 
     async def pass_days(self, days: int) -> Mapping[str, int]:
         """Let days pass. Returns the largest size of each table at the end of a day."""
@@ -266,13 +271,13 @@ class Year:
         ceremony = await passkeys.start_registration(agent)
         assert isinstance(ceremony, Ceremony), ceremony
         response = Authenticator(email.encode()).creates(dict(ceremony.options))
-        assert isinstance(await passkeys.register(agent, "Laptop", response), PasskeyKept)
+        assert isinstance(await passkeys.register(agent, "Laptop", response), PasskeySaved)
 
     async def _listen(self, email: str) -> None:
         """Have the events of an account posted."""
         url = f"https://{self._tenants[email].lower().replace('_', '-')}.example.com/hook"
         made = await self.node.services.webhooks.create(self._tenants[email], url, list(EventType), OPERATOR)
-        assert isinstance(made, WebhookKept)
+        assert isinstance(made, WebhookSaved)
         assert isinstance(
             await self.node.services.webhooks.test(self._tenants[email], made.webhook.id, OPERATOR), Queued
         )
@@ -283,7 +288,7 @@ class Year:
         await keys.mint()
         tried = await keys.mint()
         await quota.charge(tried.key.tenant_id, usecase=False, key_id=tried.key.id)
-        await self.stores.keys.keep_uses({tried.key.id: self.clock.at_ms})
+        await self.stores.keys.save_uses({tried.key.id: self.clock.at_ms})
         await keys.start_claim(tried.claim_token, f"curious{self.day}@example.com", ORIGIN)
         email = PEOPLE[self.day % 5]
         self.clock.at_ms += 2 * MINUTE_MS
@@ -293,7 +298,7 @@ class Year:
         done = await keys.complete_claim(claimed.claim_token, email, await self.code_to(email), ORIGIN)
         assert isinstance(done, Claimed)
         self._claimed.append((done.key.id, email))
-        await self.stores.keys.keep_uses({done.key.id: self.clock.at_ms})
+        await self.stores.keys.save_uses({done.key.id: self.clock.at_ms})
         if len(self._claimed) > 10:
             key_id, owner = self._claimed.pop(0)
             await keys.revoke(key_id, Agent("session", "ses_gone", owner))
@@ -334,7 +339,7 @@ class Year:
         if self.day % 7 == 0:
             self._paid = await reserve("3", week_of(self.clock.at_ms))
             await services.ledger.open_checkout(owner, self._paid, agent)
-            await services.ledger.take_payment(f"evt_{self.day}", self._paid, f"pay_{self.day}", 5_000, "usd")
+            await services.ledger.record_payment(f"evt_{self.day}", self._paid, f"pay_{self.day}", 5_000, "usd")
         # Another product of the same account at the processor.
         foreign = await services.ledger.settle_dispute(
             f"dp_{self.day}", f"pay_foreign{self.day}", PaymentState.DISPUTED
@@ -370,9 +375,14 @@ class Year:
 
 @asynccontextmanager
 async def open_year(
-    below: Memory | Database, *, rules: RetentionRules = RULES, without: Collection[str] = ()
+    below: Memory | Database,
+    *,
+    rules: RetentionRules = RULES,
+    without: Collection[str] = (),
+    earlier: Year | None = None,
 ) -> AsyncIterator[Year]:
-    """A service at the beginning of a year. `without` names prunings that are forgotten."""
+    """A service at the beginning of a year, or after the days of an `earlier` one over equal rows. `without` names prunings
+    that are forgotten."""
     stores = stores_in(below) if isinstance(below, Memory) else stores_over(below)
     settings = {"CATALOG__SERVER__BASE_URL": BASE_URL, "CATALOG__BOOKINGS__OPEN_HOLDS": "10"}
     config, clock = load(None, settings), HandClock(START_MS)
@@ -384,7 +394,8 @@ async def open_year(
         event_rules=EventRules(keep_days=7, ahead_days=1),
         accounts=AccountRules(undo_ms=3 * DAY_MS),
     )
-    ports = Ports(NODE, clock, SeededEntropy(), SECRETS, mail=Postbox())
+    number = 1 if earlier is None else 2
+    ports = Ports(replace(NODE, id=f"n{number}"), clock, SeededEntropy(number), SECRETS, mail=Postbox())
     node = assemble(config, stores, ports, limits)
     node.services.eraser._limits = EraserLimits(pause_seconds=0.0)
     mails = Pruning("mails", 2 * DAY_MS, stores.outbox.prune)
@@ -392,5 +403,8 @@ async def open_year(
     assert len(kept) + len(without) == len(prunings(stores, rules)) + 1, f"there is no pruning of one of {without}"
     async with running(node.services.actors):
         year = Year(below, stores, node, clock, kept)
-        await year.open()
+        if earlier is None:
+            await year.open()
+        else:
+            year.go_on_from(earlier)
         yield year

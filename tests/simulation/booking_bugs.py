@@ -10,9 +10,9 @@ import trio
 from actors.bookings import actor as ledger_actor
 from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions, unit_of_work
 from actors.bookings.actor import BookingLedger
-from actors.bookings.campaigns import keep_new, keep_profile
+from actors.bookings.campaigns import keep_new, save_sponsor_profile
 from actors.bookings.invoices import Invoice, InvoiceKind, documents
-from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, Reserve, TakePayment
+from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, RecordPayment, Reserve
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
 from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
@@ -47,7 +47,7 @@ class _StaleLedger(MemoryLedger):
         return await super().transact(batch_id, locks, lambda locked: decide(found))
 
     def _write(self, before: Snapshot, decision: Decision) -> None:
-        for week in decision.weeks_taken:
+        for week in decision.weeks_reserved:
             self._memory.slot_weeks.pop(week, None)
         super()._write(before, decision)
 
@@ -79,7 +79,7 @@ class _TimelessLedger(BookingLedger):
         return decided.answers
 
 
-def _never_gone(unit: UnitOfWork, booking: Booking, payment: TakePayment) -> None:
+def _never_gone(unit: UnitOfWork, booking: Booking, payment: RecordPayment) -> None:
     return None
 
 
@@ -137,7 +137,7 @@ def _for_ever(booking: Booking, now_ms: int) -> bool:
 def _prolonged(unit: UnitOfWork, message: OpenCheckout) -> Answer:
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(unit.now_ms):
-        unit.keep_booking(replace(booking, hold_ms=unit.now_ms + unit.rules.hold_ms))
+        unit.save_booking(replace(booking, hold_ms=unit.now_ms + unit.rules.hold_ms))
     return _opened(unit, message)
 
 
@@ -163,7 +163,7 @@ def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
         return _expired(unit, message)
     unit.free_weeks(booking)
     ended = replace(booking, status=BookingStatus.EXPIRED)
-    unit.keep_booking(ended)
+    unit.save_booking(ended)
     facts = {"status": [booking.status, BookingStatus.EXPIRED]}
     unit.audit(message.origin, "booking.expired", "booking", booking.id, facts)
     return unit.view(ended)
@@ -197,14 +197,14 @@ _applied = changes.apply
 # Money.
 
 
-def _every_event_anew(unit: UnitOfWork, message: TakePayment) -> Answer:
+def _every_event_anew(unit: UnitOfWork, message: RecordPayment) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is not None and booking.payment_id is not None:
         return settlement._paid_twice(unit, booking, message)
     return _taken(unit, message)
 
 
-_taken = settlement.take_payment
+_taken = settlement.record_payment
 
 
 class _FreshKeys(LinkedPayments):
@@ -230,14 +230,14 @@ class _ForgetfulSweeper(CountedSweeper):
             await self._ledger.settle_refund(booking.id, str(error))
 
 
-def _whatever_amount(unit: UnitOfWork, message: TakePayment) -> Answer:
+def _whatever_amount(unit: UnitOfWork, message: RecordPayment) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is not None:
         message = replace(message, amount_cents=booking.amount_cents)
     return _taken(unit, message)
 
 
-def _paid_with_another(unit: UnitOfWork, message: TakePayment) -> Answer:
+def _paid_with_another(unit: UnitOfWork, message: RecordPayment) -> Answer:
     """Does not look for another booking that was paid with the payment."""
     with patched(UnitOfWork, "paid_with", lambda unit, payment_id: None):
         return _taken(unit, message)
@@ -302,7 +302,7 @@ class _ShowsDisputed(LinkedSponsorship):
         return iter(shown)
 
 
-def _not_followed(unit: UnitOfWork, booking: Booking, message: TakePayment) -> Answer:
+def _not_followed(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Answer:
     return unit.view(booking)
 
 
@@ -324,7 +324,7 @@ class _BlindLedger(BookingLedger):
 
 def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
     if message.sponsor is not None and message.campaign is not None:
-        keep_profile(unit, message.sponsor, message.origin)
+        save_sponsor_profile(unit, message.sponsor, message.origin)
         known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
             keep_new(unit, message.campaign, message.origin)
@@ -425,14 +425,14 @@ BUGS: Mapping[str, Bug] = {
     "sweeper-idle": _bug("The sweeper does not expire holds.", swapped(sweeper=_IdleSweeper)),
     "expiry-not-audited": _bug("The expiry of a hold is not audited.", replaced(changes, "apply", _silent)),
     "event-handled-again": _bug(
-        "A repeated event is handled again.", replaced(settlement, "take_payment", _every_event_anew)
+        "A repeated event is handled again.", replaced(settlement, "record_payment", _every_event_anew)
     ),
     "foreign-session-pays": _bug(
         "Any session that names a booking pays it.", replaced(settlement, "_is_ours", lambda *arguments: True)
     ),
     "payment-pays-two-bookings": _bug(
         "One payment pays every booking that an event names.",
-        both(swapped(ledger_store=_SharedPayments), replaced(settlement, "take_payment", _paid_with_another)),
+        both(swapped(ledger_store=_SharedPayments), replaced(settlement, "record_payment", _paid_with_another)),
     ),
     "disputed-and-shown": Bug("A disputed placement stays shown.", swapped(sponsorship=_ShowsDisputed), Scene.WEBSITES),
     "closed-dispute-opened-again": _bug("An old event opens a closed dispute.", replaced(disputes, "CLOSED", ())),
@@ -452,7 +452,7 @@ BUGS: Mapping[str, Bug] = {
         "A refund of a part counts as one of the whole payment.",
         replaced(settlement, "_refunded_so_far", _whole_refunds),
     ),
-    "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "take_payment", _whatever_amount)),
+    "amount-not-compared": _bug("Any amount pays a booking.", replaced(settlement, "record_payment", _whatever_amount)),
     "refund-under-fresh-keys": _bug("Each refund attempt has a new idempotency key.", swapped(payments=_FreshKeys)),
     "lost-answer-taken-for-done": _bug(
         "A refund whose answer was lost counts as made.", swapped(sweeper=_OptimisticSweeper)

@@ -24,7 +24,7 @@ TOLD = (
     "transitions told",
     "steps of schedules",
     "mails of the ledger",
-    "happenings of the ledger",
+    "webhook_events of the ledger",
     "deliveries queued",
     "invoices and credit notes",
 )

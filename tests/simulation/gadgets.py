@@ -8,7 +8,7 @@ import trio
 
 from actors.clock import SECOND_MS
 from actors.devices.actor import RedeemedKey, StartedLogin
-from actors.devices.codes import shown_code
+from actors.devices.codes import format_code
 from actors.keys.actor import Issued
 from actors.values import Code, Refused
 from tests.simulation import people
@@ -27,7 +27,7 @@ async def begin(me: Client) -> StartedLogin | None:
     started = await me.ask("begin device", lambda node: node.reception.begin_device(f"{me.name}/1.0"))
     if not isinstance(started, StartedLogin):
         return None
-    me.world.board.user_codes.append(shown_code(started.device.user_code))
+    me.world.board.user_codes.append(format_code(started.device.user_code))
     return started
 
 

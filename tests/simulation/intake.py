@@ -15,7 +15,7 @@ from actors.bookings.records import BookingView
 from actors.bookings.store import TOPIC
 from actors.events.actor import EventDeduper
 from actors.events.messages import Event, Record, Window
-from actors.events.partitions import PartitionKeeper
+from actors.events.partitions import PartitionManager
 from actors.events.router import EventOutcome, EventRouter
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
@@ -50,7 +50,7 @@ class CountedPlacements(Placements):
         await counted(self.node, super().run(task_status=task_status))
 
 
-class CountedKeeper(PartitionKeeper):
+class CountedKeeper(PartitionManager):
     """Counts failures as those of actors are."""
 
     node: "Node"

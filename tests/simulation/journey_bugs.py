@@ -11,7 +11,7 @@ from actors.bookings.records import Booking, BookingStatus, Campaign
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.shared.announcements import AccountMail, Happening
+from actors.shared.announcements import AccountMail, WebhookEvent
 from actors.times import DAY_MS
 from actors.values import BatchId, OutcomeUnknown, Refused
 from storage.memory import announcements, webhooks
@@ -48,11 +48,11 @@ def _ordered_in_a_dispute(unit: UnitOfWork, message: OrderRefund) -> Answer:
     booking = unit.booking(message.booking_id)
     if booking is None or not booking.disputed or booking.status is not BookingStatus.PAID:
         return _ordered(unit, message)
-    unit.keep_booking(replace(booking, disputed=False))
+    unit.save_booking(replace(booking, disputed=False))
     answer = _ordered(unit, message)
     ordered = unit.booking(message.booking_id)
     assert ordered is not None, "it was just ordered"
-    unit.keep_booking(replace(ordered, disputed=True))
+    unit.save_booking(replace(ordered, disputed=True))
     return answer
 
 
@@ -70,7 +70,7 @@ def _requested_again(unit: UnitOfWork, message: RequestRefund) -> Answer:
     """Takes a repeated request for a new one."""
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is not None and booking.refund_requested_ms is not None:
-        unit.keep_booking(replace(booking, refund_requested_ms=None))
+        unit.save_booking(replace(booking, refund_requested_ms=None))
     return _requested(unit, message)
 
 
@@ -134,7 +134,7 @@ def _approved_anyway(unit: UnitOfWork, before: Campaign, now: Campaign, origin: 
     return _kept(unit, before, now, origin, past)
 
 
-_kept = campaigns._keep_changed
+_kept = campaigns._save_edit
 
 
 def _whatever_was_read(unit: UnitOfWork, message: Any) -> Answer:
@@ -158,8 +158,8 @@ class _TellsAgain(MemoryLedger):
         return decision
 
 
-def _of_bookings_only(tables: Memory, happenings: Sequence[Happening]) -> None:
-    _published(tables, [each for each in happenings if each.type.startswith("booking.")])
+def _of_bookings_only(tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
+    _published(tables, [each for each in webhook_events if each.type.startswith("booking.")])
 
 
 _published = webhooks.publish
@@ -170,7 +170,7 @@ def _alone(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -
         _told(unit, booking, template, **facts)
 
 
-_told = notifications.tell_administrators
+_told = notifications.mail_administrators
 
 
 def _cancelled_again(unit: UnitOfWork, message: Any) -> Answer:
@@ -220,10 +220,10 @@ BUGS: Mapping[str, Bug] = {
         "Only one of several due steps is done.", replaced(schedule, "follow_schedule", _one_step_only)
     ),
     "edit-shown-at-once": _bug(
-        "An edit is shown before it is approved.", replaced(campaigns, "_keep_changed", _shown_at_once), Scene.WEBSITES
+        "An edit is shown before it is approved.", replaced(campaigns, "_save_edit", _shown_at_once), Scene.WEBSITES
     ),
     "rejected-edit-shown": _bug(
-        "A rejected edit is shown.", replaced(campaigns, "_keep_changed", _approved_anyway), Scene.WEBSITES
+        "A rejected edit is shown.", replaced(campaigns, "_save_edit", _approved_anyway), Scene.WEBSITES
     ),
     "newer-edit-approved": _bug(
         "An approval covers what was edited since it was read.",
@@ -233,7 +233,7 @@ BUGS: Mapping[str, Bug] = {
     "mails-again-on-retry": _bug("A retried batch mails again.", swapped(ledger_store=_TellsAgain)),
     "days-not-queued": _bug("Webhooks hear of bookings only.", replaced(ledger_store, "publish", _of_bookings_only)),
     "declined-refund-untold": _bug(
-        "Administrators hear nothing of a declined refund.", replaced(notifications, "tell_administrators", _alone)
+        "Administrators hear nothing of a declined refund.", replaced(notifications, "mail_administrators", _alone)
     ),
     "repetition-told-again": _bug(
         "Cancelling again is told again.", replaced(reservations, "cancel", _cancelled_again)

@@ -15,7 +15,7 @@ from actors.keys import actor as key_actor
 from actors.keys import granting as key_granting
 from actors.keys import issuing as key_issuing
 from actors.keys import state as key_state
-from actors.keys.actor import KeyKeeper
+from actors.keys.actor import KeyActor
 from actors.keys.cache import KeyCache
 from actors.keys.messages import Message as KeyMessage
 from actors.keys.state import Decision as KeyDecision
@@ -139,7 +139,7 @@ def _one_too_few(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
 # Keys and claims.
 
 
-class _FreeAttempts(KeyKeeper):
+class _FreeAttempts(KeyActor):
     async def commit(self, batch_id: BatchId, messages: Sequence[KeyMessage]) -> Any:
         now_ms = self._clock.now_ms()
 
@@ -153,7 +153,7 @@ class _FreeAttempts(KeyKeeper):
         return (await self._store.transact(batch_id, key_state.rows_to_lock(messages), on, now_ms)).answers
 
 
-class _LocalAttempts(KeyKeeper):
+class _LocalAttempts(KeyActor):
     """Counts attempts in memory, so every node has a budget of its own."""
 
     async def commit(self, batch_id: BatchId, messages: Sequence[KeyMessage]) -> Any:
@@ -197,7 +197,7 @@ _rows_to_lock = key_state.rows_to_lock
 
 
 def _appoint_claimed(unit: Any, key: Any, tenant: Tenant) -> None:
-    unit._keep_key(replace(key, admin=True))
+    unit._save_key(replace(key, admin=True))
     _announce(unit, key, tenant)
 
 

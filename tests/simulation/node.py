@@ -20,7 +20,7 @@ from actors.events.windows import WindowReader
 from actors.kernel.actor import Actor
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import IntensityExceeded, Member, running
-from actors.keys.actor import Issued, KeyKeeper, Minted
+from actors.keys.actor import Issued, KeyActor, Minted
 from actors.keys.cache import KeyCache
 from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Key, Resolved, Rotated, TierSet
 from actors.nodes.messages import NodeInfo
@@ -82,7 +82,7 @@ class Parts:
     """The classes that make up a node. A planted bug replaces some of them."""
 
     accountant: type[QuotaAccountant] = QuotaAccountant
-    keeper: type[KeyKeeper] = KeyKeeper
+    keeper: type[KeyActor] = KeyActor
     key_cache: type[KeyCache] = KeyCache
     link: type[Link] = Link
     quota_store: type[MemoryQuota] = MemoryQuota

@@ -346,7 +346,7 @@ class Office:
                 return await self.node.intent(
                     "take payment",
                     Change(told.booking_id, payment=told.payment_id, session=told.session_id),
-                    lambda: self.ledger.take_payment(
+                    lambda: self.ledger.record_payment(
                         told.event_id,
                         told.booking_id,
                         told.payment_id,

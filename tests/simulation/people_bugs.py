@@ -27,7 +27,7 @@ from tests.simulation.rules import NETWORKS, SESSIONS, Scene
 _Batch: Any = state._Batch
 _guess, _renew, _send = codes.guess, codes.renew, codes.send
 _count_id, _draft = code_mails.count_id, code_mails.Draft.of
-_keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
+_save_sign_in, _end = _Batch._save_sign_in, _Batch._end
 
 
 # Codes.
@@ -35,7 +35,7 @@ _keep_sign_in, _end = _Batch._keep_sign_in, _Batch._end
 
 def _used_again(unit: Any, row: sessions.SignIn) -> None:
     life_ms = SESSIONS.codes.life_ms
-    _keep_sign_in(unit, replace(row, code_expires_ms=unit._now_ms + life_ms) if not row.code_expires_ms else row)
+    _save_sign_in(unit, replace(row, code_expires_ms=unit._now_ms + life_ms) if not row.code_expires_ms else row)
 
 
 def _uncounted(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
@@ -282,7 +282,7 @@ def _bug(sentence: str, plant: Plant) -> Bug:
 
 
 _BUGS: Mapping[str, Bug] = {
-    "code-used-again": _bug("A sign-in code opens more than one session.", _in_batch("_keep_sign_in", _used_again)),
+    "code-used-again": _bug("A sign-in code opens more than one session.", _in_batch("_save_sign_in", _used_again)),
     "guesses-uncounted": _bug("Guesses at a sign-in code are not limited.", replaced(state, "guess", _uncounted)),
     "code-compared-first": _bug(
         "The right code is accepted after its guesses are used up.", replaced(state, "guess", _compared_first)
@@ -324,7 +324,7 @@ _BUGS: Mapping[str, Bug] = {
         "Beyond the total, a new network gets no letter.", replaced(code_mails, "send", _no_first_letter)
     ),
     "network-never-known": _bug(
-        "A network that used a code is forgotten.", replaced(code_mails.LetterBook, "recognise", _never_known)
+        "A network that used a code is forgotten.", replaced(code_mails.CodeMailCounter, "recognise", _never_known)
     ),
     "known-network-counted": _bug(
         "The daily count refuses a known network.", replaced(code_mails, "send", _counted_though_known)

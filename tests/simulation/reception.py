@@ -16,7 +16,7 @@ from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
 from actors.keys.messages import Kept as KeptKey
-from actors.sessions.actor import SessionKeeper, StartedSession, StartedSignIn
+from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
 from actors.sessions.messages import Kept, Session, SignedIn
 from actors.sessions.state import Decision as SessionDecision
 from actors.sessions.state import LockSet as WantedSessions
@@ -42,7 +42,7 @@ R = TypeVar("R")
 ADDRESS = "203.0.113.9"
 
 
-class RegisteredSessions(Registered, SessionKeeper):
+class RegisteredSessions(Registered, SessionActor):
     """The session keeper. Records its messages."""
 
 

@@ -27,14 +27,14 @@ def _no_grace(unit: Any, rotate: RotateKey) -> Any:
 def _rotated_again(unit: Any, rotate: RotateKey) -> Any:
     old = unit._key(rotate.key_id)
     if old is not None and old.successor_id is not None and old.revoked_ms is None:
-        unit._keep_key(replace(old, successor_id=None))
+        unit._save_key(replace(old, successor_id=None))
     return _rotate(unit, rotate)
 
 
 def _end_forgotten(unit: Any, rotate: RotateKey) -> Any:
     answer = _rotate(unit, rotate)
     if not isinstance(answer, Refused):
-        unit._keep_key(replace(unit._key(rotate.key_id), expires_ms=None, revoked_ms=None))
+        unit._save_key(replace(unit._key(rotate.key_id), expires_ms=None, revoked_ms=None))
     return answer
 
 

@@ -15,7 +15,7 @@ from actors.mail.actor import MailLimits
 from actors.mail.state import Retries
 from actors.quota.state import Caps
 from actors.sessions.state import SessionRules
-from actors.shared.code_mails import LetterRules
+from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.values import Tier
 
@@ -38,7 +38,7 @@ RULES = KeyRules(
     anonymous_life_ms=9 * SECOND_MS,
     codes=CodeRules(life_ms=5 * SECOND_MS, pause_ms=1 * SECOND_MS, per_day=3),
     repeat_ms=4 * SECOND_MS,
-    letters=LetterRules(per_network=99, per_mailbox=99, last_resort=99, short_codes=3),
+    letters=CodeMailRules(per_network=99, per_mailbox=99, last_resort=99, short_codes=3),
     full_keys_per_account=4,
     scoped_keys_per_account=3,
 )
@@ -136,7 +136,7 @@ SESSIONS = SessionRules(
     touch_ms=700,
     per_account=3,
     codes=CodeRules(life_ms=4 * SECOND_MS, attempts=3),
-    letters=LetterRules(
+    letters=CodeMailRules(
         per_network=7, pause_ms=500, per_mailbox=9, last_resort=11, short_codes=5, known_ms=9 * SECOND_MS
     ),
 )

@@ -15,7 +15,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.store import TOPIC, Overview, SoldPlacement, TakenWeek
+from actors.bookings.store import TOPIC, Overview, SoldPlacement, UnavailableWeek
 from actors.clock import DAY_MS, HOUR_MS
 from actors.shared.weeks import WEEK_MS, week_of, weeks_from
 from storage.memory.sponsorship import MemorySponsorship
@@ -130,8 +130,8 @@ def overview_of(revision: int, from_week_ms: int, *rows: Slot | Booking) -> Over
     )
 
 
-def _taken(row: Booking) -> Iterator[TakenWeek]:
+def _taken(row: Booking) -> Iterator[UnavailableWeek]:
     if row.status in (BookingStatus.PAID, *OPEN):
         until_ms = None if row.status is BookingStatus.PAID else row.hold_ms
         for week_ms in weeks_from(row.week_start_ms, row.weeks):
-            yield TakenWeek(row.slot_id, week_ms, until_ms)
+            yield UnavailableWeek(row.slot_id, week_ms, until_ms)

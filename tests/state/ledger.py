@@ -15,19 +15,19 @@ from actors.bookings.messages import (
     EditCampaign,
     EditSlot,
     ExpireHold,
-    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
     OrderRefund,
     Origin,
     PostponeRefund,
+    RecordPayment,
     Reserve,
     RetireSlot,
     SaveProfile,
     SettleDispute,
     SettleRefund,
-    TakePayment,
+    StoreCheckoutSession,
 )
 from actors.bookings.records import (
     OPEN,
@@ -49,7 +49,7 @@ from actors.bookings.records import (
 from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide, rows_to_lock
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import weeks_of
-from actors.shared.announcements import AccountMail, Happening
+from actors.shared.announcements import AccountMail, WebhookEvent
 from actors.shared.weeks import WEEK_MS
 from actors.values import Agent, AuditRecord, Code, Refused
 from tests.state.manners import well_kept, well_said
@@ -112,7 +112,7 @@ class Ledger:
     days: dict[str, list[DayDelivered]] = field(default_factory=dict)
     suspended: set[str] = field(default_factory=set)
     mails: list[AccountMail] = field(default_factory=list)
-    happenings: list[Happening] = field(default_factory=list)
+    webhook_events: list[WebhookEvent] = field(default_factory=list)
     digest_mailed_ms: int = 0
     last: Decision = field(default_factory=Decision)
     made: int = 0
@@ -130,7 +130,7 @@ class Ledger:
         self.bookings |= decision.bookings
         for week, booking_id in decision.weeks_freed.items():
             assert self.weeks.pop(week) == booking_id
-        for week, booking_id in decision.weeks_taken.items():
+        for week, booking_id in decision.weeks_reserved.items():
             assert self.weeks.setdefault(week, booking_id) == booking_id, "a week that is held cannot be taken"
         for row in decision.remembered:
             assert self.remembered.setdefault((row.tenant_id, row.operation, row.key), row) is row
@@ -141,10 +141,10 @@ class Ledger:
         self.audits += decision.audits
         self.reports |= decision.reports
         self.mails += decision.mails
-        self.happenings += decision.happenings
+        self.webhook_events += decision.webhook_events
         self.digest_mailed_ms = decision.digest_ms or self.digest_mailed_ms
         assert len({mail.id for mail in self.mails}) == len(self.mails)
-        assert len({each.id for each in self.happenings}) == len(self.happenings)
+        assert len({each.id for each in self.webhook_events}) == len(self.webhook_events)
         assert len({record.id for record in self.audits}) == len(self.audits)
         sponsors = {sponsor.id for sponsor in self.sponsors.values()}
         there = {"sponsor": sponsors, "campaign": self.campaigns, "slot": self.slots, "booking": self.bookings}
@@ -221,8 +221,8 @@ class Ledger:
         return [mail.template for mail in self.mails if mail.tenant_id is not None]
 
     def published(self) -> list[str]:
-        """The types of all happenings."""
-        return [happening.type for happening in self.happenings]
+        """The types of all webhook_events."""
+        return [webhook_event.type for webhook_event in self.webhook_events]
 
     def status(self, booking_id: str) -> BookingStatus:
         return self.bookings[booking_id].status
@@ -295,8 +295,8 @@ class Ledger:
     def expire(self, booking_id: str) -> ExpireHold:
         return ExpireHold(booking_id, self.origin())
 
-    def session(self, booking_id: str, session: str, owner: str = ANN) -> KeepSession:
-        return KeepSession(owner, booking_id, session)
+    def session(self, booking_id: str, session: str, owner: str = ANN) -> StoreCheckoutSession:
+        return StoreCheckoutSession(owner, booking_id, session)
 
     def pay(
         self,
@@ -306,11 +306,11 @@ class Ledger:
         amount: int | None = None,
         currency: str = "usd",
         session: str | None = None,
-    ) -> TakePayment:
+    ) -> RecordPayment:
         """A payment, by default of what the booking costs."""
         if amount is None:
             amount = self.bookings[booking_id].amount_cents if booking_id in self.bookings else PRICE
-        return TakePayment(event, booking_id, payment, amount, currency, self.origin(PAYMENTS), session)
+        return RecordPayment(event, booking_id, payment, amount, currency, self.origin(PAYMENTS), session)
 
     def refund(self, booking_id: str, reason: str | None = None) -> OrderRefund:
         return OrderRefund(booking_id, reason, self.origin())
@@ -372,7 +372,7 @@ def furnished(rules: BookingRules | None = None) -> Ledger:
         ledger.act(ledger.move(f"cmp_{owner}", CampaignMove.APPROVE))
     ledger.audits.clear()
     ledger.mails.clear()
-    ledger.happenings.clear()
+    ledger.webhook_events.clear()
     return ledger
 
 

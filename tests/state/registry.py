@@ -22,7 +22,7 @@ from actors.keys.messages import (
 )
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.validity import count_in_grace, count_live
-from actors.shared.code_mails import Draft, LetterCount
+from actors.shared.code_mails import CodeMailCount, Draft
 from actors.shared.credentials import Kind
 from actors.values import Account, AuditRecord, OutboxMessage, Scope, Tenant, Tier
 from tests.state.manners import well_said
@@ -46,7 +46,7 @@ class Registry:
     accounts: dict[str, Account] = field(default_factory=dict)
     tenants: dict[str, Tenant] = field(default_factory=dict)
     administrators: dict[str, int] = field(default_factory=dict)
-    letters: dict[bytes, LetterCount] = field(default_factory=dict)
+    letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
     outbox: list[OutboxMessage] = field(default_factory=list)
     audits: list[AuditRecord] = field(default_factory=list)
     last: Decision = field(default_factory=Decision)
@@ -92,7 +92,7 @@ class Registry:
         members = self.administrators
         admins = {each: members[each] for each in rows.admin_emails if each in members}
         count = len(members) if rows.membership else 0
-        letters = {each: self.letters[each] for each in rows.letter_ids if each in self.letters}
+        letters = {each: self.letters[each] for each in rows.code_mail_ids if each in self.letters}
         sessions = frozenset(rows.session_ids) & {SESSION}
         return Snapshot(keys, claims, accounts, tenants, live, admins, count, letters, sessions, keys_in_grace=in_grace)
 

@@ -50,7 +50,7 @@ def ledger() -> Ledger:
 
 def kept_nothing(ledger: Ledger) -> bool:
     decision = ledger.last
-    rows = (decision.bookings, decision.sponsors, decision.campaigns, decision.weeks_freed, decision.weeks_taken)
+    rows = (decision.bookings, decision.sponsors, decision.campaigns, decision.weeks_freed, decision.weeks_reserved)
     return not any(rows) and not decision.remembered and not decision.audits and not decision.visible
 
 
@@ -514,7 +514,7 @@ def test_what_is_no_booking_is_told_so(ledger: Ledger) -> None:
 def test_reserving_cancelling_and_reserving_in_one_batch_leaves_the_last(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b1", PAIR, week=1), ledger.cancel("b1"), ledger.reserve("b2", PAIR, week=2, owner=BOB))
     assert ledger.last.weeks_freed == {}
-    assert ledger.last.weeks_taken == {(PAIR, MONDAY + week * WEEK_MS): "b2" for week in (2, 3)}
+    assert ledger.last.weeks_reserved == {(PAIR, MONDAY + week * WEEK_MS): "b2" for week in (2, 3)}
     assert (ledger.status("b1"), ledger.status("b2")) == (CANCELLED, RESERVED)
 
 
@@ -523,7 +523,7 @@ def test_a_week_that_changes_hands_in_a_batch_is_freed_and_taken(ledger: Ledger)
     ledger.act(ledger.cancel("b1"), ledger.reserve("b2", PAIR, week=2, owner=BOB))
     week = [MONDAY + number * WEEK_MS for number in range(4)]
     assert ledger.last.weeks_freed == {(PAIR, week[1]): "b1", (PAIR, week[2]): "b1"}
-    assert ledger.last.weeks_taken == {(PAIR, week[2]): "b2", (PAIR, week[3]): "b2"}
+    assert ledger.last.weeks_reserved == {(PAIR, week[2]): "b2", (PAIR, week[3]): "b2"}
     assert (ledger.held("b1"), ledger.held("b2")) == ([], [2, 3])
 
 
@@ -531,7 +531,7 @@ def test_a_week_that_comes_back_to_its_holder_is_neither_freed_nor_taken(ledger:
     ledger.act(ledger.reserve("b1"), ledger.checkout("b1"))
     ledger.pass_ms(HOLD)
     ledger.act(ledger.expire("b1"), ledger.pay("b1"))
-    assert (ledger.last.weeks_freed, ledger.last.weeks_taken) == ({}, {})
+    assert (ledger.last.weeks_freed, ledger.last.weeks_reserved) == ({}, {})
     assert (ledger.status("b1"), ledger.held("b1")) == (PAID, [0])
 
 

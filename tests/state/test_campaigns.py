@@ -7,7 +7,7 @@ import pytest
 
 from actors.bookings.campaigns import OF_EDITS, PAST
 from actors.bookings.decision import BookingRules
-from actors.bookings.messages import Answer, DigestSent, ProfileKept, SendDigest
+from actors.bookings.messages import Answer, DigestSent, SendDigest, SponsorSaved
 from actors.bookings.records import CampaignStatus, CampaignView, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.shared.announcements import Topic
@@ -38,7 +38,7 @@ def put(ledger: Ledger, status: CampaignStatus, note: str | None = None) -> Ledg
 
 
 def saved(answer: Answer) -> Sponsor:
-    assert isinstance(answer, ProfileKept), answer
+    assert isinstance(answer, SponsorSaved), answer
     return answer.sponsor
 
 

@@ -9,7 +9,7 @@ import pytest
 from actors.clock import day_of, month_of
 from actors.keys.messages import Answer, Claim, Claimed, CodeSent, Kept
 from actors.keys.state import KeyRules, merged
-from actors.shared.code_mails import LetterRules
+from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import Kind
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
@@ -662,7 +662,7 @@ def test_a_refused_letter_is_not_counted_for_its_email() -> None:
 
 
 def test_many_tokens_of_one_network_leave_another_network_its_first_letter() -> None:
-    registry = Registry(KeyRules(letters=LetterRules(per_network=3, per_mailbox=3, last_resort=4)))
+    registry = Registry(KeyRules(letters=CodeMailRules(per_network=3, per_mailbox=3, last_resort=4)))
     registry.act(*(registry.mint(str(n)) for n in range(6)))
     sent = [type(registry.one(registry.start(str(n), network="elsewhere"))) for n in range(4)]
     assert sent == [CodeSent] * 3 + [Refused]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.devices import state
-from actors.devices.codes import ALPHABET, USER_CODE_BYTES, read_code, shown_code, user_code_from
+from actors.devices.codes import ALPHABET, USER_CODE_BYTES, format_code, read_code, user_code_from
 from actors.devices.messages import (
     Answer,
     ApprovedEnded,
@@ -123,8 +123,8 @@ def test_a_typed_code_is_read_in_upper_case_and_without_all_else(typed: str, rea
 
 
 def test_a_code_is_shown_in_two_halves_and_read_as_it_is_shown() -> None:
-    assert shown_code("WDJBMJHT") == "WDJB-MJHT"
-    assert read_code(shown_code("WDJBMJHT")) == "WDJBMJHT"
+    assert format_code("WDJBMJHT") == "WDJB-MJHT"
+    assert read_code(format_code("WDJBMJHT")) == "WDJBMJHT"
 
 
 # Each message in each status, before and after the login expires.

@@ -51,7 +51,7 @@ def sold(slot: str = SLOT, week: int = 1, **rules: object) -> Ledger:
     ledger.act(ledger.reserve("b1", slot, week), ledger.checkout("b1"), ledger.session("b1", "cs_1"))
     ledger.act(ledger.pay("b1", session="cs_1", amount=ledger.bookings["b1"].amount_cents))
     ledger.mails.clear()
-    ledger.happenings.clear()
+    ledger.webhook_events.clear()
     ledger.audits.clear()
     return ledger
 
@@ -84,7 +84,7 @@ def test_nothing_is_due_before_the_week_begins() -> None:
     ledger = sold()
     assert ledger.bookings["b1"].next_step_ms == NEXT_MONDAY
     follow(ledger, NEXT_MONDAY - 1)
-    assert (ledger.last.bookings, ledger.mails, ledger.happenings) == ({}, [], [])
+    assert (ledger.last.bookings, ledger.mails, ledger.webhook_events) == ({}, [], [])
 
 
 @pytest.mark.parametrize("status", CampaignStatus)
@@ -113,7 +113,7 @@ def test_each_day_is_published_once_its_counts_are_final() -> None:
     follow(ledger, NEXT_MONDAY + 2 * DAY + SETTLE - 1)
     assert ledger.published() == ["delivery.day"]
     follow(ledger, NEXT_MONDAY + 2 * DAY + SETTLE)
-    data = [json.loads(each.payload) for each in ledger.happenings]
+    data = [json.loads(each.payload) for each in ledger.webhook_events]
     assert [(each["date"], each["impressions"], each["clicks"]) for each in data] == [
         ("2026-11-23", 0, 0),
         ("2026-11-24", 10, 2),
@@ -355,5 +355,5 @@ def test_each_move_of_a_booking_is_told_once() -> None:
     ledger.act(ledger.expire("b3"), ledger.expire("b3"))
     kinds = ["booking.reserved", "booking.cancelled", "booking.reserved", "booking.expired"]
     assert ledger.published()[2:] == kinds
-    data = json.loads(ledger.happenings[1].payload)
+    data = json.loads(ledger.webhook_events[1].payload)
     assert (data["bookingId"], data["status"], data["amountCents"]) == ("b1", "paid", REST)

@@ -15,12 +15,12 @@ from actors.keys.messages import (
     ByKey,
     EditKey,
     EndNotice,
-    EndsTold,
+    EndNoticesSent,
     Kept,
     Key,
     Rotated,
     RotateKey,
-    TellEnds,
+    SendEndNotices,
 )
 from actors.keys.state import LockSet, rows_to_lock
 from actors.keys.validity import count_in_grace, count_live, is_live
@@ -268,24 +268,24 @@ def test_administration_is_renewed_by_whom_may_grant_it(registry: Registry) -> N
 
 def tell(registry: Registry, *names: str, email: str = ANN) -> Answer:
     mails = [EndNotice(f"k{name}", email, notice(f"let_end_{name}", "key_ends", email, NOON)) for name in names]
-    return registry.one(TellEnds(tuple(mails)))
+    return registry.one(SendEndNotices(tuple(mails)))
 
 
 def test_the_owner_is_mailed_once_for_each_end_and_again_after_it_was_moved(registry: Registry) -> None:
     registry.act(edit(registry, "5", name="Report", expires_ms=NOON + 30 * DAY))
-    assert tell(registry, "5") == EndsTold(())
+    assert tell(registry, "5") == EndNoticesSent(())
     registry.pass_ms(23 * DAY)
-    assert tell(registry, "5") == EndsTold(("k5",))
+    assert tell(registry, "5") == EndNoticesSent(("k5",))
     assert registry.outbox[-1].template == "key_ends"
     assert json.loads(registry.outbox[-1].facts) == {
         "label": "cs_scoped_5",
         "name": "Report",
         "expires_ms": str(NOON + 30 * DAY),
     }
-    assert tell(registry, "5", "5") == EndsTold(())
+    assert tell(registry, "5", "5") == EndNoticesSent(())
     registry.act(edit(registry, "5", expires_ms=NOON + 60 * DAY))
     registry.pass_ms(30 * DAY)
-    assert tell(registry, "5", "5") == EndsTold(("k5",))
+    assert tell(registry, "5", "5") == EndNoticesSent(("k5",))
 
 
 def test_an_end_within_a_week_is_known_to_whoever_chose_it(registry: Registry) -> None:
@@ -301,11 +301,11 @@ def test_keys_that_were_rotated_revoked_or_claimed_by_nobody_are_not_told(regist
         registry.act(edit(registry, name, expires_ms=NOON + 30 * DAY))
     registry.act(rotate(registry, "6", "a"), registry.revoke("7"))
     registry.pass_ms(23 * DAY)
-    assert tell(registry, "6", "7", "a") == EndsTold(("ka",))
-    assert tell(registry, "8", email=BOB) == EndsTold(()), "it is another's"
+    assert tell(registry, "6", "7", "a") == EndNoticesSent(("ka",))
+    assert tell(registry, "8", email=BOB) == EndNoticesSent(()), "it is another's"
     registry.act(edit(registry, "5", expires_ms=registry.now_ms + 30 * DAY))
     registry.pass_ms(30 * DAY)
-    assert tell(registry, "5") == EndsTold(()), "it has ended, so the mail would be late"
+    assert tell(registry, "5") == EndNoticesSent(()), "it has ended, so the mail would be late"
 
 
 # All of it together.

@@ -243,7 +243,7 @@ def test_a_batch_wants_its_rows_once_and_sorted() -> None:
     )
     emails, letters = (ANN, BOB, "carl@example.org"), tuple(sorted([*count_ids(ANN), count_ids(BOB)[0]]))
     tokens = (token("1"), token("2"), token("3"))
-    assert rows == LockSet(tokens, ("k8",), emails, letter_ids=letters, families=("k5", "k7"), claimants=(ANN, BOB))
+    assert rows == LockSet(tokens, ("k8",), emails, code_mail_ids=letters, families=("k5", "k7"), claimants=(ANN, BOB))
 
 
 def test_minting_locks_nothing() -> None:

@@ -138,7 +138,7 @@ class Bookings(RuleBasedStateMachine):
         told = {record.target_id for record in ledger.audits[records:] if record.target_type == "booking"}
         changed = {each for each, booking in ledger.bookings.items() if known.get(each) != booking}
         assert changed <= told or isinstance(message, PostponeRefund | FollowSchedule)
-        assert not (isinstance(answer, Refused) and ledger.last.weeks_taken)
+        assert not (isinstance(answer, Refused) and ledger.last.weeks_reserved)
         if isinstance(message, Reserve):
             self.note(ledger, message, answer, new=bool(changed - set(known)))
         return answer

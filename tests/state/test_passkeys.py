@@ -18,8 +18,8 @@ from actors.sessions.second_factor import (
     Confirm,
     FinishSignIn,
     Passkey,
-    PasskeyKept,
     PasskeyNeeded,
+    PasskeySaved,
     PasskeysRemoved,
     PendingSignIn,
     Purpose,
@@ -66,7 +66,7 @@ class Keyring(Book):
         started = self.start_ceremony(session.id, Purpose.REGISTER, session.email)
         passkey = self.passkey(name, session.email, count)
         answers = self.act(started, self.register(session, passkey))
-        assert isinstance(answers[1], PasskeyKept), answers
+        assert isinstance(answers[1], PasskeySaved), answers
         return answers[1].passkey
 
     def half(self, name: str, email: str = ANN) -> PendingSignIn:
@@ -298,7 +298,7 @@ def test_a_registration_needs_its_challenge() -> None:
     right = book.register(session, book.passkey("laptop"))
     answers = book.act(wrong, right, book.register(session, book.passkey("phone")))
     assert code_of(answers[0]) is Code.INVALID_PASSKEY
-    assert isinstance(answers[1], PasskeyKept)
+    assert isinstance(answers[1], PasskeySaved)
     assert code_of(answers[2]) is Code.INVALID_PASSKEY
 
 
@@ -356,7 +356,7 @@ def test_a_new_name_is_kept_and_recorded_once() -> None:
     rename = Rename(passkey.id, ANN, "desk", book.audited(session, "passkey.renamed", "passkey", passkey.id))
     before = len(book.audits)
     for _ in range(2):
-        assert book.one(rename) == PasskeyKept(replace(passkey, name="desk"))
+        assert book.one(rename) == PasskeySaved(replace(passkey, name="desk"))
     assert [json.loads(each.changes) for each in book.audits[before:]] == [{"name": ["laptop", "desk"]}]
     assert code_of(book.one(replace(rename, email=BOB))) is Code.NOT_FOUND
 
@@ -442,7 +442,7 @@ class Machine(RuleBasedStateMachine):
         started = None if stale else book.one(book.start_ceremony(session.id, Purpose.REGISTER, email))
         passkey = replace(book.passkey(name, email), id=f"psk_{email}_{name}")
         answer = book.one(book.register(session, passkey))
-        if isinstance(answer, PasskeyKept):
+        if isinstance(answer, PasskeySaved):
             assert isinstance(started, CeremonyStarted)
             assert all(each.credential_id != passkey.credential_id for each in before.values())
 

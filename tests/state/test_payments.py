@@ -42,7 +42,7 @@ def ledger() -> Ledger:
 
 def kept_nothing(ledger: Ledger) -> bool:
     decision = ledger.last
-    rows = (decision.bookings, decision.weeks_freed, decision.weeks_taken, decision.audits)
+    rows = (decision.bookings, decision.weeks_freed, decision.weeks_reserved, decision.audits)
     return not any(rows) and not decision.visible
 
 
@@ -68,7 +68,7 @@ def test_a_payment_makes_the_week_the_sponsors(ledger: Ledger) -> None:
     assert (booking.payment_issue, booking.refund_due_ms, booking.refunded_cents) == (None, None, 0)
     assert ledger.held("b1") == [0]
     assert ledger.last.events == [("evt_1", "b1")]
-    assert (ledger.last.weeks_freed, ledger.last.weeks_taken, ledger.last.visible) == ({}, {}, True)
+    assert (ledger.last.weeks_freed, ledger.last.weeks_reserved, ledger.last.visible) == ({}, {}, True)
     assert ledger.told() == [("booking.paid", {"status": ["checkout", "paid"]})]
     assert (ledger.audits[0].actor_type, ledger.audits[0].actor_id) == ("system", "payments")
 
@@ -127,7 +127,7 @@ def test_the_week_of_a_payment_that_goes_back_can_be_sold(ledger: Ledger) -> Non
     _, other = ledger.act(ledger.pay("b1", amount=1), ledger.reserve("b2", owner=BOB))
     assert booked(other).id == "b2"
     assert ledger.last.weeks_freed == {(SLOT, MONDAY): "b1"}
-    assert ledger.last.weeks_taken == {(SLOT, MONDAY): "b2"}
+    assert ledger.last.weeks_reserved == {(SLOT, MONDAY): "b2"}
 
 
 # Late payments.

@@ -26,7 +26,7 @@ from actors.sessions.messages import (
 )
 from actors.sessions.second_factor import SecondFactorRows
 from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
-from actors.shared.code_mails import Draft, LetterCount, LetterRules
+from actors.shared.code_mails import CodeMailCount, CodeMailRules, Draft
 from actors.shared.codes import CodeRules
 from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
 from tests.slow import shortened
@@ -57,7 +57,7 @@ class Book:
         entering = {*need.entering, *(link.email for link in links.values())}
         found = Snapshot(
             {key: rows.sign_ins[key] for key in need.sign_ins if key in rows.sign_ins},
-            {each: rows.letters[each] for each in need.letter_ids if each in rows.letters},
+            {each: rows.letters[each] for each in need.code_mail_ids if each in rows.letters},
             links,
             {email: rows.accounts[email] for email in entering if email in rows.accounts},
             {
@@ -154,7 +154,7 @@ def test_a_first_code_makes_a_row_for_the_browser_and_three_counts() -> None:
     ids = places(ANN)
     assert book.rows == Snapshot(
         {(ANN, HERS): SignIn(ANN, HERS, proof=RIGHT, code_expires_ms=NOON + 10 * MINUTE_MS)},
-        {each: LetterCount(each, sent_ms=NOON, sent_day=20_000, sent_today=1) for each in ids},
+        {each: CodeMailCount(each, sent_ms=NOON, sent_day=20_000, sent_today=1) for each in ids},
     )
 
 
@@ -257,7 +257,7 @@ def test_only_its_own_account_ends_a_session() -> None:
 
 
 def test_the_next_code_has_to_wait() -> None:
-    book = Book(SessionRules(letters=LetterRules(pause_ms=MINUTE_MS)))
+    book = Book(SessionRules(letters=CodeMailRules(pause_ms=MINUTE_MS)))
     book.act(book.start())
     book.now_ms += 59 * SECOND_MS
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED
@@ -267,7 +267,7 @@ def test_the_next_code_has_to_wait() -> None:
 
 
 def test_who_had_the_codes_of_a_day_is_told_that_this_email_gets_no_more() -> None:
-    book = Book(SessionRules(letters=LetterRules(per_network=2)))
+    book = Book(SessionRules(letters=CodeMailRules(per_network=2)))
     *_, answer = book.act(book.start(), book.start(), book.start())
     assert isinstance(answer, Refused)
     assert answer.message.startswith("No more codes can be sent to this email from your network today.")
@@ -314,7 +314,7 @@ def test_an_expired_session_keeps_its_own_end() -> None:
 
 
 def test_strangers_neither_replace_a_code_nor_use_up_its_guesses() -> None:
-    book = Book(SessionRules(letters=LetterRules(pause_ms=MINUTE_MS)))
+    book = Book(SessionRules(letters=CodeMailRules(pause_ms=MINUTE_MS)))
     book.act(book.start())
     before = book.rows.sign_ins[ANN, HERS]
     strangers = [book.start(browser=THEIRS, network="elsewhere")]
@@ -332,7 +332,7 @@ def test_a_guess_without_a_code_writes_nothing() -> None:
 
 
 def test_a_strangers_codes_neither_delay_nor_use_up_those_of_another_network() -> None:
-    book = Book(SessionRules(letters=LetterRules(per_network=2, pause_ms=MINUTE_MS)))
+    book = Book(SessionRules(letters=CodeMailRules(per_network=2, pause_ms=MINUTE_MS)))
     for _ in range(3):
         book.one(book.start(browser=THEIRS, network="elsewhere"))
         assert (code_of(book.one(book.start(browser=THEIRS, network="elsewhere")))) is Code.RATE_LIMITED
@@ -342,7 +342,7 @@ def test_a_strangers_codes_neither_delay_nor_use_up_those_of_another_network() -
 
 
 def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_its_own() -> None:
-    book = Book(SessionRules(letters=LetterRules(per_network=5, per_mailbox=6, last_resort=8)))
+    book = Book(SessionRules(letters=CodeMailRules(per_network=5, per_mailbox=6, last_resort=8)))
     book.act(book.start(), book.complete("1"))
     book.act(*(book.start(browser=THEIRS, network="elsewhere") for _ in range(5)))
     assert book.outbox == 6
@@ -357,7 +357,7 @@ def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_i
 
 
 def test_the_daily_count_does_not_refuse_a_known_network_and_makes_its_codes_long() -> None:
-    book = Book(SessionRules(letters=LetterRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=4, last_resort=6)))
+    book = Book(SessionRules(letters=CodeMailRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=4, last_resort=6)))
     book.act(book.start(), book.complete("1"))
     templates = []
     for _ in range(5):
@@ -374,7 +374,7 @@ def test_the_daily_count_does_not_refuse_a_known_network_and_makes_its_codes_lon
 
 
 def test_a_network_is_known_for_a_while() -> None:
-    book = Book(SessionRules(letters=LetterRules(per_mailbox=0, known_ms=DAY_MS)))
+    book = Book(SessionRules(letters=CodeMailRules(per_mailbox=0, known_ms=DAY_MS)))
     book.act(book.start(network="home"))
     assert book.outbox == 1, "the first letter of a network passes"
     book.one(book.complete("1", network="train"))
@@ -385,7 +385,7 @@ def test_a_network_is_known_for_a_while() -> None:
 
 
 def test_codes_get_longer_once_those_of_a_day_allow_many_guesses() -> None:
-    book = Book(SessionRules(letters=LetterRules(short_codes=2)))
+    book = Book(SessionRules(letters=CodeMailRules(short_codes=2)))
     book.act(book.start(), book.start())
     assert book.rows.sign_ins[ANN, HERS].proof == RIGHT
     book.act(book.start())
@@ -432,7 +432,7 @@ class Sessions(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        letters = LetterRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=5, last_resort=8)
+        letters = CodeMailRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=5, last_resort=8)
         tight = SessionRules(per_account=2, codes=CodeRules(attempts=2), letters=letters)
         self.book, self.single = Book(tight), Book(tight)
         self.made = 0

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.bookings.messages import Answer, SlotKept
+from actors.bookings.messages import Answer, SlotSaved
 from actors.bookings.records import PackageKind, Side, Slot
 from actors.bookings.slots import sells
 from actors.values import Code
@@ -13,7 +13,7 @@ from tests.state.ledger import AGENT, ANN, NOON, PRICE, REST, SLOT, Ledger, furn
 
 
 def slotted(answer: Answer) -> Slot:
-    assert isinstance(answer, SlotKept), answer
+    assert isinstance(answer, SlotSaved), answer
     return answer.slot
 
 
@@ -150,6 +150,6 @@ def test_a_booking_costs_no_more_than_a_card_can_pay(weeks: int, cents: int, sol
         ledger.edit_slot(weeks=weeks, week_price_cents=cents),
     ):
         answer = ledger.one(message)
-        assert isinstance(answer, SlotKept) == sold
+        assert isinstance(answer, SlotSaved) == sold
         if not sold:
             refused(answer, Code.INVALID_REQUEST)

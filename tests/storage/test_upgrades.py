@@ -15,9 +15,11 @@ from actors.values import Contended
 from storage.connection.pool import Connection, Database, open_database
 from storage.schema import migrate, migrations
 from tests.conftest import Server
+from tests.slow import repeats
 
 DATA = Path(__file__).parent / "upgrades"
 KNOWN = migrations()
+BY_DEFAULT = {1, len(KNOWN) - 1, len(KNOWN)}
 
 TABLES = """
 select relname from pg_class where relkind in ('r', 'p') and not relispartition
@@ -59,7 +61,15 @@ async def _filled(database: Database, version: int, folder: Path) -> Rows:
     return await database.read(_rows)
 
 
-@pytest.mark.parametrize("version", range(1, len(KNOWN) + 1))
+@pytest.mark.parametrize(
+    "version",
+    [
+        pytest.param(
+            each.version, marks=[] if each.version in BY_DEFAULT else repeats("from the oldest and newest ones")
+        )
+        for each in KNOWN
+    ],
+)
 async def test_an_upgrade_keeps_every_row(postgres_server: Server, tmp_path: Path, version: int) -> None:
     name = f"upgraded_from_{version}"
     await trio.to_thread.run_sync(postgres_server.run, f"drop database if exists {name}", f"create database {name}")

@@ -227,7 +227,7 @@ class Books:
                     made.bookings[row.id] = row
                     if weeks:
                         starts = [row.week_start_ms + number * WEEK_MS for number in range(row.weeks)]
-                        made.weeks_taken.update(((row.slot_id, start), row.id) for start in starts)
+                        made.weeks_reserved.update(((row.slot_id, start), row.id) for start in starts)
         await self.keep(made)
 
     async def deliver(self, booking_id: str, day: int, impressions: int, clicks: int) -> None:

@@ -52,7 +52,7 @@ async def _life(ledgers: list[BookingLedger], number: int) -> None:
     booking_id, payment_id = f"bok_{number}", f"pay_{number}"
 
     async def pay(ledger: BookingLedger) -> None:
-        paid = await ledger.take_payment(f"evt_{number}", booking_id, payment_id, 5_000, "usd")
+        paid = await ledger.record_payment(f"evt_{number}", booking_id, payment_id, 5_000, "usd")
         assert isinstance(paid, BookingView), paid
 
     await together(*(lambda ledger=ledger: pay(ledger) for ledger in ledgers))

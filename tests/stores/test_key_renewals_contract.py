@@ -10,7 +10,7 @@ from actors.keys.messages import (
     EditKey,
     EndKeys,
     EndNotice,
-    EndsTold,
+    EndNoticesSent,
     Issue,
     Kept,
     Key,
@@ -18,7 +18,7 @@ from actors.keys.messages import (
     Revoke,
     Rotated,
     RotateKey,
-    TellEnds,
+    SendEndNotices,
 )
 from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.shared.credentials import Kind
@@ -142,8 +142,8 @@ async def test_keys_that_end_soon_are_found_until_their_owner_is_mailed(desk: De
     assert await keys.ending_keys(due_ms, 10) == [("key_2", EMAIL), ("key_3", EMAIL)]
     assert await keys.ending_keys(due_ms, 1) == [("key_2", EMAIL)]
     mail = EndNotice("key_2", EMAIL, notice("let_end", "key_ends", EMAIL, due_ms))
-    assert await desk.keys(TellEnds((mail,)), now_ms=due_ms) == [EndsTold(("key_2",))]
-    assert await desk.keys(TellEnds((mail,)), now_ms=due_ms) == [EndsTold(())]
+    assert await desk.keys(SendEndNotices((mail,)), now_ms=due_ms) == [EndNoticesSent(("key_2",))]
+    assert await desk.keys(SendEndNotices((mail,)), now_ms=due_ms) == [EndNoticesSent(())]
     assert await keys.ending_keys(due_ms, 10) == [("key_3", EMAIL)]
 
 

@@ -395,9 +395,9 @@ async def test_an_owner_who_may_revokes_full_keys_of_his_own_too(desk: Desk) -> 
 async def test_the_latest_use_of_a_key_is_kept_whoever_writes_it_last(desk: Desk) -> None:
     keys = desk.stores.keys
     assert await keys.uses_of(["key_1"]) == {}
-    await keys.keep_uses({"key_2": NOW, "key_1": NOW + 5})
-    await keys.keep_uses({"key_1": NOW + 3, "key_2": NOW + 7, "key_3": NOW})
-    await keys.keep_uses({})
+    await keys.save_uses({"key_2": NOW, "key_1": NOW + 5})
+    await keys.save_uses({"key_1": NOW + 3, "key_2": NOW + 7, "key_3": NOW})
+    await keys.save_uses({})
     assert await keys.uses_of(["key_1", "key_2", "key_9"]) == {"key_1": NOW + 5, "key_2": NOW + 7}
 
 
@@ -407,7 +407,7 @@ async def test_nodes_that_write_the_same_keys_do_not_get_into_each_others_way(st
     async def write(node: int) -> None:
         for step in range(5):
             order = names if node % 2 else names[::-1]
-            await stores.keys.keep_uses(dict.fromkeys(order, NOW + 10 * step + node))
+            await stores.keys.save_uses(dict.fromkeys(order, NOW + 10 * step + node))
 
     async with trio.open_nursery() as nursery:
         for node in range(4):

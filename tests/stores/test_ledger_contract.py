@@ -57,7 +57,7 @@ def books(stores: Stores) -> Books:
 def took(**rows: object) -> Decision:
     """A decision that takes one week for a booking: by default `left-1`, next week, for `bok_1`."""
     held = rows.pop("held", "bok_1")
-    return Decision(weeks_taken={("left-1", week(1)): held}, **rows)  # type: ignore[arg-type, dict-item]
+    return Decision(weeks_reserved={("left-1", week(1)): held}, **rows)  # type: ignore[arg-type, dict-item]
 
 
 # Written rows are read back.
@@ -191,7 +191,7 @@ async def test_a_week_is_freed_and_taken_in_one_batch(books: Books) -> None:
     batch = Decision(
         bookings={"bok_2": booking(2, 2, slot_id="right-1")},
         weeks_freed={place: "bok_1", ("right-1", week(2)): "bok_1"},
-        weeks_taken={place: "bok_2"},
+        weeks_reserved={place: "bok_2"},
     )
     await books.keep(batch)
     assert await books.weeks() == {place: "bok_2"}
@@ -216,7 +216,7 @@ async def test_a_week_that_is_taken_twice_is_contended_and_nothing_of_the_batch_
         campaigns={"cmp_1": campaign(name="Other")},
         bookings={"bok_1": booking(1, status=BookingStatus.PAID), "bok_3": booking(3, 2)},
         weeks_freed={("right-1", week(1)): "bok_2"},
-        weeks_taken={("left-1", week(2)): "bok_3", ("left-1", week(1)): "bok_3"},
+        weeks_reserved={("left-1", week(2)): "bok_3", ("left-1", week(1)): "bok_3"},
         remembered=[remembered("bok_1")],
         events=[("evt_1", "bok_1")],
         audits=[audit(1)],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors.bookings.messages import Answer, CreateCampaign, SettleDispute, TakePayment
+from actors.bookings.messages import Answer, CreateCampaign, RecordPayment, SettleDispute
 from actors.bookings.records import OPEN, BookingStatus, BookingView, CampaignStatus, CampaignView, PaymentState
 from actors.bookings.state import BookingRules, Decision, LockSet
 from actors.bookings.unit_of_work import weeks_of
@@ -149,7 +149,7 @@ async def test_two_nodes_that_create_campaigns_for_one_account_never_exceed_its_
         assert refusal(refused) is Code.CAMPAIGN_LIMIT
 
 
-PAY = partial(TakePayment, amount_cents=5_000, currency="usd")
+PAY = partial(RecordPayment, amount_cents=5_000, currency="usd")
 
 
 async def test_two_nodes_with_one_payment_for_two_bookings_take_it_once(database: Database) -> None:
@@ -203,7 +203,7 @@ async def test_a_node_that_takes_a_week_unseen_is_contended_and_run_again_sees_t
 
     def taking(number: int) -> Decision:
         row = booking(number, number)
-        return Decision(bookings={row.id: row}, weeks_taken=dict.fromkeys(weeks_of(row), row.id), visible=True)
+        return Decision(bookings={row.id: row}, weeks_reserved=dict.fromkeys(weeks_of(row), row.id), visible=True)
 
     batch_id = two.next_batch_id()
     kept, contended = await while_held(

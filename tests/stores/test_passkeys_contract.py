@@ -14,8 +14,8 @@ from actors.sessions.second_factor import (
     Confirm,
     FinishSignIn,
     Passkey,
-    PasskeyKept,
     PasskeyNeeded,
+    PasskeySaved,
     PasskeysRemoved,
     PendingSignIn,
     Purpose,
@@ -68,7 +68,7 @@ def finishing(pending: PendingSignIn, number: int, token: int, count: int = 1) -
 
 async def added(desk: Desk, session: Session, number: int) -> Passkey:
     answers = await desk.act(starting(session.id, Purpose.REGISTER, session.email), registering(session, number))
-    assert isinstance(answers[1], PasskeyKept), answers
+    assert isinstance(answers[1], PasskeySaved), answers
     return answers[1].passkey
 
 
@@ -89,7 +89,7 @@ async def test_a_passkey_is_kept_used_renamed_and_removed(desk: Desk) -> None:
     shown = await desk.act(starting("ses_1", Purpose.CONFIRM), confirming(session, 2, 7), now_ms=NOW + 1)
     assert isinstance(shown[1], Kept)
     renamed = await desk.one(Rename("psk_2", ANN, "Phone", audit(500, "passkey.renamed")))
-    assert isinstance(renamed, PasskeyKept)
+    assert isinstance(renamed, PasskeySaved)
     assert await sessions.passkeys_of(ANN) == [first, replace(second, sign_count=7, used_ms=NOW + 1, name="Phone")]
     [found] = (await sessions.resolve([session.token_hash])).values()
     assert found.session.passkey_ms == NOW + 1
@@ -143,7 +143,7 @@ async def test_a_challenge_is_used_once_over_batches_and_replaced_by_the_next(de
     await desk.one(starting("ses_1", Purpose.REGISTER, hashed=b"x" * 32))
     await desk.one(starting("ses_1", Purpose.REGISTER))
     assert code_of(await desk.one(registering(session, 1, b"x" * 32))) is Code.INVALID_PASSKEY
-    assert isinstance(await desk.one(registering(session, 1)), PasskeyKept)
+    assert isinstance(await desk.one(registering(session, 1)), PasskeySaved)
     assert code_of(await desk.one(registering(session, 2))) is Code.INVALID_PASSKEY
 
 

@@ -27,7 +27,7 @@ from actors.sessions.messages import (
     UseLink,
 )
 from actors.sessions.state import SessionRules, decide, rows_to_lock
-from actors.shared.code_mails import Draft, LetterRules
+from actors.shared.code_mails import CodeMailRules, Draft
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import digest
 from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
@@ -39,7 +39,7 @@ from tests.fakes import now, together
 from tests.stores.conftest import Stores, stores_over
 
 NOW = 1_790_000_000_000
-RULES = SessionRules(per_account=3, letters=LetterRules(pause_ms=MINUTE_MS))
+RULES = SessionRules(per_account=3, letters=CodeMailRules(pause_ms=MINUTE_MS))
 ANN, BOB = "ann@example.com", "bob@example.com"
 RIGHT, WRONG = b"right", b"wrong"
 HERS, THEIRS = digest("her browser"), digest("their browser")
@@ -234,7 +234,7 @@ async def test_codes_counts_and_links_are_pruned_after_their_end(desk: Desk) -> 
         1,
     ]
     ends = (NOW, NOW + 1, NOW + known_ms, NOW + known_ms + 1)
-    assert [await sessions.prune_letters(at, 5) for at in ends] == [0, 5, 0, 1]
+    assert [await sessions.prune_code_mails(at, 5) for at in ends] == [0, 5, 0, 1]
 
 
 async def test_a_code_belongs_to_one_browser_and_only_its_guesses_count(desk: Desk) -> None:
@@ -256,7 +256,7 @@ async def test_letters_are_counted_by_network_over_batches(desk: Desk) -> None:
 
 
 async def test_a_network_that_used_a_code_stays_known(desk: Desk) -> None:
-    rules = replace(RULES, letters=LetterRules(per_mailbox=1))
+    rules = replace(RULES, letters=CodeMailRules(per_mailbox=1))
     await desk.act(start(1), complete(1), rules=rules)
     assert [code_of(each) for each in await desk.act(start(2), start(3), rules=rules)] == [None, None]
     others = [start(4, network="elsewhere"), start(5, network="elsewhere")]
@@ -324,7 +324,7 @@ async def test_one_link_that_is_used_on_two_nodes_at_once_signs_in_once(nodes: l
 
 async def test_letters_that_two_nodes_send_at_once_are_all_counted(nodes: list[Desk]) -> None:
     several = [start(number, browser=digest(str(number)), network=f"network {number}") for number in range(5)]
-    rules = SessionRules(letters=LetterRules(per_mailbox=2, last_resort=7))
+    rules = SessionRules(letters=CodeMailRules(per_mailbox=2, last_resort=7))
     answers = await together(now(nodes[0].act, *several, rules=rules), now(nodes[1].act, *several, rules=rules))
     sent = [code_of(answer) for batch in answers for answer in batch].count(None)
     assert sent == 5, "the first letter of each network, whichever node sends it"

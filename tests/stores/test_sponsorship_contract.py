@@ -11,7 +11,7 @@ import pytest
 from actors.bookings.records import BookingStatus, BookingView, CampaignStatus, CampaignView, DayDelivered, Mode, Side
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.state import Decision, LockSet
-from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, TakenWeek
+from actors.bookings.store import Before, Overview, SoldPlacement, SponsorshipStore, UnavailableWeek
 from tests.stores.books import (
     DAY,
     FULL_BOOKING,
@@ -312,12 +312,12 @@ async def test_weeks_are_taken_from_the_first_that_is_asked_for_and_holds_say_un
         booking(7, slot_id="right-1", week_start_ms=week(0), weeks=2, hold_ms=NOW - 7),
     )
     taken = [
-        TakenWeek("left-1", week(0), NOW),
-        TakenWeek("left-1", week(1), NOW + 1),
-        TakenWeek("left-1", week(2), None),
-        TakenWeek("left-1", week(3), None),
-        TakenWeek("right-1", week(0), NOW - 7),
-        TakenWeek("right-1", week(1), NOW - 7),
+        UnavailableWeek("left-1", week(0), NOW),
+        UnavailableWeek("left-1", week(1), NOW + 1),
+        UnavailableWeek("left-1", week(2), None),
+        UnavailableWeek("left-1", week(3), None),
+        UnavailableWeek("right-1", week(0), NOW - 7),
+        UnavailableWeek("right-1", week(1), NOW - 7),
     ]
     assert list((await reads.overview(week(0))).taken) == taken
     assert list((await reads.overview(week(1))).taken) == [taken[1], taken[2], taken[3], taken[5]]
@@ -354,25 +354,6 @@ async def test_a_placement_is_there_until_its_last_week_is_over(books: Books, re
         return len((await reads.overview(from_ms)).placements)
 
     assert [await shown(moment) for moment in (week(0), week(5), week(6) - 1, week(6))] == [1, 1, 1, 0]
-
-
-@pytest.mark.parametrize("status", [status for status in BookingStatus if status is not BookingStatus.PAID])
-async def test_a_booking_that_is_not_paid_is_no_placement(
-    books: Books, reads: SponsorshipStore, status: BookingStatus
-) -> None:
-    await a_world(books)
-    await books.lay_out(booking(1, status=status))
-    assert list((await reads.overview(week(0))).placements) == []
-
-
-@pytest.mark.parametrize("status", list(CampaignStatus))
-async def test_only_an_approved_campaign_is_shown(
-    books: Books, reads: SponsorshipStore, status: CampaignStatus
-) -> None:
-    await books.tenants(1)
-    await books.lay_out(sponsor(), slot(), campaign(status=status), booking(1, status=BookingStatus.PAID))
-    shown = len((await reads.overview(week(0))).placements)
-    assert shown == (1 if status is CampaignStatus.APPROVED else 0)
 
 
 async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(

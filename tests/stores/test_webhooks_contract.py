@@ -15,7 +15,7 @@ from actors.webhooks.messages import (
     EventType,
     Queued,
     WebhookDeleted,
-    WebhookKept,
+    WebhookSaved,
     WebhookStatus,
 )
 from storage.memory.tables import Memory
@@ -48,7 +48,7 @@ async def test_webhooks_are_kept_as_created_and_listed_by_account(post: Post) ->
 
 async def test_an_account_has_a_bounded_number_of_webhooks(post: Post) -> None:
     answers = await post.send(*(CreateWebhook(webhook(n), False, audit(f"{n}")) for n in range(1, 6)))
-    assert [type(each) for each in answers] == [WebhookKept] * 3 + [Refused] * 2
+    assert [type(each) for each in answers] == [WebhookSaved] * 3 + [Refused] * 2
     [again] = await post.send(CreateWebhook(webhook(9), False, audit("9")))
     assert isinstance(again, Refused)
     assert again.code is Code.WEBHOOK_LIMIT
@@ -76,7 +76,7 @@ async def test_a_keyed_creation_that_is_repeated_returns_the_webhook(post: Post)
     later = CreateWebhook(replace(webhook(1), created_ms=NOW + 9), True, audit("2"))
     other = CreateWebhook(replace(webhook(1), url="https://other.example.com/"), True, audit("3"))
     answers = await post.send(first, later, other)
-    assert answers[:2] == [WebhookKept(webhook(1))] * 2
+    assert answers[:2] == [WebhookSaved(webhook(1))] * 2
     assert isinstance(answers[2], Refused)
     assert answers[2].code is Code.IDEMPOTENCY_CONFLICT
 
@@ -280,7 +280,7 @@ async def test_a_webhook_that_is_turned_on_again_gets_what_waited_in_order(post:
     assert (await post.lease(NOW + DAY_MS)).tasks == ()
     later_ms = NOW + 10 * DAY_MS
     kept = await post.enable(now_ms=later_ms)
-    assert isinstance(kept, WebhookKept)
+    assert isinstance(kept, WebhookSaved)
     assert (kept.webhook.status, kept.webhook.failures, kept.webhook.disabled_reason) == (
         WebhookStatus.ENABLED,
         0,

@@ -16,13 +16,13 @@ from actors.bookings.messages import (
     EditSlot,
     ExpireHold,
     FollowSchedule,
-    KeepSession,
     Message,
     MoveCampaign,
     OpenCheckout,
     OrderRefund,
     Origin,
     PostponeRefund,
+    RecordPayment,
     RequestRefund,
     Reserve,
     RetireSlot,
@@ -30,7 +30,7 @@ from actors.bookings.messages import (
     SendDigest,
     SettleDispute,
     SettleRefund,
-    TakePayment,
+    StoreCheckoutSession,
 )
 from actors.bookings.records import Booking, BookingView, CampaignStatus, PackageKind, PaymentState, YoutubeStatus
 from actors.bookings.transitions import CampaignMove
@@ -164,7 +164,7 @@ class Traffic:
     def _payment(self, number: int) -> Message:
         known = self._booking()
         cents = known.amount_cents + self._random.choice((0, 0, 0, 0, 0, 1))
-        return TakePayment(self._event(), known.id, self._payment_id(), cents, "usd", origin(number))
+        return RecordPayment(self._event(), known.id, self._payment_id(), cents, "usd", origin(number))
 
     def _payment_id(self) -> str:
         """The payment of a known booking, or one that nothing was paid with so far."""
@@ -172,7 +172,7 @@ class Traffic:
 
     def _session(self, number: int) -> Message:
         known = self._booking()
-        return KeepSession(self._owner(known), known.id, f"cs_{number % 7}")
+        return StoreCheckoutSession(self._owner(known), known.id, f"cs_{number % 7}")
 
     def _dispute(self, number: int) -> Message:
         state = self._random.choice((PaymentState.DISPUTED, PaymentState.DISPUTED, PaymentState.WON, PaymentState.LOST))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from actors.mail.messages import QueuedMessage
-from actors.shared.announcements import Happening
+from actors.shared.announcements import WebhookEvent
 from actors.times import MINUTE_MS, SECOND_MS
 from actors.values import Account, AuditRecord, BatchId, Tenant, Tier
 from actors.webhooks.messages import (
@@ -58,8 +58,8 @@ def webhook(
 
 def told(
     number: int, subject: str = "bok_1", owner: int = 1, kind: EventType = EventType.BOOKING_PAID, at_ms: int = NOW
-) -> Happening:
-    return Happening(f"evt_{number}", tenant(owner), subject, kind, f'{{"number":{number}}}', at_ms)
+) -> WebhookEvent:
+    return WebhookEvent(f"evt_{number}", tenant(owner), subject, kind, f'{{"number":{number}}}', at_ms)
 
 
 def audit(name: str, at_ms: int = NOW) -> AuditRecord:
@@ -139,11 +139,11 @@ class Post:
 
     # As the ledger does.
 
-    async def publish(self, *happenings: Happening) -> None:
+    async def publish(self, *webhook_events: WebhookEvent) -> None:
         if isinstance(self.below, Memory):
-            memory_webhooks.publish(self.below, happenings)
+            memory_webhooks.publish(self.below, webhook_events)
         else:
-            await self.below.transact(lambda connection: postgres_webhooks.publish(connection, happenings))
+            await self.below.transact(lambda connection: postgres_webhooks.publish(connection, webhook_events))
 
     # As the sender does.
 

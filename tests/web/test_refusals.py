@@ -6,7 +6,7 @@ import pytest
 
 from service.api.errors import internal_error, too_large, unavailable
 from service.web.negotiation import wants_page
-from service.web.pages.parts.error_page import address_of, words_of, worth_saying
+from service.web.pages.parts.error_page import address_of, specific_message, words_of
 from service.web.pages.parts.messages import plain
 from tests.api.asgi import Response
 from tests.api.world import LOCAL, World, away, broken, open_world
@@ -293,5 +293,7 @@ async def test_a_page_that_may_be_asked_for_again_is_linked_from_its_refusal(wor
 
 def test_a_page_says_a_message_only_if_it_says_more_than_its_heading() -> None:
     payment = "Payment is unavailable right now. Try again in a moment."
-    assert worth_saying(payment) == payment
-    assert [worth_saying(plain(each.message)) for each in (unavailable(), too_large(), internal_error())] == [""] * 3
+    assert specific_message(payment) == payment
+    assert [specific_message(plain(each.message)) for each in (unavailable(), too_large(), internal_error())] == [
+        ""
+    ] * 3

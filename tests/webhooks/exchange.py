@@ -62,12 +62,12 @@ class World:
 
     async def tell(self, count: int = 1, owner: int = 1, subject: str = "") -> list[str]:
         """Events of an account, now, each of a booking of its own unless there is a `subject`."""
-        happenings = []
+        webhook_events = []
         for _ in range(count):
             self._told += 1
-            happenings.append(told(self._told, subject or f"bok_{self._told}", owner, at_ms=self.clock.now_ms()))
-        await self.post.publish(*happenings)
-        return [each.id for each in happenings]
+            webhook_events.append(told(self._told, subject or f"bok_{self._told}", owner, at_ms=self.clock.now_ms()))
+        await self.post.publish(*webhook_events)
+        return [each.id for each in webhook_events]
 
     def got(self, webhook_id: str) -> list[str]:
         return [each.event_id for each in self.received if each.webhook_id == webhook_id]

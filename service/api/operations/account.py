@@ -7,7 +7,7 @@ from actors.clock import DAY_MS
 from actors.keys.messages import Key
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
-from service.api.cookies import drop_cookie
+from service.api.cookies import delete_session_cookie
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
@@ -109,7 +109,7 @@ async def end_all(services: Services, call: Call) -> Answer | Refused:
     await services.devices.end_approved(caller.email)
     keys = (await services.keys.end_keys(caller.email, caller.agent)).keys
     services.key_cache.forget(key.hash for key in keys)
-    dropped = [] if kept else [drop_cookie(services.base_url)]
+    dropped = [] if kept else [delete_session_cookie(services.base_url)]
     return Answer.of(AllEnded(sessions=sessions, keys=len(keys)), *dropped)
 
 

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from actors.clock import SECOND_MS
 from actors.devices.actor import RedeemedKey
-from actors.devices.codes import shown_code
+from actors.devices.codes import format_code
 from actors.devices.messages import DeviceView
 from actors.values import Code, Refused
 from service.api.authentication import no_passkey
@@ -35,7 +35,7 @@ async def start(services: Services, call: Call) -> Answer | Refused:
     if isinstance(started, Refused):
         return started
     device, page = started.device, f"{services.base_url}/device"
-    user_code = shown_code(device.user_code)
+    user_code = format_code(device.user_code)
     return Answer.of(
         DeviceStarted(
             device_code=started.device_code,
@@ -85,7 +85,7 @@ async def decide(services: Services, call: Call) -> Answer | Refused:
 def _approval(view: DeviceView) -> DeviceApproval:
     device = view.device
     return DeviceApproval(
-        userCode=shown_code(device.user_code),
+        userCode=format_code(device.user_code),
         status=device.status.value,
         agent=device.agent,
         address=device.address,

@@ -133,7 +133,7 @@ async def _change(services: Services, call: Call, change: Change) -> Answer | Re
 async def _pay(services: Services, booking: Booking) -> BookingView | Refused:
     """No money moves. All clicks share a payment id, so they are one payment."""
     payment_id = f"test_{booking.id}"
-    return await services.ledger.take_payment(
+    return await services.ledger.record_payment(
         payment_id, booking.id, payment_id, booking.amount_cents, booking.currency
     )
 

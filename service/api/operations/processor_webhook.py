@@ -45,7 +45,7 @@ async def _apply(services: Services, event: PaymentEvent) -> BookingView | Refus
     ledger = services.ledger
     match event:
         case PaymentSucceeded():
-            return await ledger.take_payment(
+            return await ledger.record_payment(
                 event.event_id,
                 event.booking_id,
                 event.payment_id,

@@ -6,7 +6,13 @@ from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS
 from actors.sessions.actor import AwaitedSession, StartedSession
 from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.cookies import browser_token, drop_cookie, keep_browser_cookie, keep_cookie, keep_pending_cookie
+from service.api.cookies import (
+    browser_token,
+    delete_session_cookie,
+    set_browser_cookie,
+    set_pending_cookie,
+    set_session_cookie,
+)
 from service.api.errors import too_fast
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
@@ -36,7 +42,7 @@ async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
         return outcome
     services.mail.wake()
     seconds = services.config.claim.code_minutes * MINUTE_MS // SECOND_MS
-    return Answer.of(SignInSent(sent=True), keep_browser_cookie(outcome.browser, base_url, seconds))
+    return Answer.of(SignInSent(sent=True), set_browser_cookie(outcome.browser, base_url, seconds))
 
 
 async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
@@ -55,7 +61,7 @@ def session_begun(services: Services, begun: StartedSession | AwaitedSession, *h
         pending, seconds = begun.pending, services.config.passkeys.sign_in_seconds
         return Answer.of(
             SessionBegun(id=pending.id, email=pending.email, expiresAt=pending.expires_ms, passkeyRequired=True),
-            keep_pending_cookie(begun.token, services.base_url, seconds),
+            set_pending_cookie(begun.token, services.base_url, seconds),
         )
     services.mail.wake()
     session = begun.session
@@ -63,7 +69,7 @@ def session_begun(services: Services, begun: StartedSession | AwaitedSession, *h
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
     return Answer.of(
         SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms),
-        keep_cookie(begun.token, services.base_url, seconds),
+        set_session_cookie(begun.token, services.base_url, seconds),
         *headers,
     )
 
@@ -88,7 +94,7 @@ async def list_sessions(services: Services, call: Call) -> Answer | Refused:
 async def end_session(services: Services, call: Call, session_id: str) -> Answer | Refused:
     caller = call.caller
     outcome = await services.sessions.end_session(session_id, caller.email, caller.agent)
-    dropped = [drop_cookie(services.base_url)] if session_id == caller.agent.id else []
+    dropped = [delete_session_cookie(services.base_url)] if session_id == caller.agent.id else []
     return respond(outcome, lambda _: SessionEnded(ended=True), *dropped)
 
 

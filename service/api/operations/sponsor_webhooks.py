@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from actors.bookings.store import Before
 from actors.values import Code, Problem, Refused, Scope
-from actors.webhooks.messages import Delivery, Queued, WebhookKept
+from actors.webhooks.messages import Delivery, Queued, WebhookSaved
 from actors.webhooks.state import unknown_delivery, unknown_webhook
 from service.api.context import Services
 from service.api.errors import Family
@@ -89,7 +89,7 @@ async def enable_webhook(services: Services, call: Call, webhook_id: str) -> Ans
     return respond(kept, _shown)
 
 
-def _shown(kept: WebhookKept) -> WebhookAnswer:
+def _shown(kept: WebhookSaved) -> WebhookAnswer:
     return WebhookAnswer(webhook=Webhook.of(kept.webhook))
 
 

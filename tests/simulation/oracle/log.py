@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from actors.bookings.decision import Decision
-from actors.shared.announcements import Happening
+from actors.shared.announcements import WebhookEvent
 from actors.values import AuditRecord, OutboxMessage
 from actors.webhooks.messages import Delivery
 from storage.memory.tables import Memory
@@ -40,7 +40,7 @@ class Picture:
 @dataclass(frozen=True, slots=True, eq=False)
 class Commit:
     """One transaction. `wall_ms` is its node's clock, `now_ms` the time that it was decided with. `messages` are the mails
-    that it wrote, `happenings` what it told webhooks, which became `deliveries`. `digests` are the times of the last digest
+    that it wrote, `webhook_events` what it told webhooks, which became `deliveries`. `digests` are the times of the last digest
     before it and after it."""
 
     tick: int
@@ -49,7 +49,7 @@ class Commit:
     changes: Mapping[str, Mapping[Any, Change]]
     audits: tuple[AuditRecord, ...]
     messages: tuple[OutboxMessage, ...] = ()
-    happenings: tuple[Happening, ...] = ()
+    webhook_events: tuple[WebhookEvent, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
     decided_ms: int = 0
     digests: tuple[int, int] = (0, 0)
@@ -98,7 +98,7 @@ class Log:
         if isinstance(done, Decision):
             commit = replace(
                 commit,
-                happenings=tuple(done.happenings),
+                webhook_events=tuple(done.webhook_events),
                 deliveries=tuple(islice(memory.webhook_deliveries.values(), before.deliveries, None)),
                 decided_ms=done.decided_ms,
                 digests=(before.digest_ms, memory.digest_mailed_ms),

@@ -1,4 +1,4 @@
-"""Announcements of the ledger: one mail for each recipient and one happening for each transition, and nothing else."""
+"""Announcements of the ledger: one mail for each recipient and one webhook_event for each transition, and nothing else."""
 
 import json
 from collections import Counter
@@ -32,7 +32,7 @@ TO_ADMINISTRATORS: Mapping[str, str] = {
     "booking.dispute_won": "dispute_won",
     "booking.dispute_lost": "dispute_lost",
 }
-HAPPENINGS: Mapping[str, str] = {
+EVENT_OF_MOVE: Mapping[str, str] = {
     "booking.reserved": "booking.reserved",
     "booking.paid": "booking.paid",
     "booking.expired": "booking.expired",
@@ -61,38 +61,39 @@ Expected = Counter[tuple[str, str]]
 
 
 def each_transition_is_told_once(world: "World", commit: Commit) -> Iterator[str]:
-    mails, happenings = _expected(world, commit)
+    mails, webhook_events = _expected(world, commit)
     sent = Counter((message.template, message.recipient) for message in commit.messages if message.template in LEDGER)
     if sent != mails:
         yield f"mails that are missing: {sorted(mails - sent)}; mails too many: {sorted(sent - mails)}"
-    told = Counter((each.type, each.subject_id) for each in commit.happenings)
-    if told != happenings:
-        yield f"happenings that are missing: {sorted(happenings - told)}; too many: {sorted(told - happenings)}"
-    for each in commit.happenings:
+    told = Counter((each.type, each.subject_id) for each in commit.webhook_events)
+    if told != webhook_events:
+        yield f"webhook_events that are missing: {sorted(webhook_events - told)}; too many: {sorted(told - webhook_events)}"
+    for each in commit.webhook_events:
         if each.id in world.log.told:
-            yield f"the happening {each.id} was told before: {each}"
+            yield f"the webhook_event {each.id} was told before: {each}"
         world.log.told.add(each.id)
     world.log.mailed.update(message.id for message in commit.messages)
     done = [schedule.steps(commit, *rows) for rows in commit.of("bookings").values()]
     world.count("steps of schedules", sum(map(len, done)))
     world.count(
-        "transitions told", sum(audit.action in {*TO_OWNER, *HAPPENINGS, *TO_ADMINISTRATORS} for audit in commit.audits)
+        "transitions told",
+        sum(audit.action in {*TO_OWNER, *EVENT_OF_MOVE, *TO_ADMINISTRATORS} for audit in commit.audits),
     )
     world.count("mails of the ledger", sent.total())
-    world.count("happenings of the ledger", told.total())
+    world.count("webhook_events of the ledger", told.total())
 
 
 def each_happening_is_delivered_to_each_webhook_that_wants_it(world: "World", commit: Commit) -> Iterator[str]:
     """One delivery for each, in the transaction of the change, and in its order."""
     wanted = [
         (webhook.id, each.id)
-        for each in commit.happenings
+        for each in commit.webhook_events
         for webhook in sorted(world.memory.webhooks.values(), key=lambda webhook: webhook.id)
         if webhook.tenant_id == each.tenant_id and each.type in [str(kind) for kind in webhook.events]
     ]
     queued = [(each.webhook_id, each.event_id) for each in sorted(commit.deliveries, key=lambda each: each.seq)]
     if queued != wanted:
-        yield f"the happenings {wanted} are queued as {queued}"
+        yield f"the webhook_events {wanted} are queued as {queued}"
     world.count("deliveries queued", len(queued))
 
 
@@ -101,7 +102,7 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
         row.id: row.tenant_id for table in ("bookings", "campaigns") for row in getattr(world.memory, table).values()
     }
     emails = {account.tenant_id: account.email for account in world.memory.accounts.values()}
-    mails, happenings = Expected(), Expected()
+    mails, webhook_events = Expected(), Expected()
 
     def mail(template: str | None, *recipients: str) -> None:
         for email in recipients if template is not None else ():
@@ -117,11 +118,11 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
     for audit in commit.audits:
         mail(TO_OWNER.get(audit.action), *owner_of(audit.target_id))
         mail(TO_ADMINISTRATORS.get(audit.action), *world.memory.administrators)
-        kind = HAPPENINGS.get(audit.action)
+        kind = EVENT_OF_MOVE.get(audit.action)
         if audit.action == "booking.dispute_lost" and moved(audit) is not None:
             kind = "booking.refunded"
         if kind is not None:
-            happenings[kind, audit.target_id] += 1
+            webhook_events[kind, audit.target_id] += 1
     for booking_id, (before, after) in commit.of("bookings").items():
         for _, step in schedule.steps(commit, before, after):
             match step:
@@ -130,14 +131,14 @@ def _expected(world: "World", commit: Commit) -> tuple[Expected, Expected]:
                 case schedule.ENDED:
                     mail("week_ended", *owner_of(booking_id))
                 case _:
-                    happenings["delivery.day", booking_id] += 1
+                    webhook_events["delivery.day", booking_id] += 1
     if commit.digests[0] != commit.digests[1]:
         mail("review_digest", *world.memory.administrators)
-    return mails, happenings
+    return mails, webhook_events
 
 
 def what_is_told_is_true(world: "World", commit: Commit) -> Iterator[str]:
-    """The figures in mails and happenings are those of the rows."""
+    """The figures in mails and webhook_events are those of the rows."""
     for message in commit.messages:
         facts = json.loads(message.facts) if message.template in LEDGER else {}
         _, booking = commit.of("bookings").get(facts.get("booking", ""), (None, None))
@@ -162,13 +163,13 @@ def what_is_told_is_true(world: "World", commit: Commit) -> Iterator[str]:
             and (facts["refund_cents"] != str(booking.refunded_cents))
         ):
             yield f"{message} does not tell {booking.refunded_cents} cents of {booking.id}"
-    for happening in commit.happenings:
-        if happening.type == "delivery.day":
-            data = json.loads(happening.payload)
-            day = int(happening.id.rpartition("_")[2])
-            counts = world.memory.delivery_days.get((happening.subject_id, day), (0, 0))
+    for webhook_event in commit.webhook_events:
+        if webhook_event.type == "delivery.day":
+            data = json.loads(webhook_event.payload)
+            day = int(webhook_event.id.rpartition("_")[2])
+            counts = world.memory.delivery_days.get((webhook_event.subject_id, day), (0, 0))
             if (data["impressions"], data["clicks"]) != counts:
-                yield f"{happening} is about {counts} impressions and clicks"
+                yield f"{webhook_event} is about {counts} impressions and clicks"
 
 
 CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (

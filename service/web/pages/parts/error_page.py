@@ -112,7 +112,7 @@ def values_of(status: int, asked: Asked) -> Mapping[str, object]:
         "unknown": asked.has_session,
         "status": status,
         "told": told(status) if looked or status != HTTPStatus.FORBIDDEN else REFUSED_FORM,
-        "address": shown_address(asked.path),
+        "address": printable_address(asked.path),
         "again": address_of(asked.path, asked.query) if looked else None,
         "page": address_of(asked.path, ""),
         "words": words_of(asked.path),
@@ -121,7 +121,7 @@ def values_of(status: int, asked: Asked) -> Mapping[str, object]:
     }
 
 
-def worth_saying(message: str) -> str:
+def specific_message(message: str) -> str:
     """The message of a refusal if it says more than the words of its status; else nothing."""
     return "" if _SAID.fullmatch(message) else message
 
@@ -137,7 +137,7 @@ def address_of(path: str, query: str) -> str:
     return f"{local}?{query}" if query else local
 
 
-def shown_address(path: str) -> str:
+def printable_address(path: str) -> str:
     """The address as it can be read: what cannot be printed is a question mark, and a long one is cut."""
     readable = "".join(each if each.isprintable() else "?" for each in path[: LONGEST_ADDRESS + 1])
     return readable if len(readable) <= LONGEST_ADDRESS else f"{readable[: LONGEST_ADDRESS - 1]}…"
