@@ -22,13 +22,13 @@ serve: $(VENV)/run.stamp
 
 setup: $(VENV)/run.stamp
 
-# A worker for each core and one more: tests of real processes mostly wait. Fewer, and less: make test JOBS=2 ARGS=tests/http
+# A worker for each core. Fewer, less, and where the time goes: make test JOBS=2 ARGS='tests/http --durations=20'
 JOBS ?= auto
 test: $(VENV)/test.stamp
 	$(VENV)/bin/python -m pytest -n $(JOBS) --dist loadscope $(ARGS)
 
-# With what takes longer, as CI does: every planted bug, pictures of mails and passkeys in build/screenshots, an installation anew,
-# three nodes that are killed, and every repetition that tests/slow.py leaves out of `make test`.
+# With what tests/slow.py leaves out of `make test`, as CI does: most tests of real processes and browsers, every planted bug,
+# pictures of mails and passkeys in build/screenshots, an installation anew, three nodes that are killed.
 thorough: export CATALOG_TEST_SLOW = 1
 thorough: test
 

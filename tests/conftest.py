@@ -9,11 +9,14 @@ import gc
 import itertools
 import logging
 import os
+import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -28,8 +31,9 @@ from storage.connection.target import Target
 from storage.embedded.server import running_postgres
 from storage.schema import migrate
 from tests.memory import in_memory
+from tests.slow import SLOW, is_left_out, is_repetition, named
 
-TEMPLATE = "catalog_template"
+TESTS = Path(__file__).parent
 PROCESSES = ("tests/acceptance/", "tests/browser/")
 """Folders of tests with real processes. Tests of one folder never run in parallel."""
 APART = ("tests/acceptance/test_renewal.py", "tests/acceptance/test_upgrade.py")
@@ -45,6 +49,11 @@ LONG = (
 _numbers = itertools.count(1)
 
 
+def template() -> str:
+    """The name of the migrated database that is copied for each test."""
+    return f"catalog_template_{os.getpid()}"
+
+
 def pytest_collection_finish() -> None:
     """Exclude imported objects from garbage collection, and collect less often. Saves a fifth of a test's time."""
     gc.collect()
@@ -52,10 +61,38 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+def pytest_collection(session: pytest.Session) -> None:
+    """Let each worker of the whole suite compile its share of the tests first, and read what the others have compiled. On a
+    fresh clone, each would compile all."""
+    worker, workers = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    whole = [Path(each).resolve() for each in session.config.args] == [TESTS]
+    if worker is not None and whole and not sys.dont_write_bytecode:
+        files = [path for path in sorted(TESTS.glob("*/test_*.py")) if SLOW or not is_left_out(path)]
+        for path in files[int(worker.removeprefix("gw")) :: workers]:
+            with suppress(Exception):  # collecting it reports the error
+                import_module(f"tests.{path.parent.name}.{path.stem}")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Skip whole files that are left to `make thorough`. Pytest does not ask about files that the command line names."""
+    return True if not SLOW and collection_path.suffix == ".py" and is_left_out(collection_path) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the other tests that are left to `make thorough`."""
+    if SLOW:
+        return
+    wanted = named(config.args)
+    left = [item for item in items if item.path not in wanted and is_repetition(item)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in set(left)]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than cores, because tests with real processes mostly wait."""
-    return max(3, (os.cpu_count() or 1) + 1)
+    """A worker for each core. `make thorough` has one more, because most of its tests with real processes wait."""
+    return (os.cpu_count() or 1) + SLOW
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -98,6 +135,14 @@ class Server:
             return replace(self.target, database=database)
         return Target(url=urlunsplit(urlsplit(self.target.url)._replace(path=f"/{database}")))
 
+    @contextmanager
+    def copy(self, database: str = "") -> Iterator[Target]:
+        """A copy of a database that nobody uses, by default a fresh migrated one. It is dropped at the end."""
+        name = f"test_{os.getpid()}_{next(_numbers)}"
+        self.run(f"create database {name} template {database or template()} {self.copying}")
+        yield self.named(name)
+        self.run(f"drop database if exists {name} with (force)")
+
     def run(self, *statements: str) -> None:
         """Run statements over one connection, which stays open until `close`."""
         self._runner.run(self._run(statements))
@@ -138,11 +183,10 @@ def postgres_server() -> Iterator[Server]:
     """The server of this run, with a migrated template database."""
     url = os.environ.get("CATALOG_TEST_DATABASE_URL")
     with ExistingServer(url) if url else EmbeddedServer() as server:
-        template = f"{TEMPLATE}_{os.getpid()}"
-        server.run(f"drop database if exists {template}", f"create database {template}")
-        trio.run(_migrated, server.named(template))
+        server.run(f"drop database if exists {template()}", f"create database {template()}")
+        trio.run(_migrated, server.named(template()))
         yield server
-        server.run(f"drop database if exists {template} with (force)")
+        server.run(f"drop database if exists {template()} with (force)")
         server.close()
 
 
@@ -203,10 +247,8 @@ class EmbeddedServer:
 @pytest.fixture
 def database_target(postgres_server: Server) -> Iterator[Target]:
     """A fresh migrated database."""
-    name = f"test_{os.getpid()}_{next(_numbers)}"
-    postgres_server.run(f"create database {name} template {TEMPLATE}_{os.getpid()} {postgres_server.copying}")
-    yield postgres_server.named(name)
-    postgres_server.run(f"drop database if exists {name} with (force)")
+    with postgres_server.copy() as target:
+        yield target
 
 
 @pytest.fixture

@@ -172,18 +172,19 @@ def test_commands_load_no_app_unless_they_serve_it_or_describe_it_and_parsers_lo
     assert [name for name in _loaded_by("service.cli.main") if within(name, "storage", "trio", "pydantic")] == []
 
 
-def test_no_start_loads_the_libraries_of_passkeys_and_of_misspelled_words() -> None:
-    """Those of passkeys take a tenth of a second and 14 MiB, and few processes ever need them."""
-    loaded = _loaded_by("service.running.node", "service.process.worker_process", "service.cli.accounts")
-    assert [name for name in loaded if within(name, "webauthn", "cryptography", "cbor2", "OpenSSL", "rapidfuzz")] == []
-
-
-def test_no_start_loads_the_libraries_of_tracing() -> None:
-    """They are an extra. A node loads them if its spans are to be sent."""
+def test_no_start_loads_libraries_that_few_processes_need() -> None:
+    """Those of passkeys take a tenth of a second and 14 MiB. Those of tracing are an extra, which a node loads if its spans
+    are to be sent."""
     loaded = _loaded_by(
-        "service.running.node", "service.process.parent", "service.process.worker_process", "service.cli.doctor"
+        "service.running.node",
+        "service.process.parent",
+        "service.process.worker_process",
+        "service.cli.accounts",
+        "service.cli.doctor",
     )
-    assert [name for name in loaded if within(name, "opentelemetry", "google.protobuf")] == []
+    passkeys, misspelled = ("webauthn", "cryptography", "cbor2", "OpenSSL"), ("rapidfuzz",)
+    tracing = ("opentelemetry", "google.protobuf")
+    assert [name for name in loaded if within(name, *passkeys, *misspelled, *tracing)] == []
 
 
 def _loaded_by(*names: str) -> list[str]:

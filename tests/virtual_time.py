@@ -3,7 +3,6 @@ tests that request it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from inspect import iscoroutinefunction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +17,8 @@ def _in_virtual_time(
     return trio.run(test, clock=clock or MockClock(autojump_threshold=0), instruments=instruments)
 
 
-def mark_virtual(items: Sequence[pytest.Item], room: Path) -> None:
-    """Run each asynchronous test of this folder in virtual time, unless it requests a clock."""
-    for item in items:
-        if item.path.parent == room and iscoroutinefunction(getattr(item, "obj", None)):
-            item.add_marker(pytest.mark.trio(run=_in_virtual_time))
+def mark_virtual(item: pytest.Item) -> None:
+    """Run an asynchronous test in virtual time, unless it requests a clock. A `conftest.py` that has this function as its
+    `pytest_itemcollected` marks the tests of its folder."""
+    if iscoroutinefunction(getattr(item, "obj", None)):
+        item.add_marker(pytest.mark.trio(run=_in_virtual_time))

@@ -19,7 +19,7 @@ from tests.abuse.ground import RESET
 from tests.abuse.node import HOST, Certificate, Watched, watched
 from tests.abuse.search import ERRANDS, SEARCHED, import_large_catalog
 from tests.acceptance.processes import Service, Settings, serving, until
-from tests.slow import SLOW, repeats
+from tests.slow import SLOW
 
 SECONDS, BEFORE_SECONDS = (2.0, 0.6) if SLOW else (1.0, 0.3)
 SEED, MUTATIONS = 4, 5_000 if SLOW else 2_000
@@ -70,7 +70,6 @@ def test_an_attack_neither_hurts_others_nor_leaves_anything_behind(node: Watched
     assert not outcome.faults, f"{outcome}\n{outcome.faults}"
 
 
-@repeats("tests/api/test_quota.py")
 def test_one_network_with_many_addresses_and_keys_does_not_keep_search_from_others(
     new_data_dir: Callable[[str], Path], certificate: Certificate, tmp_path: Path
 ) -> None:
@@ -109,7 +108,6 @@ def test_the_owner_of_an_email_signs_in_while_strangers_ask_for_its_codes_and_gu
         assert not node.complaints()
 
 
-@repeats("tests/acceptance/test_stopping.py")
 def test_a_node_that_is_told_to_stop_under_all_attacks_at_once_does_so_in_time(
     data_dir: Path, certificate: Certificate
 ) -> None:

@@ -24,7 +24,6 @@ from storage.embedded.directories import make_directory
 from tests.acceptance.postgres import ask
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import SECRET, Service, Settings, as_user, serving, until
-from tests.slow import repeats
 
 TEXT = (REPOSITORY / "docs/backups.md").read_text(encoding="utf-8")
 DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
@@ -153,7 +152,7 @@ def test_its_figures_and_names_are_those_of_the_code() -> None:
     assert (LONGEST_RETRY_MS, AHEAD_MS) == (HOUR_MS, HOUR_MS)
 
 
-@pytest.mark.parametrize("version", [pytest.param(15, marks=repeats("it is walked with Postgres 18")), 18])
+@pytest.mark.parametrize("version", [15, 18])
 def test_the_guide_leads_back_to_the_moment_before_an_accident(version: int, playground: Path) -> None:
     binaries = DEBIAN_15 if version == 15 else find_binaries(server_account(None))
     if not (binaries / "postgres").exists():

@@ -16,7 +16,6 @@ from tests.acceptance.people import Person
 from tests.acceptance.postgres import ask
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import Service, environment, serving, until
-from tests.slow import SLOW
 
 TEXT = (REPOSITORY / "docs/catalogctl.md").read_text(encoding="utf-8")
 OWN = (sys.executable, "-m", "service.catalogctl")
@@ -81,7 +80,6 @@ def test_the_examples_do_what_is_said_of_them(service: Service, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not SLOW, reason="installs anew: make thorough")
 def test_a_first_time_user_gets_an_answer_by_three_commands(service: Service, tmp_path: Path) -> None:
     """The first example, in a new environment. Its `pip` downloads nothing."""
     wheel = build_wheel(REPOSITORY, tmp_path, 1_763_000_000)

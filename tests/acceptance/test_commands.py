@@ -27,6 +27,7 @@ from tests.acceptance.processes import (
     usecase,
     write_catalog,
 )
+from tests.slow import smoke
 
 SEEN_SECONDS = 1.0
 FIRST = "first@example.com"
@@ -117,6 +118,7 @@ def test_a_service_without_workers_says_that_sighup_does_nothing_and_goes_on(sho
     assert shop.service.is_ready()
 
 
+@smoke
 def test_an_import_says_what_it_did_and_a_dry_run_what_it_would_do(shop: Shop, tmp_path: Path) -> None:
     service = shop.service
     first = write_catalog(tmp_path / "first.jsonl", *map(bot, range(1, 4)), usecase(1))
@@ -207,6 +209,7 @@ def test_a_revoked_key_is_refused_by_the_running_server_within_a_second(shop: Sh
     assert service.get("/api/v1/bots", key).json()["error"] == "invalid_api_key"
 
 
+@smoke
 def test_a_suspended_account_is_refused_by_the_running_server_within_a_second(shop: Shop) -> None:
     service, email = shop.service, "suspended@example.com"
     key = shop.command("issue-key", "--email", email).strip()
@@ -335,6 +338,7 @@ def test_the_openapi_command_prints_the_document_that_is_served(shop: Shop) -> N
     assert document == shop.service.get("/openapi.json").json()
 
 
+@smoke
 def test_every_command_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -> None:
     def help_of(*arguments: str) -> str:
         with pytest.raises(SystemExit) as ended:
@@ -364,6 +368,7 @@ def test_every_command_says_what_it_is_for(capsys: pytest.CaptureFixture[str]) -
         (("import-catalog",), "the following arguments are required: FILE"),
     ],
 )
+@smoke
 def test_wrong_usage_is_one_line_that_points_to_help(
     arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

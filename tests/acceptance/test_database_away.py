@@ -17,7 +17,6 @@ import trio
 from tests.acceptance.clients import Crowd, Reply, Tally, once, until_answer
 from tests.acceptance.postgres import PostgresServer, answers, started
 from tests.acceptance.processes import SECRET, Service, Settings, children_of, serving, until
-from tests.slow import repeats
 
 BACK_SECONDS = 2.0
 AWAY_SECONDS = 5.0
@@ -146,7 +145,6 @@ async def test_an_external_postgres_that_is_stopped_is_used_again_when_it_is_bac
         await _assert_back(load)
 
 
-@repeats("the embedded one crashes and this one is stopped")
 async def test_an_external_postgres_that_crashes_is_used_again_when_it_is_back(
     node: Service, external: PostgresServer
 ) -> None:

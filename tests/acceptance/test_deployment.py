@@ -20,7 +20,6 @@ from tests.acceptance.proxies import substituted
 from tests.deploy.compose import compose
 from tests.deploy.dashboard import expressions, metrics, rules
 from tests.programs import program
-from tests.slow import repeats
 
 NODES = ("node-1", "node-2")
 SETTINGS_OF = {
@@ -149,7 +148,6 @@ def test_visitors_reach_both_nodes_through_nginx_and_see_nothing_of_the_operator
         assert json.loads(line)["client"] == "127.0.0.1", "the log is in JSON, as compose.yaml says"
 
 
-@repeats("tests/deploy checks the rules with promtool, and this module scrapes the nodes")
 def test_prometheus_finds_both_nodes_up_and_no_alert_fires(prometheus: str, nodes: list[Node]) -> None:
     up = 'up{job="catalog"}'
     until(lambda: [each["value"][1] for each in query(prometheus, up)] == ["1", "1"], what="two scrapes")

@@ -14,6 +14,9 @@ from tests.acceptance.postgres import ask
 from tests.acceptance.processes import Settings, run_all, serving
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.acceptance.story import Job, do_main_job
+from tests.slow import smoke
+
+pytestmark = smoke
 
 
 @dataclass(slots=True)

@@ -17,7 +17,6 @@ from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import as_user, environment, serving, until
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.acceptance.story import do_main_job
-from tests.slow import SLOW
 
 PYTHON = Path("/usr/bin/python3.11")
 NOBODY = 65534
@@ -31,9 +30,8 @@ def _can_make_environments() -> bool:
 
 
 pytestmark = [
-    pytest.mark.skipif(not SLOW, reason="installs anew: make thorough"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user; all tests run as an ordinary one"),
-    pytest.mark.skipif(SLOW and not _can_make_environments(), reason=f"there is no {PYTHON} with venv"),
+    pytest.mark.skipif(not _can_make_environments(), reason=f"there is no {PYTHON} with venv"),
 ]
 
 

@@ -14,7 +14,7 @@ from tests.acceptance.processes import SECRET, Service, Settings, serving, until
 from tests.acceptance.proxies import FILES, HOST, PACKAGES, Proxy, ask, proxying
 from tests.acceptance.traps import Trap
 from tests.programs import program
-from tests.slow import SLOW
+from tests.slow import SLOW, smoke
 
 BASE_URL = f"https://{HOST}"
 READ = "/api/v1/bots?limit=1"
@@ -109,6 +109,7 @@ def answered(client: httpx.Client) -> bool:
     return True
 
 
+@smoke
 def test_each_visitor_has_a_budget_of_their_own_and_no_header_adds_to_it(proxy: Proxy) -> None:
     with proxy.client("127.0.0.2") as one, proxy.client("127.0.0.3") as other:
         statuses = [ask(one, "POST", MINT).status_code for _ in range(8 * MINTS)]
@@ -119,6 +120,7 @@ def test_each_visitor_has_a_budget_of_their_own_and_no_header_adds_to_it(proxy: 
         assert ask(other, "POST", MINT).status_code == 200
 
 
+@smoke
 def test_nodes_log_the_visitors_address_and_no_warning(
     proxy: Proxy, nodes: list[Service], visitor: httpx.Client
 ) -> None:
@@ -128,6 +130,7 @@ def test_nodes_log_the_visitors_address_and_no_warning(
     assert not any("198.51.100.7" in node.log() or "trusted_proxies" in node.log() for node in nodes)
 
 
+@smoke
 def test_visitors_get_https_addresses_and_secure_cookies(proxy: Proxy, visitor: httpx.Client) -> None:
     plain = httpx.get(
         f"http://127.0.0.1:{proxy.http}/dashboard?tab=keys", headers={"host": HOST}, trust_env=False, timeout=30.0
@@ -155,6 +158,7 @@ def test_visitors_get_https_addresses_and_secure_cookies(proxy: Proxy, visitor: 
 @pytest.mark.parametrize(
     "path", ["/metrics", "//metrics", "/%6detrics", "/dev/outbox", "//dev/outbox", "/dev%2foutbox", "/x/../dev/outbox"]
 )
+@smoke
 def test_what_is_for_operators_is_not_passed_on(path: str, visitor: httpx.Client, nodes: list[Service]) -> None:
     assert nodes[0].status("/metrics") == 200, "the node itself serves it"
     answer = ask(visitor, "GET", path)
@@ -162,6 +166,7 @@ def test_what_is_for_operators_is_not_passed_on(path: str, visitor: httpx.Client
     assert "x-request-id" not in answer.headers, "no node was asked"
 
 
+@smoke
 def test_an_event_is_recorded_once(visitor: httpx.Client) -> None:
     body = event(visitor)
     first, again = (ask(visitor, "POST", EVENTS, json=body) for _ in range(2))

@@ -9,6 +9,7 @@ import trio
 from tests.acceptance.clients import Crowd, Tally
 from tests.acceptance.postgres import ask, free_port
 from tests.acceptance.processes import Service, serving
+from tests.slow import smoke
 
 CAP, REQUESTS, CONNECTIONS = 1_000, 3_000, 64
 SETTINGS = {
@@ -34,6 +35,7 @@ async def test_a_volley_of_3000_requests_at_a_key_with_1000_left_is_answered_100
         assert refusal["hint"] == "/api/v1/auth/claim"
 
 
+@smoke
 async def test_a_kill_in_the_middle_of_the_volley_neither_loses_a_charge_nor_lets_one_too_many_through(
     data_dir: Path,
 ) -> None:

@@ -16,7 +16,7 @@ from service.config.loading import load
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, Settings, command, complaint, environment, run, serving
 from tests.certificates import make_certificate
-from tests.slow import SLOW
+from tests.slow import SLOW, smoke
 
 pytestmark = pytest.mark.usefixtures("own_logging")
 
@@ -208,6 +208,7 @@ def place(playground: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
+@smoke
 def test_a_setting_that_cannot_be_is_named_in_one_line(
     name: str, place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,6 +232,7 @@ def test_a_setting_that_cannot_be_is_named_in_one_line(
         (None, "cannot read {file}: No such file or directory"),
     ],
 )
+@smoke
 def test_a_configuration_file_that_cannot_be_used_is_named_with_what_is_wrong(
     text: str | None, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -251,6 +253,7 @@ def _said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 @pytest.mark.parametrize("name", PROCESSES)
+@smoke
 def test_a_process_that_refuses_to_start_says_why_in_one_line_and_ends_with_2(name: str, place: Path) -> None:
     settings, words = PROCESSES[name]
     python = sys.executable if SLOW else None

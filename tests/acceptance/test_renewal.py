@@ -14,7 +14,6 @@ from tests.acceptance.postgres import PostgresServer, free_port
 from tests.acceptance.processes import SECRET, Service, Settings, serving
 from tests.acceptance.proxies import HOST, PACKAGES, Proxy, proxying
 from tests.programs import program
-from tests.slow import repeats
 
 REQUESTS = 50_000
 """Requests of each load: reads and events over HTTP/1.1 with keep-alive, and the same over HTTP/2."""
@@ -88,7 +87,6 @@ def start(external: PostgresServer, playground: Path) -> Callable[[ExitStack, in
     return begin
 
 
-@repeats("test_stopping shows a node that drains, and test_proxies nginx in front of two nodes")
 def test_nodes_behind_nginx_are_renewed_one_after_the_other_and_no_request_fails(
     start: Callable[[ExitStack, int, int], Service], playground: Path
 ) -> None:

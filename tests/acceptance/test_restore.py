@@ -12,6 +12,7 @@ from storage.backups.archive import back_up
 from storage.embedded.server import running_postgres
 from tests.acceptance.processes import command, complaint, run, serving
 from tests.embedded.helpers import fetch
+from tests.slow import smoke
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,7 @@ def restored(saved: tuple[Path, Path, list[str]]) -> Path:
     return target
 
 
+@smoke
 def test_a_restored_database_has_what_was_answered_and_serves(
     saved: tuple[Path, Path, list[str]], restored: Path
 ) -> None:
@@ -49,6 +51,7 @@ def test_a_restored_database_has_what_was_answered_and_serves(
         assert "ok: the server's secret is that of the database" in service.command("doctor")
 
 
+@smoke
 def test_a_backup_is_private_and_says_what_it_holds(saved: tuple[Path, Path, list[str]]) -> None:
     file, _, _ = saved
     assert file.stat().st_mode & 0o777 == 0o600
@@ -79,6 +82,7 @@ def test_what_cannot_be_saved_or_restored_is_refused_in_one_line(saved: tuple[Pa
 
 
 @pytest.mark.parametrize("damage", ["a bit", "the end", "the manifest", "a newer version"])
+@smoke
 def test_a_damaged_backup_makes_nothing(saved: tuple[Path, Path, list[str]], damage: str) -> None:
     file, data_dir, _ = saved
     whole = bytearray(file.read_bytes())
@@ -106,6 +110,7 @@ def test_nothing_serves_from_a_restore_that_did_not_end(restored: Path) -> None:
     mark.unlink()
 
 
+@smoke
 def test_the_manifest_is_json(saved: tuple[Path, Path, list[str]]) -> None:
     file, _, _ = saved
     with tarfile.open(file) as archive:

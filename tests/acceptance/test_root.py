@@ -27,7 +27,6 @@ from tests.acceptance.processes import (
     until,
 )
 from tests.acceptance.workers import workers_of
-from tests.slow import repeats
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give up root")
 
@@ -95,7 +94,7 @@ def test_no_process_is_root_any_more_and_commands_work_beside(
         assert service.usage(key)["status"] == "anonymous", "the next start finds all files"
 
 
-@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=repeats("one process gives up root, too"))])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_scheduled_backups_are_made_and_replaced_without_root(workers: int, python: str, data_dir: Path) -> None:
     account, directory = server_account(None), data_dir / "backups"
     settings: Settings = {"server.workers": workers, "backup.every_hours": 24, "backup.keep": 1}
@@ -112,7 +111,6 @@ def test_scheduled_backups_are_made_and_replaced_without_root(workers: int, pyth
         )
 
 
-@repeats("test_scheduled_backups shows how a directory that cannot be used is refused")
 def test_a_directory_of_backups_that_belongs_to_root_is_left_to_root_and_refused(python: str, data_dir: Path) -> None:
     account, directory = server_account(None), data_dir.parent / "for-backups"
     settings: Settings = {"backup.every_hours": 24, "backup.directory": directory}

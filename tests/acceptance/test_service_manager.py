@@ -9,7 +9,6 @@ import pytest
 
 from tests.acceptance.processes import children_of, serving, until
 from tests.acceptance.workers import workers_of
-from tests.slow import repeats
 
 
 class Notices:
@@ -69,7 +68,6 @@ def _is_silent(notices: Notices) -> bool:
     return False
 
 
-@repeats("test_a_node_tells_its_service_manager_of_its_life shows one process, and tests/process the messages")
 def test_a_parent_tells_of_its_reload_and_no_child_can_speak_for_it(data_dir: Path, notices: Notices) -> None:
     with serving(data_dir, {"server.workers": 2}) as service:
         assert notices.next() == "READY=1"

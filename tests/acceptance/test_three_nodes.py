@@ -34,9 +34,6 @@ from tests.acceptance.relays import Campaign
 from tests.acceptance.smtp import PostOffice, SmtpServer
 from tests.chaos.judge import broken_counts
 from tests.chaos.stored import read_stored
-from tests.slow import SLOW
-
-pytestmark = pytest.mark.skipif(not SLOW, reason="kills many processes: make thorough")
 
 SEED = int(os.environ.get("CATALOG_TEST_SEED") or random.SystemRandom().randrange(10**6))
 NODES = 3

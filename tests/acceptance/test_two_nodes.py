@@ -16,6 +16,7 @@ from tests.acceptance.clients import Crowd
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, Settings, bot, serving, until, write_catalog
 from tests.acceptance.smtp import PostOffice, SmtpServer, text_of
+from tests.slow import smoke
 
 CAP = 1_000
 SEEN_SECONDS = 1.0
@@ -61,6 +62,7 @@ def nodes(settings: Settings, playground: Path) -> Iterator[tuple[Service, Servi
         yield first, second
 
 
+@smoke
 def test_each_node_names_itself_and_counts_both(nodes: tuple[Service, Service]) -> None:
     until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [2, 2], HEARD_SECONDS)
     first, second = (_ready(node)["node"] for node in nodes)
@@ -124,6 +126,7 @@ def test_strangers_cost_the_owner_of_an_email_nothing_on_two_nodes_and_over_a_re
             assert _guesses(later, email, code) == 200
 
 
+@smoke
 def test_a_key_minted_on_one_node_works_at_once_on_the_other(nodes: tuple[Service, Service]) -> None:
     first, second = nodes
     for one, other in ((first, second), (second, first)):
@@ -132,6 +135,7 @@ def test_a_key_minted_on_one_node_works_at_once_on_the_other(nodes: tuple[Servic
         assert one.usage(key)["requestsUsed"] == other.usage(key)["requestsUsed"] == 1
 
 
+@smoke
 def test_a_claim_on_one_node_is_seen_on_the_other_within_a_second(
     nodes: tuple[Service, Service], office: PostOffice
 ) -> None:
@@ -152,6 +156,7 @@ def test_a_claim_on_one_node_is_seen_on_the_other_within_a_second(
     assert [letter["To"] for letter in codes] == ["two@example.com"], "one node sends it, once"
 
 
+@smoke
 def test_an_import_is_seen_by_both_nodes_within_a_second(nodes: tuple[Service, Service], tmp_path: Path) -> None:
     catalog = write_catalog(tmp_path / "catalog.jsonl", *map(bot, range(1, 30)))
     nodes[0].command("import-catalog", catalog, "--prune")

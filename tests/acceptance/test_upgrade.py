@@ -9,7 +9,6 @@ from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.prepared import REPOSITORY
 from tests.chaos.releases import VERSION, previous_release
 from tests.chaos.upgrade import Upgrade
-from tests.slow import repeats
 
 MOST_UNAVAILABLE = 0.001
 """The share of requests that may be answered with 5xx. A migration holds its locks while it runs."""
@@ -20,7 +19,6 @@ def test_the_upgrade_begins_with_the_last_release() -> None:
     assert next(each for each in headings if each != service.version.VERSION) == VERSION
 
 
-@repeats("test_upgrades shows that no row is lost, and test_schema how a migration waits for locks")
 async def test_an_upgrade_from_the_last_release_loses_nothing_and_refuses_hardly_anything(
     external: PostgresServer, playground: Path
 ) -> None:

@@ -17,6 +17,7 @@ from tests.acceptance.clients import Crowd, Wire
 from tests.acceptance.engines import ENGINES
 from tests.acceptance.processes import Service, serving, until
 from tests.acceptance.workers import answers, ask_by_new_connections, operators_of, workers_of
+from tests.slow import smoke
 
 WORKERS = 2
 CONNECTIONS = 20
@@ -68,6 +69,7 @@ async def wires_to(service: Service, count: int) -> list[Wire]:
     return wires
 
 
+@smoke
 def test_it_says_once_where_it_listens_and_each_worker_answers_there(service: Service) -> None:
     assert service.out.read_text().splitlines().count(f"listening on {service.url}") == 1
     assert len(workers_of(service)) == WORKERS

@@ -58,6 +58,7 @@ def check(exchange: Exchange) -> None:
         _check_documented(*operation, method, response)
 
 
+@cache
 def documented(method: str, path: str) -> tuple[str, str] | None:
     """The document's path and method of a request, or None."""
     method = "get" if method == "HEAD" else method.lower()

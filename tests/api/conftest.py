@@ -1,16 +1,13 @@
 """The world fixture, and the virtual time that it runs in."""
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.api.world import World, open_world
 from tests.virtual_time import mark_virtual
 
-
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    mark_virtual(items, Path(__file__).parent)
+pytest_itemcollected = mark_virtual
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from tests.api.asgi import READER, Client, Response
 from tests.api.conformity import check
 from tests.api.world import DESCRIBED, GUIDE, ROUTING, World, away, broken, open_world
 from tests.contract import CONTRACT, SEEN
+from tests.slow import repeats
 from tests.snapshots.rows import booking, slot
 
 COLD = [replace(operation, hot=False) for operation in OPERATIONS]
@@ -338,6 +339,7 @@ async def test_head_is_answered_as_get_is(both: Both) -> None:
         assert (await both.ask("HEAD", GOOD[name][1])).status == 200
 
 
+@repeats("good requests, queries and headers are compared")
 @every_operation
 async def test_a_path_that_is_written_otherwise_is_answered_alike(both: Both, name: str) -> None:
     method, path, body = GOOD[name]
@@ -502,6 +504,7 @@ BODIES: dict[str, bytes | list[bytes]] = {
 }
 
 
+@repeats("good requests, queries and headers are compared")
 @every_operation
 async def test_any_body_is_read_alike(both: Both, name: str) -> None:
     for key in (None, both.key(tier=Tier.UPGRADED)):
@@ -621,6 +624,7 @@ _bodies = st.lists(st.binary(max_size=20), max_size=3) | st.just([json.dumps(eve
 _requests = st.lists(st.tuples(_methods, _paths, _queries, _headers, _bodies), min_size=1, max_size=20)
 
 
+@repeats("good requests, queries and headers are compared")
 @settings(max_examples=25, deadline=None)
 @given(_requests)
 def test_generated_requests_are_answered_alike(

@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -317,6 +318,11 @@ LOCAL = {"SERVER__BASE_URL": "https://127.0.0.1:8443"}
 """The base URL of a service for this machine alone, which shows its mails at /dev/outbox."""
 
 
+@cache
+def _configured(**settings: str) -> Config:
+    return load(None, {f"CATALOG__{name}": value for name, value in settings.items()})
+
+
 @asynccontextmanager
 async def open_world(
     memory: Memory | None = None,
@@ -328,9 +334,8 @@ async def open_world(
     **settings: object,
 ) -> AsyncIterator[World]:
     """A running node. `settings` are environment variables without their prefix: `KEYLESS__PER_MINUTE=3`. Nodes with
-    different numbers may share `memory`, their database, and a clock. `sections` are those of its events."""
-    named = {"SERVER__BASE_URL": BASE_URL, **settings}
-    config = load(None, {f"CATALOG__{name}": str(value) for name, value in named.items()})
+    different numbers may share `memory`, their database, and a clock."""
+    config = _configured(**{name: str(value) for name, value in {"SERVER__BASE_URL": BASE_URL, **settings}.items()})
     clock, entropy = clock or HandClock(NOON_MS), SeededEntropy(number)
     # Heartbeats have their own tables, so a simulated failure affects only the tested request.
     memory = Memory() if memory is None else memory

@@ -11,6 +11,7 @@ from tests.browser.conftest import Visit
 from tests.browser.sites import Site
 from tests.browser.visitors import EVENTS, PLACEMENTS, Visitor
 from tests.browser.walking import counts
+from tests.slow import smoke
 
 SCRIPT = '<script async src="https://HOST/embed.js"></script>'
 LEFT = '<div data-placements="left"></div>'
@@ -77,6 +78,7 @@ def turned(visitor: Visitor, *, away: bool) -> None:
 # What is shown.
 
 
+@smoke
 def test_a_side_is_a_labelled_list_of_links(node: Service, visit: Visit) -> None:
     visitor = visit(PAGE)
     [box] = visitor.filled().all()
@@ -107,6 +109,7 @@ def test_a_real_placement_is_not_called_a_sample(visit: Visit) -> None:
     assert visitor.filled().locator("[part=sponsor]").all_text_contents() == ["Example Tools"]
 
 
+@smoke
 def test_what_a_sponsor_writes_is_text_and_never_markup(visit: Visit) -> None:
     hostile = ["<img src=x onerror='window.hacked = 1'>", "<script>window.hacked = 1</script>", "&lt;b&gt;", "</style>"]
     names = ("headline", "body", "cta", "logoText", "sponsorName")
@@ -229,6 +232,7 @@ def test_the_example_of_the_guide_works_as_it_stands(node: Service, visit: Visit
 # What counts.
 
 
+@smoke
 def test_a_visit_counts_one_impression_and_a_reload_none(node: Service, visit: Visit) -> None:
     first, second = (each["bookingId"] for each in live(node, "left"))
     before = counts(node, first), counts(node, second)
@@ -252,6 +256,7 @@ def test_a_visit_counts_one_impression_and_a_reload_none(node: Service, visit: V
     assert len({event["visitorId"] for event in visitor.sent}) == 1
 
 
+@smoke
 def test_a_click_counts_once_though_it_leaves_the_page(node: Service, visit: Visit) -> None:
     shown = live(node, "left")[0]
     seen, clicks = counts(node, shown["bookingId"])

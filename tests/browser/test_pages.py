@@ -16,12 +16,26 @@ from tests.browser import looking
 from tests.browser.conftest import Meet
 from tests.browser.looks import LOOKS, NO_PAGES, Look, address_of, everybody, lookers, placeholders
 from tests.browser.people import DESKTOP, PHONE, Person
+from tests.slow import smoke
 
 LOOKED_AT_ELSEWHERE = {"/sign-in/passkey", "/dev/outbox/{id}", "/account/suspended"}
 """Pages that need an authenticator, the HTML of mails, and a page of a suspended account: `test_passkeys`, `test_mails` and
 `test_administering` look at them."""
 
+SEEN_BY_DEFAULT = {
+    "home",
+    "usecase",
+    "dashboard",
+    "settings",
+    "sponsor-reports",
+    "sponsor-webhooks",
+    "admin-audit",
+    "ops",
+}
+"""The looks that `make test` has, too: pages of each concern that no walk of `smoke` shows."""
 
+
+@smoke
 def test_every_page_is_looked_at() -> None:
     assert {look.path for look in LOOKS} - NO_PAGES == {page.path for page in PAGES} - LOOKED_AT_ELSEWHERE
 
@@ -39,7 +53,10 @@ def found(node: Service, people: dict[str, Person]) -> dict[str, str]:
     return placeholders(node, people)
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
+@pytest.mark.parametrize(
+    "look",
+    [pytest.param(each, id=each.name, marks=[smoke] if each.name in SEEN_BY_DEFAULT else []) for each in LOOKS],
+)
 def test_a_page_opens_without_a_fault_and_fits(people: dict[str, Person], found: dict[str, str], look: Look) -> None:
     person, address = people[lookers(look)[0]], address_of(look, found)
     person.opens(address)

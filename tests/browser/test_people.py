@@ -15,7 +15,7 @@ from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import Service, children_of, environment, until
 from tests.browser.conftest import Meet
 from tests.browser.people import WELCOME, Person, code_for
-from tests.slow import repeats
+from tests.slow import smoke
 
 IPHONE = (
     "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 "
@@ -27,6 +27,7 @@ GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 # Keys.
 
 
+@smoke
 def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Service, meet: Meet) -> None:
     email, minted, person = "newcomer@example.com", node.mint(), meet()
     person.opens(minted["claimUrl"])
@@ -87,7 +88,6 @@ def prefixes(person: Person) -> list[str]:
     return [key.rstrip("…") for key in keys]
 
 
-@repeats("tests/web/test_sign_in.py")
 def test_a_wrong_code_is_refused_in_words_and_the_right_one_still_counts(node: Service, meet: Meet) -> None:
     email, person = "fumbler@example.com", meet()
     person.opens("/sign-in")
@@ -130,6 +130,7 @@ def logging_in(node: Service, home: Path) -> Iterator[tuple[subprocess.Popen[str
         process.communicate(timeout=10)
 
 
+@smoke
 def test_a_command_line_logs_in_while_its_person_approves_and_another_is_denied(
     node: Service, meet: Meet, tmp_path: Path
 ) -> None:
@@ -216,7 +217,6 @@ def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> No
     here.reads("Sponsor")
 
 
-@repeats("tests/browser/test_sponsoring.py signs in without scripts")
 def test_people_without_scripts_sign_in_and_make_a_key(node: Service, meet: Meet) -> None:
     email, person = "no-scripts@example.com", meet(java_script_enabled=False)
     person.signs_in(email)
@@ -226,7 +226,6 @@ def test_people_without_scripts_sign_in_and_make_a_key(node: Service, meet: Meet
 # What goes wrong.
 
 
-@repeats("tests/browser/test_pages.py looks at not-found")
 def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
     person = meet()
     person.opens("/no/such/page")
@@ -236,7 +235,6 @@ def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
     assert person.page.url == f"{person.node.url}/"
 
 
-@repeats("tests/web/test_refusals.py, tests/acceptance/test_database_away.py")
 def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_it_does(
     node: Service, meet: Meet
 ) -> None:

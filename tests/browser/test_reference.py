@@ -182,7 +182,6 @@ def test_the_code_of_a_page_runs_as_it_stands_there(node: Service, language: str
     assert "invalid_api_key" in refused.stdout + refused.stderr or "401" in refused.stderr
 
 
-@pytest.mark.skipif(not SLOW, reason="make thorough; by default only the code of one operation runs")
 @pytest.mark.parametrize("language", COMMANDS)
 def test_code_with_and_without_a_body_and_with_a_session_runs(
     node: Service, meet: Meet, language: str, tmp_path: Path

@@ -23,6 +23,7 @@ from tests.browser.walking import (
     reports,
     way_id,
 )
+from tests.slow import smoke
 
 SCREENS_TO_PAY = 7
 """Front page, prices, email, code, booking, checkout, paid."""
@@ -198,6 +199,7 @@ def asks(owner: Person, reason: str) -> None:
 
 
 @walks
+@smoke
 def test_a_sponsor_adds_a_webhook_chooses_mails_and_turns_them_off_from_a_mail(
     node: Service, meet: Meet, viewport: ViewportSize, scripts: bool
 ) -> None:

@@ -12,6 +12,7 @@ from tests.acceptance.processes import Service, until
 from tests.browser.conftest import ADMIN, Meet, Visit
 from tests.browser.people import Person
 from tests.browser.visitors import PLACEMENTS
+from tests.slow import smoke
 
 EMBEDDING = '<!doctype html><title>A site</title><div data-placements="right"></div><script src="https://HOST/embed.js"></script>'
 PLAIN = {
@@ -137,6 +138,7 @@ def placed(sponsor: Person, admin: Person, campaign: str, creative: dict[str, st
 # What they do together.
 
 
+@smoke
 def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_see_is_counted(
     node: Service, meet: Meet, admin: Person
 ) -> None:

@@ -14,6 +14,7 @@ import yaml
 from tests.architecture import ROOT
 from tests.deploy.dashboard import DASHBOARD, expressions
 from tests.programs import program
+from tests.slow import repeats
 
 FOLDER = ROOT / "deploy/prometheus"
 RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
@@ -39,6 +40,7 @@ def test_each_alert_fires_when_it_should_and_none_for_a_healthy_service(promtool
     assert done.returncode == 0, done.stdout
 
 
+@repeats("every alert fires when it should")
 @pytest.mark.parametrize(("right", "wrong"), [("> 300", "> 3000"), ("< 0.1", "< 0.2"), ("for: 1m", "for: 0s")])
 def test_a_rule_with_another_limit_fails_its_test(promtool: str, right: str, wrong: str, tmp_path: Path) -> None:
     shutil.copy(FOLDER / "alerts_test.yml", tmp_path)

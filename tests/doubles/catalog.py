@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import trio
@@ -51,7 +52,7 @@ class MemoryCatalog:
                 take(kind, entries[start : start + LOAD_ROWS])
                 await trio.lowlevel.checkpoint()
             if take_words is not None:
-                take_words(kind, _counted(entries))
+                take_words(kind, _counted(tuple(entries)))
         await self._memory.after()
         return revision
 
@@ -110,8 +111,10 @@ def _place(entry: Entry) -> tuple[int, str]:
     return -entry.added_ms, entry.slug
 
 
-def _counted(entries: Sequence[Entry]) -> Sequence[tuple[str, int]]:
-    """The words of these entries in order, each with the number of entries that have it."""
+@lru_cache(maxsize=64)
+def _counted(entries: tuple[Entry, ...]) -> Sequence[tuple[str, int]]:
+    """The words of these entries in order, each with the number of entries that have it. Nodes of one process mostly load the
+    same entries."""
     counts = Counter(word for entry in entries for word in _weights(json.loads(entry.document)) if is_kept(word))
     return sorted(counts.most_common(MOST_WORDS))
 

@@ -12,6 +12,7 @@ import trio
 
 from storage.embedded.server import EmbeddedError, EmbeddedLimits, State, running_postgres
 from tests.embedded.helpers import fetch, postmasters_of, until, until_restarted
+from tests.slow import smoke
 
 
 async def test_a_fresh_cluster_keeps_its_promises_and_listens_on_no_port(new_dir: Path) -> None:
@@ -36,6 +37,7 @@ async def test_the_text_search_lower_cases_and_does_not_take_quotes_for_letters(
     assert words == "'café':2 'straße':3 'zürich':1 'город':4"
 
 
+@smoke
 async def test_a_second_start_keeps_the_data(data_dir: Path) -> None:
     async with running_postgres(data_dir) as postgres:
         await fetch(postgres.endpoint, "CREATE TABLE kept_by_a_stop AS SELECT 42 AS n")
@@ -43,6 +45,7 @@ async def test_a_second_start_keeps_the_data(data_dir: Path) -> None:
         assert await fetch(postgres.endpoint, "SELECT n FROM kept_by_a_stop") == 42
 
 
+@smoke
 async def test_leaving_stops_the_server_and_its_repr_says_so(data_dir: Path) -> None:
     async with running_postgres(data_dir) as postgres:
         pid = postgres.statistics().pid
@@ -88,6 +91,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process(new_dir: Path) -> Non
         assert await fetch(postgres.endpoint, "SELECT 1") == 1
 
 
+@smoke
 async def test_a_killed_postmaster_is_restarted_with_its_data(data_dir: Path) -> None:
     async with running_postgres(data_dir) as postgres:
         await fetch(postgres.endpoint, "CREATE TABLE kept_by_a_kill AS SELECT 42 AS n")
@@ -179,6 +183,7 @@ async def test_failed_statements_are_logged_without_the_values_of_rows(
     assert "ann@example.org" not in caplog.text
 
 
+@smoke
 async def test_settings_may_tune_but_never_weaken_a_promise(data_dir: Path) -> None:
     async with running_postgres(data_dir, settings={"max_connections": "20", "FSYNC": "off"}) as postgres:
         assert await fetch(postgres.endpoint, "SHOW max_connections") == "20"

@@ -1,7 +1,9 @@
 """The contract of the account store, over Postgres and in memory, with the rows of some days: exports and erasures."""
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import ExitStack, asynccontextmanager
+from copy import deepcopy
 from dataclasses import asdict
 from typing import Any
 
@@ -18,6 +20,7 @@ from actors.shared.announcements import Topic
 from actors.values import Account, Agent, Code, Refused, StorageUnavailable
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
+from tests.conftest import Server
 from tests.doubles.tables import Memory
 from tests.retention.year import CAREFUL, OPERATOR, PEOPLE, TABLES, Year, open_year, sizes
 
@@ -25,21 +28,56 @@ SPONSOR, READER = PEOPLE[0], PEOPLE[1]
 ALL = 100_000
 
 
+@pytest.fixture(scope="module")
+def lived_in_memory() -> Year:
+    """A service that ended after eight days."""
+    return trio.run(lived, Memory())
+
+
+@pytest.fixture(scope="module")
+def lived_in_postgres(postgres_server: Server) -> Iterator[Year]:
+    """The same over Postgres."""
+    with postgres_server.copy() as target:
+        yield trio.run(lived, target)
+
+
+async def lived(place: Memory | Target) -> Year:
+    async with rows_of(place) as below, open_year(below) as year:
+        await year.pass_days(8)
+        return year
+
+
+@asynccontextmanager
+async def rows_of(place: Memory | Target) -> AsyncIterator[Memory | Database]:
+    if isinstance(place, Memory):
+        yield place
+        return
+    async with open_database(place) as database:
+        yield database
+
+
+@asynccontextmanager
+async def going_on(earlier: Year, server: Server) -> AsyncIterator[Year]:
+    """A service over a copy of the rows that an earlier one has left."""
+    with ExitStack() as stack:
+        if isinstance(earlier.below, Memory):
+            place: Memory | Target = deepcopy(earlier.below)
+        else:
+            place = stack.enter_context(server.copy(earlier.below.target.database or ""))
+        async with rows_of(place) as below, open_year(below, earlier=earlier) as year:
+            yield year
+
+
 @pytest.fixture(params=["memory", "postgres"])
-def place(request: pytest.FixtureRequest) -> Target | None:
-    return None if request.param == "memory" else request.getfixturevalue("database_target")
+def earlier(request: pytest.FixtureRequest) -> Year:
+    found: Year = request.getfixturevalue(f"lived_in_{request.param}")
+    return found
 
 
 @pytest.fixture
-async def year(place: Target | None) -> AsyncIterator[Year]:
+async def year(earlier: Year, postgres_server: Server) -> AsyncIterator[Year]:
     """A service after eight days."""
-    if place is None:
-        async with open_year(Memory()) as opened:
-            await opened.pass_days(8)
-            yield opened
-        return
-    async with open_database(place) as database, open_year(database) as opened:
-        await opened.pass_days(8)
+    async with going_on(earlier, postgres_server) as opened:
         yield opened
 
 
@@ -123,11 +161,12 @@ async def test_an_export_has_rows_of_every_table_and_no_secret(year: Year) -> No
     assert {row["actor_email"] for row in rows["audit"]} <= {SPONSOR, None}
 
 
-async def test_both_stores_export_the_same_without_rows_of_others_whole_and_in_pages(database: Database) -> None:
+async def test_both_stores_export_the_same_without_rows_of_others_whole_and_in_pages(
+    lived_in_memory: Year, lived_in_postgres: Year, postgres_server: Server
+) -> None:
     found = []
-    for below in (Memory(), database):
-        async with open_year(below) as year:
-            await year.pass_days(8)
+    for earlier in (lived_in_memory, lived_in_postgres):
+        async with going_on(earlier, postgres_server) as year:
             exports = {email: await exported(year, email) for email in (*PEOPLE, CAREFUL)}
             for limit in (1, 7):
                 assert await exported(year, SPONSOR, limit) == exports[SPONSOR]
@@ -246,9 +285,8 @@ async def test_a_step_that_fails_is_made_up_for_by_the_next_sweep(year: Year) ->
     assert await mentions(year, READER) == {"outbox": 1}
 
 
-async def test_two_nodes_erase_one_account_once(database: Database) -> None:
-    async with open_year(database) as year:
-        await year.pass_days(6)
+async def test_two_nodes_erase_one_account_once(lived_in_postgres: Year, postgres_server: Server) -> None:
+    async with going_on(lived_in_postgres, postgres_server) as year:
         await due(year, READER)
         async with trio.open_nursery() as nursery:
             for _ in range(3):

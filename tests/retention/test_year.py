@@ -11,7 +11,7 @@ from service.running.assembly import prunings
 from storage.connection.pool import Database
 from tests.doubles.tables import Memory
 from tests.retention.year import GROWING, GROWING_IN_POSTGRES, PERIOD, RULES, open_year, stores_in
-from tests.slow import SLOW
+from tests.slow import SLOW, repeats
 
 SLOWLY = 4
 """Rows by which a table may differ between two periods, because the first one begins without any rows. A table
@@ -53,6 +53,7 @@ async def test_after_a_while_only_what_is_kept_grows_in_memory(autojump_clock: M
     assert await growth(Memory(), periods=PERIODS, rules=LIVES) == GROWING
 
 
+@repeats("in memory, and tests/stores/test_retention_contract.py over both stores")
 async def test_after_a_while_only_what_is_kept_grows_in_postgres(database: Database) -> None:
     """Lives are short here in `make thorough`, too: a year takes minutes and runs the same statements."""
     assert await growth(database) == GROWING_IN_POSTGRES
@@ -90,6 +91,7 @@ def test_every_pruning_has_its_tables() -> None:
     assert sorted([*GROWN, *GROWN_TOO, *UNSEEN]) == sorted(names())
 
 
+@repeats("only that no table grows")
 @pytest.mark.parametrize("forgotten", [GROWN, GROWN_TOO], ids=["alone in its table", "beside another"])
 async def test_a_forgotten_pruning_shows(autojump_clock: MockClock, forgotten: Mapping[str, set[str]]) -> None:
     assert await growth(Memory(), without=forgotten) == GROWING.union(*forgotten.values())

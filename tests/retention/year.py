@@ -199,7 +199,6 @@ class Year:
     prunings: Sequence[Pruning]
     day: int = 0
     _claimed: list[tuple[str, str]] = field(default_factory=list)
-    _sessions: dict[str, str] = field(default_factory=dict)
     _tenants: dict[str, str] = field(default_factory=dict)
     _campaign: str = ""
     _paid: str = ""
@@ -217,6 +216,12 @@ class Year:
         self._campaign = made.campaign.id
         await self._listen(PEOPLE[0])
         await ledger.move_campaign(None, self._campaign, CampaignMove.APPROVE, OPERATOR)
+
+    def go_on_from(self, earlier: "Year") -> None:
+        """Go on where another service over equal rows has ended."""
+        self.clock.at_ms, self.day = earlier.clock.at_ms, earlier.day
+        self._claimed, self._tenants = [*earlier._claimed], {**earlier._tenants}
+        self._campaign, self._paid = earlier._campaign, earlier._paid
 
     async def pass_days(self, days: int) -> Mapping[str, int]:
         """Let days pass. Returns the largest size of each table at the end of a day."""
@@ -370,9 +375,14 @@ class Year:
 
 @asynccontextmanager
 async def open_year(
-    below: Memory | Database, *, rules: RetentionRules = RULES, without: Collection[str] = ()
+    below: Memory | Database,
+    *,
+    rules: RetentionRules = RULES,
+    without: Collection[str] = (),
+    earlier: Year | None = None,
 ) -> AsyncIterator[Year]:
-    """A service at the beginning of a year. `without` names prunings that are forgotten."""
+    """A service at the beginning of a year, or after the days of an `earlier` one over equal rows. `without` names prunings
+    that are forgotten."""
     stores = stores_in(below) if isinstance(below, Memory) else stores_over(below)
     settings = {"CATALOG__SERVER__BASE_URL": BASE_URL, "CATALOG__BOOKINGS__OPEN_HOLDS": "10"}
     config, clock = load(None, settings), HandClock(START_MS)
@@ -384,7 +394,8 @@ async def open_year(
         event_rules=EventRules(keep_days=7, ahead_days=1),
         accounts=AccountRules(undo_ms=3 * DAY_MS),
     )
-    ports = Ports(NODE, clock, SeededEntropy(), SECRETS, mail=Postbox())
+    number = 1 if earlier is None else 2
+    ports = Ports(replace(NODE, id=f"n{number}"), clock, SeededEntropy(number), SECRETS, mail=Postbox())
     node = assemble(config, stores, ports, limits)
     node.services.eraser._limits = EraserLimits(pause_seconds=0.0)
     mails = Pruning("mails", 2 * DAY_MS, stores.outbox.prune)
@@ -392,5 +403,8 @@ async def open_year(
     assert len(kept) + len(without) == len(prunings(stores, rules)) + 1, f"there is no pruning of one of {without}"
     async with running(node.services.actors):
         year = Year(below, stores, node, clock, kept)
-        await year.open()
+        if earlier is None:
+            await year.open()
+        else:
+            year.go_on_from(earlier)
         yield year

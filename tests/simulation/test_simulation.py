@@ -17,11 +17,12 @@ from tests.simulation.campaign import Regression, Summary, add_regression, regre
 from tests.simulation.rules import Scene
 from tests.simulation.scenes import BUGS
 from tests.simulation.world import Report, run
-from tests.slow import SLOW
+from tests.slow import SLOW, repeats
 
 SEEDS = len(Scene)
 """`make simulate` runs more, and shows that they meet every fault and every refusal."""
 SECONDS = 20.0
+RUN_SECONDS = SECONDS if SLOW else 10.0
 WHOLE = list(Scene).index(Scene.WHOLE)
 """The first seed of the scene with all areas."""
 SEEDS_FOR_A_BUG = 100
@@ -49,16 +50,19 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def campaign() -> list[Report]:
-    return [run(seed, seconds=SECONDS) for seed in range(SEEDS)]
+    return [run(seed, seconds=RUN_SECONDS) for seed in range(SEEDS)]
 
 
 def test_every_seed_keeps_every_promise(campaign: list[Report]) -> None:
     failed = {
-        Regression(each.seed, each.scene, SECONDS).command: each.violations[0] for each in campaign if each.violations
+        Regression(each.seed, each.scene, RUN_SECONDS).command: each.violations[0]
+        for each in campaign
+        if each.violations
     }
     assert not failed, "\n".join(f"{command}\n    {violation}" for command, violation in failed.items())
 
 
+@repeats("five seeds")
 def test_seeds_that_failed_once_keep_every_promise() -> None:
     for each in regressions():
         report = run(each.seed, scene=each.scene, seconds=each.seconds)
@@ -88,13 +92,15 @@ def test_a_planted_bug_is_found(bug: str) -> None:
     pytest.fail(f"{BUGS[bug].sentence} {SEEDS_FOR_A_BUG} seeds did not show it.")
 
 
+@repeats("each seed's promises, after bugs were planted")
 def test_a_planted_bug_is_gone_after_its_run(campaign: list[Report]) -> None:
     for bug in SOME_BUGS:
         run(0, seconds=0.1, bug=bug)
     for seed in range(len(Scene)) if SLOW else (WHOLE,):
-        assert run(seed, seconds=SECONDS) == campaign[seed]
+        assert run(seed, seconds=RUN_SECONDS) == campaign[seed]
 
 
+@repeats("a schedule follows from the seed alone")
 def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
     seeds = ["--seeds", str(len(Scene)), "--one-by-one", "--seconds", "10" if SLOW else "4"]
     one, other = (_simulated(*seeds, hash_seed=hash_seed).stdout.splitlines() for hash_seed in ("0", "1"))
@@ -102,6 +108,7 @@ def test_the_same_seed_gives_the_same_trace_in_any_process() -> None:
     assert one == other
 
 
+@repeats("a seed that failed is listed")
 def test_a_campaign_prints_a_failing_seed_with_its_command_and_ends_with_1() -> None:
     done = _simulated("--seeds", "1:2", "--seconds", "12", "--bug", "cap-one-too-low")
     assert done.returncode == 1
@@ -135,7 +142,7 @@ def test_a_seed_that_failed_is_listed_once_with_its_violation(tmp_path: Path) ->
 
 
 def test_a_campaign_lists_what_it_never_met(campaign: list[Report]) -> None:
-    summary = Summary(SECONDS)
+    summary = Summary(RUN_SECONDS)
     summary.add(campaign[0])
     assert "read refused key_expired, expired" in summary.missed()
     assert "fault answer_lost" not in summary.missed()

@@ -100,7 +100,7 @@ def test_names_of_keys_refuse_what_cannot_be_seen(name: str) -> None:
         ScopedKeyRequest.model_validate({"name": name, "scopes": ["library:read"]})
 
 
-SPACES = [chr(code) for code in range(sys.maxunicode) if chr(code).isspace()]
+SPACES = [chr(code) for code in range(0x10000) if chr(code).isspace()]
 SAME_LOOKS = (*(f"Acme{space}" for space in SPACES), *(f"{space}Acme" for space in SPACES))
 GAPS = (*(f"Ac{space}me" for space in SPACES if space != " "), "Ac  me", "Ac\u2800me", "Acme\u2800", "Ac\U00016fe4me")
 

@@ -260,10 +260,10 @@ async def test_a_search_reads_like_a_web_search(store: CatalogStore) -> None:
     assert await searched(store, '"fence painter"') == ["in-name"]
 
 
-@pytest.mark.parametrize("q", ["", "   ", "\0", "...", "!&|()<->:*'", '"', '"" -""', "\ud800", "submarine\0submarine"])
-async def test_a_query_without_searchable_words_finds_nothing(store: CatalogStore, q: str) -> None:
+async def test_a_query_without_searchable_words_finds_nothing(store: CatalogStore) -> None:
     await store.replace(of_bots(*LIBRARY))
-    assert await searched(store, q) == []
+    for q in ("", "   ", "\0", "...", "!&|()<->:*'", '"', '"" -""', "\ud800", "submarine\0submarine"):
+        assert await searched(store, q) == [], ascii(q)
 
 
 async def test_nul_separates_words(store: CatalogStore) -> None:
@@ -271,10 +271,12 @@ async def test_nul_separates_words(store: CatalogStore) -> None:
     assert await searched(store, "fence\0painter") == ["in-name"]
 
 
-@pytest.mark.parametrize("piece", ["-", "- ", '-"" ', "-!", "-\u3000", "-\0", "or "], ids=ascii)
-async def test_a_query_that_nests_too_deeply_to_be_parsed_finds_nothing(store: CatalogStore, piece: str) -> None:
+async def test_a_query_that_nests_too_deeply_to_be_parsed_finds_nothing(store: CatalogStore) -> None:
     await store.replace(of_bots(*LIBRARY))
-    assert await searched(store, (piece * 33).rstrip()) == await searched(store, (piece * 200)[:200]) == []
+    for piece in ("-", "- ", '-"" ', "-!", "-\u3000", "-\0", "or "):
+        assert await searched(store, (piece * 33).rstrip()) == await searched(store, (piece * 200)[:200]) == [], ascii(
+            piece
+        )
 
 
 async def test_one_hyphen_excludes_and_more_of_them_are_a_dash(store: CatalogStore) -> None:

@@ -193,26 +193,33 @@ async def a_world(books: Books) -> None:
     await books.lay_out(sponsor(1), campaign(1), slot("left-1"), slot("right-1", side=Side.RIGHT))
 
 
-@pytest.mark.parametrize("status", BookingStatus)
-async def test_only_a_paid_booking_has_a_window(stores: Stores, store: EventStore, status: BookingStatus) -> None:
-    books = Books(stores)
+async def test_only_a_paid_booking_has_a_window(stores: Stores, store: EventStore) -> None:
+    books, statuses = Books(stores), dict(enumerate(BookingStatus, 1))
     await a_world(books)
-    await books.lay_out(booking(1, status=status))
-    expected = Window(week(1), week(2)) if status is BookingStatus.PAID else NEVER
-    assert await store.windows(["bok_1"]) == {"bok_1": expected}
-    assert (expected == NEVER) == (not (await stores.sponsorship.overview(week(0))).placements)
+    await books.lay_out(
+        *(booking(number, status=each, week_start_ms=week(number)) for number, each in statuses.items())
+    )
+    [paid] = [number for number, each in statuses.items() if each is BookingStatus.PAID]
+    await _gives_a_window(stores, store, list(statuses), paid)
 
 
-@pytest.mark.parametrize("status", CampaignStatus)
-async def test_only_an_approved_campaign_gives_a_window(
-    stores: Stores, store: EventStore, status: CampaignStatus
-) -> None:
-    books = Books(stores)
+async def test_only_an_approved_campaign_gives_a_window(stores: Stores, store: EventStore) -> None:
+    books, statuses = Books(stores), dict(enumerate(CampaignStatus, 1))
     await a_world(books)
-    await books.lay_out(campaign(1, status=status), booking(1, status=BookingStatus.PAID))
-    expected = Window(week(1), week(2)) if status is CampaignStatus.APPROVED else NEVER
-    assert await store.windows(["bok_1"]) == {"bok_1": expected}
-    assert (expected == NEVER) == (not (await stores.sponsorship.overview(week(0))).placements)
+    for number, status in statuses.items():
+        shown = booking(number, status=BookingStatus.PAID, campaign_id=f"cmp_{number}", week_start_ms=week(number))
+        await books.lay_out(campaign(number, status=status), shown)
+    [approved] = [number for number, each in statuses.items() if each is CampaignStatus.APPROVED]
+    await _gives_a_window(stores, store, list(statuses), approved)
+
+
+async def _gives_a_window(stores: Stores, store: EventStore, bookings: list[int], number: int) -> None:
+    """Of these bookings, the one with this number has a window and is a placement, and no other."""
+    windows = dict.fromkeys((f"bok_{each}" for each in bookings), NEVER)
+    windows[f"bok_{number}"] = Window(week(number), week(number + 1))
+    assert await store.windows(list(windows)) == windows
+    placements = (await stores.sponsorship.overview(week(0))).placements
+    assert [each.booking_id for each in placements] == [f"bok_{number}"]
 
 
 async def test_a_booking_that_lost_its_weeks_has_no_window(stores: Stores, store: EventStore) -> None:

@@ -356,25 +356,6 @@ async def test_a_placement_is_there_until_its_last_week_is_over(books: Books, re
     assert [await shown(moment) for moment in (week(0), week(5), week(6) - 1, week(6))] == [1, 1, 1, 0]
 
 
-@pytest.mark.parametrize("status", [status for status in BookingStatus if status is not BookingStatus.PAID])
-async def test_a_booking_that_is_not_paid_is_no_placement(
-    books: Books, reads: SponsorshipStore, status: BookingStatus
-) -> None:
-    await a_world(books)
-    await books.lay_out(booking(1, status=status))
-    assert list((await reads.overview(week(0))).placements) == []
-
-
-@pytest.mark.parametrize("status", list(CampaignStatus))
-async def test_only_an_approved_campaign_is_shown(
-    books: Books, reads: SponsorshipStore, status: CampaignStatus
-) -> None:
-    await books.tenants(1)
-    await books.lay_out(sponsor(), slot(), campaign(status=status), booking(1, status=BookingStatus.PAID))
-    shown = len((await reads.overview(week(0))).placements)
-    assert shown == (1 if status is CampaignStatus.APPROVED else 0)
-
-
 async def test_a_paid_booking_that_lacks_one_of_its_weeks_is_no_placement(
     books: Books, reads: SponsorshipStore
 ) -> None:

@@ -5,6 +5,7 @@ refused.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import cast
 
 from quart import Response, abort, request
@@ -46,17 +47,18 @@ def discovery_views(
         headers = headers_of(cast(Scope, request.scope))
         return response_of(await compressor.encode(document.answer(headers), headers))
 
-    def always(document: Published) -> View:
+    def always(write: Callable[[], Published]) -> View:
+        """The view of a document that never changes, which is written when it is first requested."""
+        written = cache(write)
+
         async def view() -> Response:
-            return await sent(document)
+            return await sent(written())
 
         return view
 
     base_url, contact = services.base_url, services.config.server.security_contact
     paths = [page.path for page in PAGES if page.indexed and "{" not in page.path]
     sitemaps = Sitemaps(base_url, [*paths, *INDEXED])
-    llms = Published(llms_text(OPERATIONS, base_url, services.config).encode(), TEXT)
-    robots = Published(robots_text(PAGES, OPERATIONS, base_url).encode(), TEXT)
 
     async def sitemap() -> Response:
         return await sent(sitemaps.index(services.catalog.snapshot))
@@ -72,13 +74,13 @@ def discovery_views(
         return Response(b"", 301, {"location": SECURITY}, content_type=TEXT) if contact else abort(404)
 
     views = (
-        always(llms),
-        always(robots),
+        always(lambda: Published(llms_text(OPERATIONS, base_url, services.config).encode(), TEXT)),
+        always(lambda: Published(robots_text(PAGES, OPERATIONS, base_url).encode(), TEXT)),
         sitemap,
         counted(services, sitemap_part),
         security,
         old_security,
-        always(oauth_metadata(OPERATIONS, base_url)),
-        always(api_catalog(base_url)),
+        always(lambda: oauth_metadata(OPERATIONS, base_url)),
+        always(lambda: api_catalog(base_url)),
     )
     return dict(zip(PATHS, views, strict=True))
