@@ -2,10 +2,10 @@
 
 from service.catalogctl.client import Reply
 from service.catalogctl.command import CSV, Command, argument, command, facts, required, table
-from service.catalogctl.layout import money, shown
 from service.catalogctl.lists import Entry, entries_of
 from service.catalogctl.session import Session
 from service.catalogctl.sponsor_commands import BOOKING, BOOKINGS, week_ms
+from service.terminal.layout import money, shown
 
 STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
 CAMPAIGN_STATES = ("draft", "pending", "approved", "rejected", "paused")

@@ -6,11 +6,11 @@ from urllib.parse import quote
 from service.catalogctl.client import Reply
 from service.catalogctl.command import Command, argument, command, facts, print_list, table
 from service.catalogctl.failures import Misused
-from service.catalogctl.layout import shown
 from service.catalogctl.lists import CATALOG as LISTED
 from service.catalogctl.lists import Entry, entries_of, walk
 from service.catalogctl.login import log_in, log_out
 from service.catalogctl.session import KEY_VARIABLE, Session
+from service.terminal.layout import shown
 
 TOPICS = {
     "reviews": "reviews of your ads; for administrators also ads that wait for review",

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from service.catalogctl import layout
 from service.catalogctl.client import Reply
 from service.catalogctl.failures import Exit, Failure, Unreachable
-from service.catalogctl.layout import day, moment, money, shown, time_left
 from service.catalogctl.lists import Entry, entries_of, printed_file, walk
 from service.catalogctl.session import Session
+from service.terminal import layout
+from service.terminal.layout import day, moment, money, shown, time_left
 
 ROOT = "/api/v1/"
 _NAME = re.compile(r"\{(\w+)\}")

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 
 from service.catalogctl.client import Reply, text_of
 from service.catalogctl.failures import Misused, Unreachable
-from service.catalogctl.layout import harmless_text
 from service.catalogctl.session import Session
+from service.terminal.layout import harmless_text
 
 Query = Mapping[str, str | int | None]
 Entry = dict[str, Any]

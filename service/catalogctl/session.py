@@ -18,7 +18,7 @@ from typing import Any, TextIO
 from service.catalogctl.client import DEFAULT_URL, URL_VARIABLE, Client, Download, Reply, Send, base_of, is_in_clear
 from service.catalogctl.credentials import Keyring, Saved
 from service.catalogctl.failures import Failure, Misused, NotLoggedIn
-from service.catalogctl.layout import harmless, harmless_json
+from service.terminal.layout import harmless, harmless_json
 
 KEY_VARIABLE = "CATALOGCTL_KEY"
 _KEY = re.compile(r"[!-~]{1,512}")

@@ -21,9 +21,9 @@ from service.catalogctl.command import (
     value_of,
 )
 from service.catalogctl.failures import Misused
-from service.catalogctl.layout import day, moment, shown
 from service.catalogctl.lists import Entry, entries_of, printed_file, walk
 from service.catalogctl.session import Session
+from service.terminal.layout import day, moment, shown
 
 EPOCH, DAY_MS = date(1970, 1, 1), 86_400_000
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)

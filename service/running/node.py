@@ -25,7 +25,7 @@ from service.observability.node_report import Report
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
-from service.running.foundation import allow_connections, listen_addresses, open_to_serve, prepare, storage_options
+from service.running.foundation import allow_open_files, listen_addresses, open_to_serve, prepare, storage_options
 from service.running.limits import Limits, serving_limits
 from service.running.operators_listener import open_operators_listener
 from service.running.scheduled_backups import new_backup_directory, running_backups
@@ -100,7 +100,7 @@ async def join(config: Config, data_dir: Path, server: Server, stop: trio.Event,
 
 async def serve(config: Config, data_dir: Path, opened: Opened, server: Server, stop: trio.Event, ready: Ready) -> None:
     """Run the actors around the server until `stop` is set. Calls `ready` once connections are accepted."""
-    allow_connections(config)
+    allow_open_files(config.http.connections)
     async with open_node(config, data_dir, opened, server.url) as node, trio.open_nursery() as nursery:
         _freeze_garbage_collector()
         services, metrics = node.services, node.metrics

@@ -15,7 +15,7 @@ from actors.shared.credentials import Kind
 from actors.values import Agent, Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
-from service.catalogctl.layout import time_left
+from service.terminal.layout import time_left
 from tests.api.sponsors import add_slot
 from tests.api.world import NOON_MS, SLUGS, World, open_world
 from tests.catalogctl.stage import IDS, Stage

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from service.catalogctl.client import Reply
+from service.catalogctl.credentials import Credential
 from service.catalogctl.failures import Exit
-from service.catalogctl.login import Ended, Granted, Polling, Started, Wait
+from service.catalogctl.login import Ended, Polling, Started, Wait
 
 
 def reply(status: int, document: object, **headers: str) -> Reply:
@@ -128,7 +129,7 @@ def test_a_key_that_arrives_after_the_expiry_is_accepted() -> None:
         "tenantId": "ten_1",
         "token_type": "Bearer",
     }
-    assert polling(life=10).after(reply(200, document), 11) == Granted("k", "cs_user_ab", "ten_1")
+    assert polling(life=10).after(reply(200, document), 11) == Credential("k", "cs_user_ab", "ten_1")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_a_key_that_arrives_after_the_expiry_is_accepted() -> None:
 )
 def test_a_key_is_read_under_either_name(document: dict[str, str], key: str) -> None:
     granted = polling().after(reply(200, document), 5)
-    assert isinstance(granted, Granted)
+    assert isinstance(granted, Credential)
     assert granted.api_key == key
 
 

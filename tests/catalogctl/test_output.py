@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.catalogctl.layout import (
+from service.terminal.layout import (
     Column,
     cut,
     day,

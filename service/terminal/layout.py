@@ -1,4 +1,4 @@
-"""Lays out remote texts for a terminal: makes them safe, formats values, and fits tables and facts to a width. Pure."""
+"""Lays out texts for a terminal: makes them safe, formats values, and fits tables and facts to a width. Pure."""
 
 import json
 import textwrap
