@@ -185,7 +185,7 @@ def log_in(session: Session) -> None:
 
 def _invite(session: Session, started: Started) -> None:
     if session.printer.format is Format.JSON:
-        session.printer.tell(
+        session.printer.write_error_json(
             verificationUri=harmless(started.verification_uri),
             verificationUriComplete=harmless(started.page),
             userCode=harmless(started.user_code),

@@ -10,7 +10,7 @@ from actors.accounts.listing import AccountFilter, AccountLine
 from actors.keys.actor import KeyActor
 from actors.values import Account, Scope, Tier
 from service.cli.command import CommandError, EmailArgument, argument, option
-from service.cli.database import AGENT, accepted, open_actor, open_beside
+from service.cli.database import AGENT, accepted, open_actor, open_with_running_node
 from service.config.model import Config
 from service.running.foundation import new_key_actor, new_passkey_actor, new_session_actor
 from service.schemas.keys import Email
@@ -133,7 +133,7 @@ async def list_accounts(
 ) -> None:
     wanted = AccountFilter(text=query.strip().lower() if query else None, suspended=suspended or None)
     printed = 0
-    async with open_beside(config, data_dir) as opened:
+    async with open_with_running_node(config, data_dir) as opened:
         page = await opened.accounts.accounts(wanted, None, 100)
         while True:
             for line in page.lines:

@@ -25,7 +25,7 @@ NewActor = Callable[[Config, Path, Opened, str], Awaitable[A]]
 
 
 @asynccontextmanager
-async def open_beside(config: Config, data_dir: Path, *, create: bool = False) -> AsyncIterator[Opened]:
+async def open_with_running_node(config: Config, data_dir: Path, *, create: bool = False) -> AsyncIterator[Opened]:
     """Open storage, next to a running server or without one. With `create`, a new data directory gets a database.
 
     Raises `StorageError` if storage cannot be opened, and `CommandError` if the database fails during the block.
@@ -38,7 +38,7 @@ async def open_beside(config: Config, data_dir: Path, *, create: bool = False) -
 @asynccontextmanager
 async def open_actor(config: Config, data_dir: Path, new: "NewActor[A]") -> AsyncIterator[tuple[A, Opened]]:
     """A running actor over open storage. Raises `CommandError` if the database fails during the block."""
-    async with open_beside(config, data_dir) as opened:
+    async with open_with_running_node(config, data_dir) as opened:
         actor = await new(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
         async with running([actor]):
             yield actor, opened

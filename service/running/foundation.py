@@ -17,7 +17,7 @@ from actors.keys.actor import KeyActor
 from actors.sessions.actor import SessionActor
 from actors.sessions.passkey_actor import PasskeyActor
 from actors.values import Agent, StorageUnavailable
-from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
+from service.config.clocks import Clocks, Exchange, clock_problems, exceeds_skew
 from service.config.deployment import refuse_other_mode
 from service.config.model import Config
 from service.config.user_errors import ConfigError
@@ -53,10 +53,10 @@ def open_to_serve(config: Config, data_dir: Path) -> AbstractAsyncContextManager
 
     async def inspect(database: Database) -> None:
         clocks = await read_clocks(config, database, SystemClock())
-        found = clock_problems(clocks)
-        if must_refuse(clocks):
-            raise ConfigError(found[0])
-        for problem in found:
+        problems = clock_problems(clocks)
+        if exceeds_skew(clocks):
+            raise ConfigError(problems[0])
+        for problem in problems:
             log.warning("%s", problem)
 
     return open_storage(storage_options(config), data_dir, inspect=inspect)

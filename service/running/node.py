@@ -32,7 +32,7 @@ from service.running.scheduled_backups import new_backup_directory, running_back
 from service.running.server_secret import Secrets
 from service.running.service_manager import ServiceManager
 from service.running.signals import abandon_start, handle_signals, warn_no_reload
-from service.running.unprivileged import give_up_root
+from service.running.unprivileged import drop_root
 from service.version import VERSION
 from service.web.app import build_app, request_middleware
 from service.web.error_responses import handlers, reject
@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
-    stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.take_from(os.environ)
+    stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.from_environment(os.environ)
     addresses = listen_addresses(config)
     await _check_addresses(config, addresses)
     async with trio.open_nursery() as nursery:
@@ -65,10 +65,10 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                     tasks.start_soon(serve_operators, operators, reports)
                 ready_once.set()
                 ready(server.urls)
-                tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
+                tasks.start_soon(manager.serve_watchdog, stop, f"serving on {server.url}")
 
             await prepare(config, data_dir, opened)
-            given_up = await give_up_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
+            given_up = await drop_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
             if given_up and config.database.url:
                 await _check_admission(config, data_dir)
             async with running_backups(config, data_dir, opened) as backups:

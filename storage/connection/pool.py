@@ -137,7 +137,7 @@ class Database:
 
         await self.read(work)
 
-    def beside(self, target: Target, limits: PoolLimits) -> "Database":
+    def separate_pool(self, target: Target, limits: PoolLimits) -> "Database":
         """Another bounded set of connections, for the life of this one."""
         one = Database(target, limits, self._reads, self._closing)
         self._closing.callback(one._terminate_all)
@@ -156,7 +156,7 @@ class Database:
     async def _cross(self, run: Callable[[Connection], Awaitable[T]], seconds: float) -> T:
         """Run an asyncio-flavoured function on a connection. One that is still busy after `seconds` is terminated: as the
         server's own time limit is shorter, the connection has probably lost its server."""
-        await self._take_slot()
+        await self._acquire_slot()
         try:
             self._counts.transactions += 1
             connection = await self._checked_out()
@@ -180,7 +180,7 @@ class Database:
         finally:
             self._slots.release()
 
-    async def _take_slot(self) -> None:
+    async def _acquire_slot(self) -> None:
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._slots.statistics().tasks_waiting >= self.limits.waiters:
             self._counts.refused += 1
@@ -228,9 +228,9 @@ class Database:
 
     def _failed(self, connection: Any, error: BaseException, *, sent_commit: bool) -> BaseException:
         """Discard the connection and return the error to raise."""
-        found = error_of(connection, error)
+        raised = error_of(connection, error)
         self._discard(connection)
-        return translated(found, sent_commit=sent_commit, distributed=self.target.distributed)
+        return translated(raised, sent_commit=sent_commit, distributed=self.target.distributed)
 
     def _discard(self, connection: Any) -> None:
         # Not close(): it waits for the server without a bound.

@@ -104,6 +104,6 @@ class PostgresOversight(Store):
         return [record_of(Booking, row) for row in await self._database.fetch(SQL.refundable, tenant_id, now_ms, limit)]
 
     async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
-        found = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
-        sums = {row["booking_id"]: row for row in found}
+        counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
+        sums = {row["booking_id"]: row for row in counts}
         return [booking_view_of(row, sums.get(row["id"])) for row in rows]

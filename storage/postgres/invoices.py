@@ -25,8 +25,8 @@ async def issue(connection: Connection, decided: Sequence[Invoice]) -> None:
         return
     tenant_ids = sorted({invoice.tenant_id for invoice in invoices})
     emails = {row["tenant_id"]: row["email"] for row in await connection.fetch(SQL.emails, tenant_ids)}
-    taken = await connection.fetch(SQL.advance_series, list(series), list(series.values()))
-    last = {row["series"]: row["last"] for row in taken}
+    numbers = await connection.fetch(SQL.advance_series, list(series), list(series.values()))
+    last = {row["series"]: row["last"] for row in numbers}
     await INVOICES.insert(connection, numbered(invoices, last, known, emails))
 
 

@@ -17,7 +17,7 @@ from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.announcements import tell
+from storage.postgres.account_mails import insert_mails
 from storage.postgres.invoices import issue
 from storage.postgres.sponsorship_rows import campaign_view_of
 from storage.postgres.webhooks import publish
@@ -154,7 +154,7 @@ async def _recall(connection: Connection, lock_set: LockSet, places: _Places, sn
 async def _check_new_sponsors(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
     """Raise `Contended` if another node has inserted a sponsor that did not exist when its row was to be locked.
 
-    The idempotency keys were then read too early: a repeated request would find its weeks taken by its first attempt.
+    The idempotency keys were then read too early: a repeated request would find its weeks reserved by its first attempt.
     """
     absent = {tenant_id for tenant_id, _, _ in lock_set.keys} - snapshot.sponsors.keys()
     if absent and await connection.fetch(SQL.new_sponsors, sorted(absent)):
@@ -175,7 +175,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.events:
         await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
     await PAYMENT_REPORTS.save(connection, decision.reports.values())
-    await tell(connection, decision.mails)
+    await insert_mails(connection, decision.mails)
     if decision.digest_ms is not None:
         await connection.execute(SQL.mailed, decision.digest_ms)
     await AUDIT.insert(connection, decision.audits)

@@ -138,7 +138,7 @@ async def test_an_unreachable_directory_keeps_its_cluster_in_the_shared_home(
             assert target.parent.stat().st_uid == 0
             assert endpoint_of_running(unreachable) == postgres.endpoint == Endpoint(f"{target.parent}/run")
             assert postmasters_of(unreachable) == {postgres.statistics().pid}
-    assert sum("its cluster is kept in" in message for message in caplog.messages) == 1
+    assert sum("using the cluster in" in message for message in caplog.messages) == 1
 
 
 @ONLY_ROOT

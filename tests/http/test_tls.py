@@ -265,23 +265,6 @@ async def test_a_connection_that_only_pings_is_ended() -> None:
         assert seconds <= LIMITS.head_seconds + 1
 
 
-async def test_a_body_that_does_not_come_ends_its_request() -> None:
-    told: list[str] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        while (message := await receive())["type"] == "http.request":
-            assert message["more_body"]
-        told.append(message["type"])
-
-    async with running(app) as server, http2(server) as client:
-        began = trio.current_time()
-        await client.request(method="POST", body=b"beginning", end=False)
-        while not told:
-            await client.take()
-        assert told == ["http.disconnect"]
-        assert trio.current_time() - began == pytest.approx(LIMITS.stall_seconds, abs=1)
-
-
 async def test_an_application_may_think_longer_than_any_client_may() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await trio.sleep(300)
@@ -289,24 +272,6 @@ async def test_an_application_may_think_longer_than_any_client_may() -> None:
 
     async with running(app) as server, http2(server) as client:
         await client.until_answered(await client.request())
-
-
-async def test_a_client_that_opens_no_window_is_cut_off() -> None:
-    size = 10_000_000
-    ended: list[float] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await Recorder(answer=b"a" * size)(scope, receive, send)
-        finally:
-            ended.append(trio.current_time())
-
-    async with running(app) as server, http2(server) as client:
-        began = trio.current_time()
-        await client.request()
-        while await client.take(opening=False):
-            pass
-        assert ended[0] - began <= LIMITS.stall_seconds + size / 16_384 + 1
 
 
 async def test_a_connection_that_never_begins_its_handshake_does_not_delay_the_stop() -> None:

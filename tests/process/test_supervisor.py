@@ -156,7 +156,7 @@ async def test_a_new_configuration_may_give_workers_more_time_to_exit(caplog: py
 async def test_a_worker_that_dies_while_it_stops_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with launcher_of(lambda name: Plan(how="was killed by SIGKILL")) as launcher, supervised(launcher, 1, LIMITS):
         pass
-    assert caplog.messages == ["a worker was killed by SIGKILL while it was stopping"]
+    assert caplog.messages == ["a stopping worker was killed by SIGKILL"]
 
 
 # Replacement.

@@ -143,8 +143,8 @@ async def test_a_migration_waits_for_a_lock_less_than_nodes_wait_behind_it(
             nursery.start_soon(database.transact, hold)
             await held.wait()
             assert await migrate(database, tmp_path) == ["0002_second"]
-    told = [record.message for record in caplog.records if record.name == "storage.schema"]
-    assert told == ["a migration waits for a lock that another transaction holds; trying again"]
+    logged = [record.message for record in caplog.records if record.name == "storage.schema"]
+    assert logged == ["migration waiting for a lock held by another transaction, retrying"]
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 
@@ -164,8 +164,8 @@ async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Databas
         (tmp_path / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
     number = len(migrations()) + 1
     (tmp_path / f"{number:04d}_broken.sql").write_text("create table half (); select nonsense;", encoding="utf-8")
-    told = rf"migration {number:04d}_broken failed: .*nonsense.*; the database stays at {number - 1:04d}"
-    with pytest.raises(MigrationFailed, match=told):
+    line = rf"migration {number:04d}_broken failed: .*nonsense.*; the database stays at {number - 1:04d}"
+    with pytest.raises(MigrationFailed, match=line):
         await migrate(database, tmp_path)
     assert await database.read(lambda c: c.fetchval("select to_regclass('half')")) is None
 
