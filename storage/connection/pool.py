@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors.kernel.nurseries import background_nursery
 from actors.stores import PoolStatistics
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.connection import asyncio_border
-from storage.connection.detached_reads import DetachedReads, open_detached_reads
+from storage.connection.detached_reads import DetachedReads
 from storage.connection.error_translation import error_of, is_full_disk, translated
 from storage.connection.target import Target
 
@@ -255,6 +256,10 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    async def _prune(self, statement: str, before_ms: int, limit: int) -> int:
+        """Run a statement that deletes at most `limit` rows older than `before_ms`. Returns how many it deleted."""
+        return int(await self._database.transact(lambda connection: connection.fetchval(statement, before_ms, limit)))
+
 
 async def connect(target: Target, limits: PoolLimits) -> Any:
     """Open a connection with this service's time limits, even when cancelled. Raises `StorageUnavailable` on any failure."""
@@ -282,8 +287,9 @@ async def open_database(target: Target, limits: PoolLimits | None = None) -> Asy
     """A database for the life of the block. It connects on first use; only tasks started inside the block may use it."""
     async with asyncio_border.open_loop() as loop:
         with ExitStack() as closing:
-            async with open_detached_reads() as reads:
-                database = Database(target, limits or PoolLimits(), reads, closing)
+            # Leaving it waits for the reads that go on after their callers were cancelled.
+            async with background_nursery() as nursery:
+                database = Database(target, limits or PoolLimits(), DetachedReads(nursery), closing)
                 loop.set_exception_handler(database.on_loop_error)
                 closing.callback(database._terminate_all)
                 yield database

@@ -20,7 +20,7 @@ from actors.shared.weeks import WEEK_MS
 from storage.connection.pool import Row, Store
 from storage.postgres.account_lists import tenants_named
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.sponsorship_rows import booking_view_of, campaign_view_of
+from storage.postgres.ledger import booking_view_of, campaign_view_of
 from storage.rows.columns import record_of
 from storage.rows.conditions import Conditions
 from storage.rows.statements import statements

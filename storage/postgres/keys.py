@@ -11,7 +11,6 @@ from storage.connection.pool import Connection, Row, Store
 from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.quota import SQL as QUOTA
-from storage.postgres.quota import tenant_of
 from storage.rows.columns import arrays, record_of, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
@@ -81,7 +80,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if tenant_ids:
         ordered = sorted(tenant_ids)
         for row in await connection.fetch(QUOTA.lock, ordered):
-            snapshot.tenants[row["id"]] = tenant_of(row)
+            snapshot.tenants[row["id"]] = record_of(Tenant, row)
         for row in await connection.fetch(SQL.count_live, ordered, now_ms):
             place = (row["tenant_id"], row["scoped"])
             snapshot.live_keys[place], snapshot.keys_in_grace[place] = row["live"], row["in_grace"]

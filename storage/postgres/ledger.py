@@ -12,14 +12,24 @@ from typing import Any
 
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.digests import SHOWN
-from actors.bookings.records import Booking, Campaign, DayDelivered, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import (
+    Booking,
+    BookingView,
+    Campaign,
+    CampaignStatus,
+    CampaignView,
+    DayDelivered,
+    IdempotencyRecord,
+    PaymentReport,
+    Slot,
+    Sponsor,
+)
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.account_mails import insert_mails
 from storage.postgres.invoices import issue
-from storage.postgres.sponsorship_rows import campaign_view_of
 from storage.postgres.webhooks import publish
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
@@ -198,3 +208,16 @@ def week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
     """Slots, weeks and bookings, as three arrays. `weeks` is not empty."""
     slots, starts = map(list, zip(*weeks, strict=True))
     return [slots, starts, list(weeks.values())]
+
+
+def campaign_view_of(row: Row) -> CampaignView:
+    """A campaign with the name of its sponsor."""
+    return CampaignView(record_of(Campaign, row), row["sponsor_name"])
+
+
+def booking_view_of(row: Row, delivered: Row | None) -> BookingView:
+    """A booking with its delivery sums. `delivered` is None if no event was ever counted."""
+    impressions, clicks = (0, 0) if delivered is None else (delivered["impressions"], delivered["clicks"])
+    status = CampaignStatus(row["campaign_status"])
+    booking = record_of(Booking, row)
+    return BookingView(booking, row["campaign_name"], row["sponsor_name"], impressions, clicks, status)

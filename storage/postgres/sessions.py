@@ -12,7 +12,6 @@ from storage.postgres.code_mails import SQL as CODE_MAILS
 from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
-from storage.rows.pruning import prune
 from storage.rows.statements import statements
 from storage.rows.tables import (
     ACCOUNTS,
@@ -53,22 +52,22 @@ class PostgresSessions(Store):
         return [Passkey(**row) for row in await self._database.fetch(SQL.passkeys_of, email)]
 
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
+        return await self._prune(SQL.prune_sign_ins, before_ms, limit)
 
     async def prune_code_mails(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, CODE_MAILS.prune, before_ms, limit)
+        return await self._prune(CODE_MAILS.prune, before_ms, limit)
 
     async def prune_links(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_links, before_ms, limit)
+        return await self._prune(SQL.prune_links, before_ms, limit)
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_sessions, before_ms, limit)
+        return await self._prune(SQL.prune_sessions, before_ms, limit)
 
     async def prune_pending(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_pending, before_ms, limit)
+        return await self._prune(SQL.prune_pending, before_ms, limit)
 
     async def prune_challenges(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_challenges, before_ms, limit)
+        return await self._prune(SQL.prune_challenges, before_ms, limit)
 
 
 def _signed_in(row: Row) -> SignedIn:

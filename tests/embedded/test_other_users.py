@@ -8,12 +8,13 @@ import trio
 from asyncpg.exceptions import InvalidAuthorizationSpecificationError
 
 from storage.connection.pool import PoolLimits
-from storage.embedded.server import Endpoint, running_postgres
+from storage.connection.target import Target
+from storage.embedded.server import running_postgres
 from storage.opening import StorageError, StorageOptions, open_storage
 from tests.embedded.helpers import fetch
 
 
-async def until_refused(endpoint: Endpoint) -> None:
+async def until_refused(endpoint: Target) -> None:
     """Postgres rereads its files a moment after it is told to."""
     with trio.fail_after(20):
         try:

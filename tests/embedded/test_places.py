@@ -19,7 +19,7 @@ import trio
 from storage.embedded.binaries import SHARED_HOME
 from storage.embedded.children import EmbeddedError, server_account
 from storage.embedded.cluster import prepare
-from storage.embedded.server import Endpoint, endpoint_of_running, running_postgres
+from storage.embedded.server import endpoint_at, endpoint_of_running, running_postgres
 from tests.embedded.helpers import AS_ROOT, REPOSITORY, fetch, owner_process, postmasters_of, run_as, until
 
 ONLY_ROOT = pytest.mark.skipif(not AS_ROOT, reason="only root runs Postgres as another user")
@@ -70,7 +70,7 @@ async def test_a_path_too_long_for_a_socket_gets_a_short_private_directory(new_d
     long = new_dir / ("long" * 30)
     new_dir.mkdir(mode=0o711)
     async with running_postgres(long) as postgres:
-        short = Path(postgres.endpoint.host)
+        short = Path(str(postgres.endpoint.host))
         try:
             assert len(str(short)) < 60
             assert mode_of(short) == 0o700
@@ -89,7 +89,7 @@ async def test_a_path_with_spaces_quotes_and_commas_works(place: Path) -> None:
     odd = place / 'Zoë\'s "data", here'
     async with running_postgres(odd) as postgres:
         assert await fetch(postgres.endpoint, "SELECT 1") == 1
-        assert endpoint_of_running(odd) == Endpoint(f"{odd}/run")
+        assert endpoint_of_running(odd) == endpoint_at(f"{odd}/run")
 
 
 async def test_a_symbolic_link_to_the_data_directory_is_the_same_directory(place: Path, data_dir: Path) -> None:
@@ -136,7 +136,7 @@ async def test_an_unreachable_directory_keeps_its_cluster_in_the_shared_home(
             assert target.parent.parent == SHARED_HOME
             assert target.stat().st_uid == server_account(None).uid
             assert target.parent.stat().st_uid == 0
-            assert endpoint_of_running(unreachable) == postgres.endpoint == Endpoint(f"{target.parent}/run")
+            assert endpoint_of_running(unreachable) == postgres.endpoint == endpoint_at(f"{target.parent}/run")
             assert postmasters_of(unreachable) == {postgres.statistics().pid}
     assert sum("using the cluster in" in message for message in caplog.messages) == 1
 
