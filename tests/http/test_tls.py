@@ -2,9 +2,7 @@
 
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from functools import partial
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,40 +14,26 @@ from service.http.certificates import tls_context, validity_problem
 from service.http.http2 import CONTROL_BURST, CONTROL_RATE
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenAddress, ListenError
-from service.http.listeners import open_listeners
 from service.http.server import Server
-from service.web.error_responses import handlers
 from tests.certificates import make_certificate
-from tests.fakes import HandClock
 from tests.http.corpus import BODIES, FOLLOWING, HEADS
 from tests.http.http2_client import Http2Client
 from tests.http.memory_server import LIMITS, NOON_MS, Client, Recorder
 from tests.http.test_frames import PING, PREFACE, SETTINGS, frame
+from tests.http.test_stopping import GRACEFUL, port_of
+from tests.http.test_stopping import running as listening
 
 HERE = Path(__file__).parent
 CERTIFICATE, KEY = HERE / "localhost.pem", HERE / "localhost.key"
 """Made for these tests, and valid for 100 years."""
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-GRACEFUL = 2.0
 
 
-@asynccontextmanager
-async def running(app: App) -> AsyncIterator[Server]:
+def running(app: App) -> AbstractAsyncContextManager[Server]:
     """A server with a plain and a TLS listener. Leaving the block stops it and waits for its end."""
-    stop = trio.Event()
-    limits = replace(LIMITS, graceful_seconds=GRACEFUL)
-    places = [ListenAddress("127.0.0.1", 0), ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))]
-    async with open_listeners(places, limits, HandClock(NOON_MS)) as server, trio.open_nursery() as nursery:
-        ready = trio.Event()
-        nursery.start_soon(partial(server.serve, handlers(app), stop=stop, ready=ready.set))
-        await ready.wait()
-        yield server
-        stop.set()
-
-
-def port_of(url: str) -> int:
-    return int(url.rpartition(":")[2])
+    address = ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))
+    return listening(app, trio.Event(), address)
 
 
 def client_context(*protocols: str) -> ssl.SSLContext:
