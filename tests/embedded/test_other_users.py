@@ -24,7 +24,7 @@ async def until_refused(endpoint: Target) -> None:
             return
 
 
-async def test_a_command_of_another_user_is_told_at_once_whose_the_postgres_is(data_dir: Path) -> None:
+async def test_a_command_of_another_user_fails_at_once_and_names_the_owner(data_dir: Path) -> None:
     """Postgres is told to admit somebody else alone, as if this process had another user."""
     owner = (data_dir / "postgres").owner()
     line = f"the embedded Postgres in {data_dir} belongs to the user {owner}: run this command as {owner}"

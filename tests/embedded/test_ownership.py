@@ -46,9 +46,9 @@ async def test_a_command_beside_the_server_finds_its_endpoint(data_dir: Path) ->
 async def test_a_killed_service_takes_its_postgres_with_it(data_dir: Path) -> None:
     with owner_process(data_dir) as owner:
         assert owner.stdout
-        told = json.loads(await trio.to_thread.run_sync(owner.stdout.readline))
-        assert postmasters_of(data_dir) == {told["pid"]}
-        assert endpoint_of_running(data_dir) == endpoint_at(told["host"])
+        facts = json.loads(await trio.to_thread.run_sync(owner.stdout.readline))
+        assert postmasters_of(data_dir) == {facts["pid"]}
+        assert endpoint_of_running(data_dir) == endpoint_at(facts["host"])
         owner.kill()
         await until(lambda: not postmasters_of(data_dir))
 

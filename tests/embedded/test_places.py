@@ -206,16 +206,16 @@ async def test_an_ordinary_user_runs_postgres_as_itself(place: Path) -> None:
     process = run_as(nobody, ["-m", "tests.embedded.owner", str(home / "data")])
     with process:
         assert process.stdout
-        told = json.loads(await trio.to_thread.run_sync(process.stdout.readline) or "{}")
-        assert told, process.communicate()[1]
-        assert Path(f"/proc/{told['pid']}").stat().st_uid == nobody.uid
+        facts = json.loads(await trio.to_thread.run_sync(process.stdout.readline) or "{}")
+        assert facts, process.communicate()[1]
+        assert Path(f"/proc/{facts['pid']}").stat().st_uid == nobody.uid
         assert mode_of(home / "data") == 0o700
         process.kill()
     await until(lambda: not postmasters_of(home / "data"))
 
 
 @ONLY_ROOT
-def test_a_user_without_a_passwd_entry_is_told_so(place: Path) -> None:
+def test_a_user_without_a_passwd_entry_is_an_error(place: Path) -> None:
     uid = max(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid < 60_000) + 1_000
     stranger = type(server_account("nobody"))("stranger", uid, uid, (uid,))
     place.chmod(0o777)
@@ -226,7 +226,7 @@ def test_a_user_without_a_passwd_entry_is_told_so(place: Path) -> None:
 
 
 @ONLY_ROOT
-def test_a_full_disk_at_the_first_start_is_told_and_leaves_nothing(place: Path) -> None:
+def test_a_full_disk_at_the_first_start_is_reported_and_leaves_nothing(place: Path) -> None:
     script = (
         'mount -t tmpfs -o size=20m,mode=0711 none "$0" || exit 77\n'
         '"$1" -m tests.embedded.owner "$0/data"; code=$?; ls "$0/data"; exit $code'
@@ -279,7 +279,7 @@ async def test_a_cluster_of_another_owner_is_refused(data_dir: Path) -> None:
     assert "belongs to the user id" in await refusal(data_dir, os_user="nobody")
 
 
-def test_a_missing_wheel_is_told_with_the_cure(place: Path) -> None:
+def test_a_missing_wheel_is_reported_with_the_remedy(place: Path) -> None:
     code = (
         "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; sys.modules['trio'] = object;"
         "from storage.embedded.binaries import find_binaries; find_binaries(None)"

@@ -359,7 +359,7 @@ async def test_a_connection_that_was_accepted_as_the_server_stopped_may_ask_once
         assert await silent.until_closed() == 0.5
 
 
-async def test_a_client_that_expects_to_be_told_to_go_on_is_told() -> None:
+async def test_a_client_that_expects_100_continue_gets_it() -> None:
     async with open_memory_server(Recorder()) as server:
         client = await server.connect_http2()
         number = await client.ask(head("/", "POST", (b"expect", b"100-continue")), end=False)

@@ -46,7 +46,7 @@ async def status_of(client: Http2Client, fields: Fields) -> int:
     return client.statuses.get(number, 400)
 
 
-def test_most_of_the_table_can_be_said_in_both_versions() -> None:
+def test_most_of_the_table_can_be_sent_in_both_versions() -> None:
     assert sum(fields_of(case) is not None for case in HEADS) >= 60
     assert sum(fields_of(case) is not None for case in TAKEN) >= 15
 

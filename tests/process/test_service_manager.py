@@ -48,7 +48,7 @@ def test_its_variables_are_removed_so_that_no_child_inherits_them(environment: d
     assert environment == {"PATH": "/bin"}
 
 
-async def test_readiness_and_the_stop_are_told_once(listener: Listener, environment: dict[str, str]) -> None:
+async def test_readiness_and_the_stop_are_reported_once(listener: Listener, environment: dict[str, str]) -> None:
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(ServiceManager.from_environment(environment).serve_watchdog, stop, "serving")
@@ -95,7 +95,7 @@ async def test_a_watchdog_of_another_process_is_not_fed(
     assert len(listener.messages()) == 1
 
 
-def test_a_reload_is_told_with_its_moment_and_its_end(listener: Listener, environment: dict[str, str]) -> None:
+def test_a_reload_is_reported_with_its_time_and_its_end(listener: Listener, environment: dict[str, str]) -> None:
     with ServiceManager.from_environment(environment).reloading():
         [message] = listener.messages()
         assert message["RELOADING"] == "1"
@@ -103,7 +103,7 @@ def test_a_reload_is_told_with_its_moment_and_its_end(listener: Listener, enviro
     assert listener.messages() == [{"READY": "1"}]
 
 
-def test_a_reload_that_is_cut_off_tells_no_end(listener: Listener, environment: dict[str, str]) -> None:
+def test_a_reload_that_is_cut_off_reports_no_end(listener: Listener, environment: dict[str, str]) -> None:
     with pytest.raises(ConnectionError), ServiceManager.from_environment(environment).reloading():
         raise ConnectionError
     assert ["READY" in message for message in listener.messages()] == [False]

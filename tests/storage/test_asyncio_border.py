@@ -167,13 +167,13 @@ async def reason_at(port: int, *, ssl: str = "prefer") -> str:
     return str(failed.value)
 
 
-async def test_a_port_without_a_server_is_told_as_such() -> None:
+async def test_a_port_without_a_server_is_named_as_the_reason() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
         assert await reason_at(unused.getsockname()[1]) == "no server listens there"
 
 
-async def test_a_server_that_is_not_postgres_or_refuses_tls_is_told_as_such() -> None:
+async def test_a_server_that_is_not_postgres_or_refuses_tls_is_named_as_the_reason() -> None:
     async def answers(stream: trio.SocketStream) -> None:
         await stream.receive_some(8)
         await stream.send_all(b"N")

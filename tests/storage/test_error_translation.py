@@ -60,7 +60,5 @@ def test_conflicts_and_broken_connections_are_the_same_on_both(distributed: bool
         (KeyError("what nobody knows"), "KeyError: 'what nobody knows'"),
     ],
 )
-def test_a_failure_is_told_in_words_and_a_class_is_named_only_where_it_is_unknown(
-    error: Exception, reason: str
-) -> None:
+def test_a_failure_has_a_plain_reason_and_only_an_unknown_one_names_its_class(error: Exception, reason: str) -> None:
     assert reason_of(error, connect_seconds=3.0) == reason

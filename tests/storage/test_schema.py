@@ -180,7 +180,7 @@ async def test_the_audit_can_only_be_appended_to(database: Database) -> None:
             await database.read(methodcaller("execute", statement))
 
 
-async def test_a_server_that_may_lose_answers_is_told(database: Database) -> None:
+async def test_a_server_that_may_lose_confirmed_writes_is_recognized(database: Database) -> None:
     assert await unsafe_settings(database) == []
     name = await database.read(lambda c: c.fetchval("select current_database()"))
     await database.read(lambda c: c.execute(f"alter database {name} set synchronous_commit = off"))
@@ -188,7 +188,7 @@ async def test_a_server_that_may_lose_answers_is_told(database: Database) -> Non
         assert await unsafe_settings(fresh) == ["synchronous_commit=off"]
 
 
-def test_statements_are_found_by_name_and_others_are_told() -> None:
+def test_statements_have_names_and_an_unknown_one_is_an_error() -> None:
     read = Statements("x", "-- About x.\n\n-- name: one\n-- Does.\nselect 1\n\n-- name: two\n-- Does too.\nselect 2\n")
     assert list(read) == ["one", "two"]
     assert read.two.endswith("select 2")
