@@ -156,4 +156,4 @@ async def test_the_only_ways_in_are_the_ones_we_wrote(data_dir: Path) -> None:
         )
     assert rules == ["local {all} {all} peer {map=service}"]
     users = {account_of(os.geteuid()).name, server_account(None).name}
-    assert mapped == [f"{user} as catalog" for user in sorted(users)], "the service, before and after it gave up root"
+    assert mapped == [f"{user} as catalog" for user in sorted(users)], "the service, before and after it dropped root"
