@@ -1,9 +1,13 @@
 """What a database is used with: the fingerprint of the server secret, and the billing mode."""
 
+from typing import TypeVar
+
 from storage.connection.pool import Connection, Store
 from storage.rows.statements import statements
 
 SQL = statements("identity")
+
+T = TypeVar("T", bytes, str)
 
 
 class Identity(Store):
@@ -16,20 +20,16 @@ class Identity(Store):
 
     async def claim(self, fingerprint: bytes) -> bytes:
         """Store `fingerprint` if none is stored yet. Returns the stored one."""
-
-        async def work(connection: Connection) -> bytes:
-            await connection.execute(SQL.insert_first, fingerprint)
-            stored: bytes = await connection.fetchval(SQL.fingerprint)
-            return stored
-
-        return await self._database.transact(work)
+        return await self._claim(SQL.insert_first, SQL.fingerprint, fingerprint)
 
     async def claim_billing_mode(self, mode: str) -> str:
         """Store the billing mode if none is stored yet. Returns the stored one. The fingerprint must be stored before."""
+        return await self._claim(SQL.insert_mode, SQL.mode, mode)
 
-        async def work(connection: Connection) -> str:
-            await connection.execute(SQL.insert_mode, mode)
-            stored: str = await connection.fetchval(SQL.mode)
+    async def _claim(self, insert: str, read: str, value: T) -> T:
+        async def work(connection: Connection) -> T:
+            await connection.execute(insert, value)
+            stored: T = await connection.fetchval(read)
             return stored
 
         return await self._database.transact(work)

@@ -141,7 +141,7 @@ async def _target(
         return
     running = endpoint_of_running(data_dir) if beside else None
     if running is not None:
-        yield Target(host=running.host, user=running.user, database=running.database)
+        yield running
         return
     if prepared:
         raise StorageError(f"the database in {data_dir} is not running any more: restart the service")
@@ -150,8 +150,7 @@ async def _target(
             f"there is no database in {data_dir}: choose another --data-dir, or run 'migrate' to create one"
         )
     async with running_postgres(data_dir, os_user=options.os_user, settings=_room(options)) as postgres:
-        endpoint = postgres.endpoint
-        yield Target(host=endpoint.host, user=endpoint.user, database=endpoint.database)
+        yield postgres.endpoint
 
 
 def _room(options: StorageOptions) -> dict[str, str]:

@@ -35,8 +35,8 @@ LOCK_TIMEOUT = "1s"
 PATIENCE_SECONDS, PAUSE_SECONDS = 300.0, 0.5
 """How long a migration tries to get its locks, and its pause between two attempts, in which transactions go on."""
 
-TELL_SECONDS = 10.0
-"""The least time between two log lines about a lock that is held."""
+LOCK_LOG_SECONDS = 10.0
+"""Minimum seconds between two log lines about a held lock."""
 
 MIGRATION_SECONDS = 330.0
 """The maximum time of a transaction that migrates: its statements have 300 s."""
@@ -69,9 +69,9 @@ class Migration:
 
     @property
     def works_with(self) -> int | None:
-        """The newest migration of the oldest program that can use the database afterwards; None if it is not told."""
-        found = _WORKS_WITH.search(self.text)
-        return int(found[1]) if found else None
+        """The newest migration of the oldest program that can use the database afterwards; None if it does not say."""
+        match = _WORKS_WITH.search(self.text)
+        return int(match[1]) if match else None
 
     def __str__(self) -> str:
         return f"{self.version:04d}_{self.name}"
@@ -133,18 +133,18 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
     """
     known = _known(folder, distributed=distributed)
     deadline = trio.current_time() + PATIENCE_SECONDS
-    tell_at = trio.current_time()
+    log_at = trio.current_time()
     names: list[str] = []
-    told: set[int] = set()
+    logged: set[int] = set()
     while True:
         try:
-            done = await database.transact(partial(_apply_next, known, told), seconds=MIGRATION_SECONDS)
+            done = await database.transact(partial(_apply_next, known, logged), seconds=MIGRATION_SECONDS)
         except Contended as error:
             if not is_lock_timeout(error) or trio.current_time() >= deadline:
                 raise
-            if trio.current_time() >= tell_at:
-                log.warning("a migration waits for a lock that another transaction holds; trying again")
-                tell_at = trio.current_time() + TELL_SECONDS
+            if trio.current_time() >= log_at:
+                log.warning("migration waiting for a lock held by another transaction, retrying")
+                log_at = trio.current_time() + LOCK_LOG_SECONDS
             await trio.sleep(PAUSE_SECONDS)
             continue
         if not done:
@@ -152,9 +152,9 @@ async def migrate(database: Database, folder: Path = FOLDER, *, distributed: boo
         names += map(str, done)
 
 
-async def _apply_next(known: Sequence[Migration], told: set[int], connection: Connection) -> Sequence[Migration]:
-    """Apply the next pending migration, or all of them if there is none yet. Returns what was applied. Those in `told` are in
-    the log."""
+async def _apply_next(known: Sequence[Migration], logged: set[int], connection: Connection) -> Sequence[Migration]:
+    """Apply the next pending migration, or all of them if there is none yet. Returns what was applied. `logged` are
+    the versions that the log already names."""
     await connection.execute(f"set local lock_timeout = '{LOCK_TIMEOUT}'; set local statement_timeout = '300s'")
     await connection.execute("select pg_advisory_xact_lock($1)", LOCK)
     await connection.execute(
@@ -168,8 +168,8 @@ async def _apply_next(known: Sequence[Migration], told: set[int], connection: Co
     else:
         log.info("creating the schema: %d migrations", len(todo))
     for migration in todo:
-        if applied and migration.version not in told:
-            told.add(migration.version)
+        if applied and migration.version not in logged:
+            logged.add(migration.version)
             log.info("applying migration %s of %04d", migration, known[-1].version)
         try:
             await connection.execute(migration.text)

@@ -2,10 +2,10 @@
 
 from service.catalogctl.client import Reply
 from service.catalogctl.command import CSV, Command, argument, command, facts, required, table
-from service.catalogctl.layout import money, shown
 from service.catalogctl.lists import Entry, entries_of
 from service.catalogctl.session import Session
 from service.catalogctl.sponsor_commands import BOOKING, BOOKINGS, week_ms
+from service.terminal.layout import money, printable
 
 STATES = ("reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded")
 CAMPAIGN_STATES = ("draft", "pending", "approved", "rejected", "paused")
@@ -82,8 +82,8 @@ def _show_sites(session: Session, reply: Reply) -> list[str]:
 
 def _show_refunds(session: Session, reply: Reply) -> list[str]:
     lines = [
-        f"refunds ordered: {shown(each.get('bookings'))}, {money(each.get('amountCents'), each.get('currency'))} "
-        f"in {shown(each.get('mode'))} mode"
+        f"refunds ordered: {printable(each.get('bookings'))}, {money(each.get('amountCents'), each.get('currency'))} "
+        f"in {printable(each.get('mode'))} mode"
         for each in entries_of(reply, "sums")
     ]
     return lines or ["There is nothing to refund."]

@@ -6,11 +6,11 @@ from urllib.parse import quote
 from service.catalogctl.client import Reply
 from service.catalogctl.command import Command, argument, command, facts, print_list, table
 from service.catalogctl.failures import Misused
-from service.catalogctl.layout import shown
 from service.catalogctl.lists import CATALOG as LISTED
 from service.catalogctl.lists import Entry, entries_of, walk
 from service.catalogctl.login import log_in, log_out
 from service.catalogctl.session import KEY_VARIABLE, Session
+from service.terminal.layout import printable
 
 TOPICS = {
     "reviews": "reviews of your ads; for administrators also ads that wait for review",
@@ -60,7 +60,7 @@ def _show_usage(session: Session, reply: Reply) -> list[str]:
 
 def _left(used: object, limit: object) -> str:
     if not (isinstance(used, int) and isinstance(limit, int)):
-        return f"{shown(used)} requests"
+        return f"{printable(used)} requests"
     return f"{used:,} of {limit:,} requests, {max(limit - used, 0):,} left"
 
 
@@ -103,7 +103,7 @@ SUMS = table("NAME: title; IMPRESSIONS>: impressions; CLICKS>: clicks; CTR>: ctr
 def _show_report(session: Session, reply: Reply) -> list[str]:
     """The sums by campaign and by slot."""
     report = reply.document
-    lines = [f"{shown(report.get('from'))} to {shown(report.get('to'))}, UTC"]
+    lines = [f"{printable(report.get('from'))} to {printable(report.get('to'))}, UTC"]
     for title, name in (("campaigns", "campaign"), ("slots", "slot")):
         entries: list[Entry] = [{**each, "title": each.get(name)} for each in entries_of(reply, title)]
         if entries:

@@ -78,7 +78,7 @@ def text_of(document: Mapping[str, Any], name: str) -> str:
 def message_of(document: Mapping[str, Any]) -> tuple[str, list[str]]:
     """The message of an error body without the problems of its fields, and these, such as `name: is required`.
 
-    Problems that the message tells in its own words are left out.
+    Problems that the message already names are left out.
     """
     message, fields = text_of(document, "message"), document.get("fields")
     listed = [each for each in fields if isinstance(each, dict)] if isinstance(fields, list) else []

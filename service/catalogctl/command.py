@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from service.catalogctl import layout
 from service.catalogctl.client import Reply
 from service.catalogctl.failures import Exit, Failure, Unreachable
-from service.catalogctl.layout import day, moment, money, shown, time_left
 from service.catalogctl.lists import Entry, entries_of, printed_file, walk
 from service.catalogctl.session import Session
+from service.terminal import layout
+from service.terminal.layout import day, moment, money, printable, time_left
 
 ROOT = "/api/v1/"
 _NAME = re.compile(r"\{(\w+)\}")
@@ -31,7 +31,7 @@ Show = Callable[[Session, Reply], Sequence[str]]
 
 def _lines(value: object) -> str:
     """A text with its line breaks. The layout makes each line harmless."""
-    return value if isinstance(value, str) else shown(value)
+    return value if isinstance(value, str) else printable(value)
 
 
 def _steps(value: object) -> list[str]:
@@ -39,13 +39,13 @@ def _steps(value: object) -> list[str]:
 
 
 FORMS: Mapping[str, Callable[[Any, Entry], str | list[str]]] = {
-    "": lambda value, _: shown(value),
+    "": lambda value, _: printable(value),
     "day": lambda value, _: day(value),
     "moment": lambda value, _: moment(value),
     "money": lambda value, entry: money(value, entry.get("currency", "usd")),
     "money if any": lambda value, entry: (value and FORMS["money"](value, entry)) or "",
     "time left": lambda value, entry: time_left(value, entry.get("Date")),
-    "words": lambda value, _: shown(value).replace("_", " "),
+    "words": lambda value, _: printable(value).replace("_", " "),
     "switch": lambda value, _: "on" if value else "off",
     "lines": lambda value, _: _lines(value),
     "steps": lambda value, _: _steps(value),
@@ -138,7 +138,7 @@ def part_of(reply: Reply, name: str) -> Entry:
 
 def done(name: str, words: str) -> Show:
     """Shows what was done to the object that an argument names."""
-    return lambda session, reply: [f"{shown(session.option(name))} {words}."]
+    return lambda session, reply: [f"{printable(session.option(name))} {words}."]
 
 
 # Arguments.
@@ -296,4 +296,4 @@ def send(row: Command, session: Session) -> None:
 def print_list(row: Command, session: Session, entries: Sequence[Entry]) -> None:
     """Print the entries of a list for people. With `--json` or `--quiet`, `walk` has already printed its pages."""
     assert isinstance(row.shows, Table)
-    session.printer.say(*row.shows.lines(session, entries))
+    session.printer.print_text(*row.shows.lines(session, entries))

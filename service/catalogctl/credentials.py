@@ -49,7 +49,7 @@ class Saved:
         return Saved(base, {**self.credentials, base: credential})
 
     def without(self, base: str) -> "Saved":
-        left = {other: kept for other, kept in self.credentials.items() if other != base}
+        left = {other: credential for other, credential in self.credentials.items() if other != base}
         current = next(iter(left), None) if self.current == base else self.current
         return Saved(current, left)
 
@@ -128,14 +128,14 @@ class Keyring:
 
     def _mend(self, descriptor: int) -> None:
         """Check that the file is the user's own, and remove access of other users to it and its directory."""
-        told = os.fstat(descriptor)
-        if not stat.S_ISREG(told.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise Misused(f"{self.directory / FILE} is not a file")
-        if hasattr(os, "getuid") and told.st_uid != os.getuid():
+        if hasattr(os, "getuid") and status.st_uid != os.getuid():
             raise Misused(f"{self.directory / FILE} belongs to another user")
         if os.name != "posix":
             return
-        if told.st_mode & WIDER:
+        if status.st_mode & WIDER:
             os.fchmod(descriptor, FILE_MODE)
             self._warn_of(FILE_MODE, self.directory / FILE)
         if self.directory.stat().st_mode & WIDER:

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 
 from service.catalogctl.client import Reply, text_of
 from service.catalogctl.failures import Misused, Unreachable
-from service.catalogctl.layout import harmless_text
 from service.catalogctl.session import Session
+from service.terminal.layout import harmless_text
 
 Query = Mapping[str, str | int | None]
 Entry = dict[str, Any]
@@ -42,7 +42,7 @@ CATALOG, SPONSORSHIP = Listed("data", "nextCursor", 100), Listed("items", "curso
 
 def walk(session: Session, path: str, query: Query, listed: Listed = SPONSORSHIP) -> list[Entry]:
     """The entries of a page, or with `--all` those of all pages. With `--json` each page is printed as it comes, and with
-    `--quiet` its ids. The caller prints the entries for people, by `say`.
+    `--quiet` its ids. The caller prints the entries for people, by `print_text`.
 
     Raises `Refused` or `Unreachable`.
     """

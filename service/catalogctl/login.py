@@ -10,8 +10,8 @@ from typing import Any
 from service.catalogctl.client import URL_VARIABLE, Reply, is_in_clear, is_page, text_of
 from service.catalogctl.credentials import Credential, Saved
 from service.catalogctl.failures import Exit, Misused, Refused, Unreachable
-from service.catalogctl.layout import harmless
 from service.catalogctl.session import KEY_VARIABLE, Format, Session
+from service.terminal.layout import harmless
 
 START, TOKEN = "/api/v1/auth/device", "/api/v1/auth/device/token"
 CLIENT_ID = "catalogctl"
@@ -55,15 +55,6 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
-    """The key, which the service shows only once."""
-
-    api_key: str
-    key_prefix: str
-    tenant_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class Ended:
     """The login failed. `words` is None if the service's own message should be shown. `error` is the error code."""
 
@@ -93,7 +84,7 @@ class Polling:
     def first(self) -> Wait:
         return Wait(self.interval_seconds)
 
-    def after(self, reply: Reply | None, now: float) -> Wait | Granted | Ended:
+    def after(self, reply: Reply | None, now: float) -> Wait | Credential | Ended:
         """The next step after a response, or after None if it was lost."""
         if reply is not None and 200 <= reply.status < 300:
             return granted_by(reply.document)
@@ -142,12 +133,12 @@ class Polling:
         return EXPIRED
 
 
-def granted_by(document: dict[str, Any]) -> Granted | Ended:
+def granted_by(document: dict[str, Any]) -> Credential | Ended:
     """The key of a success, under either of its two names."""
     key = text_of(document, "access_token") or text_of(document, "apiKey")
     if not key:
         return Ended("the service approved the login but returned no key", Exit.UNREACHABLE)
-    return Granted(key, text_of(document, "keyPrefix"), text_of(document, "tenantId"))
+    return Credential(key, text_of(document, "keyPrefix"), text_of(document, "tenantId"))
 
 
 def _is_gateway(reply: Reply) -> bool:
@@ -176,8 +167,7 @@ def log_in(session: Session) -> None:
     _invite(session, started)
     granted = _poll(session, polling, started.device_code)
     before = session.saved.credentials.get(session.base)
-    credential = Credential(granted.api_key, granted.key_prefix, granted.tenant_id)
-    session.keyring.change(lambda saved: saved.with_one(session.base, credential))
+    session.keyring.change(lambda saved: saved.with_one(session.base, granted))
     prefix = granted.key_prefix
     session.printer.present(
         {"service": session.base, "keyPrefix": prefix, "tenantId": granted.tenant_id},
@@ -195,7 +185,7 @@ def log_in(session: Session) -> None:
 
 def _invite(session: Session, started: Started) -> None:
     if session.printer.format is Format.JSON:
-        session.printer.tell(
+        session.printer.write_error_json(
             verificationUri=harmless(started.verification_uri),
             verificationUriComplete=harmless(started.page),
             userCode=harmless(started.user_code),
@@ -211,10 +201,10 @@ def _invite(session: Session, started: Started) -> None:
     session.printer.note(f"Waiting for your approval; the code is good for {minutes} min. Ctrl-C stops.")
 
 
-def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
+def _poll(session: Session, polling: Polling, device_code: str) -> Credential:
     """Poll until there is a key. Raises `Failure` if the login fails."""
     form = {"grant_type": GRANT_TYPE, "device_code": device_code, "client_id": CLIENT_ID}
-    step: Wait | Granted | Ended = polling.first()
+    step: Wait | Credential | Ended = polling.first()
     reply: Reply | None = None
     while isinstance(step, Wait):
         session.outside.sleep(step.seconds)
@@ -225,7 +215,7 @@ def _poll(session: Session, polling: Polling, device_code: str) -> Granted:
             if polling.losses == 0:
                 session.printer.note(f"{error}; trying again")
         step = polling.after(reply, session.outside.now())
-    if isinstance(step, Granted):
+    if isinstance(step, Credential):
         return step
     if step.words is None and reply is not None:
         session.client.accepted(reply)

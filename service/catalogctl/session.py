@@ -4,7 +4,7 @@ Results are printed on standard output, everything else on standard error. As JS
 `{"error", "message"}` of the service or of this program, `{"warning"}`, `{"note"}`, or the address and code of a login.
 
 A command prints its result by `show` (a response), by `present` (a document of its own) or, for a list, by `lists.walk` and
-then `say`. Each of them does what `--json` and `--quiet` ask for, so commands need not look at these options.
+then `print_text`. Each of them does what `--json` and `--quiet` ask for, so commands need not look at these options.
 """
 
 import json
@@ -18,7 +18,7 @@ from typing import Any, TextIO
 from service.catalogctl.client import DEFAULT_URL, URL_VARIABLE, Client, Download, Reply, Send, base_of, is_in_clear
 from service.catalogctl.credentials import Keyring, Saved
 from service.catalogctl.failures import Failure, Misused, NotLoggedIn
-from service.catalogctl.layout import harmless, harmless_json
+from service.terminal.layout import harmless, harmless_json
 
 KEY_VARIABLE = "CATALOGCTL_KEY"
 _KEY = re.compile(r"[!-~]{1,512}")
@@ -79,7 +79,7 @@ class Printer:
         for line in lines:
             print(line, file=self.out)
 
-    def say(self, *lines: str) -> None:
+    def print_text(self, *lines: str) -> None:
         """Print lines for people. Prints nothing with `--json` or `--quiet`."""
         if self.format is Format.WORDS:
             self.write(*lines)
@@ -109,11 +109,11 @@ class Printer:
             if self.format is not Format.JSON:
                 print(line, file=self.err, flush=True)
             elif line:
-                self.tell(note=line)
+                self.write_error_json(note=line)
 
     def warn(self, words: str) -> None:
         if self.format is Format.JSON:
-            self.tell(warning=harmless(words))
+            self.write_error_json(warning=harmless(words))
         else:
             print(f"catalogctl: warning: {harmless(words)}", file=self.err)
 
@@ -126,9 +126,9 @@ class Printer:
         elif failure.body:
             print(harmless_json(failure.body), file=self.err)
         else:
-            self.tell(error=failure.error, message=harmless(str(failure)))
+            self.write_error_json(error=failure.error, message=harmless(str(failure)))
 
-    def tell(self, **fields: object) -> None:
+    def write_error_json(self, **fields: object) -> None:
         """Print a JSON object on standard error."""
         print(json.dumps(fields, ensure_ascii=False), file=self.err, flush=True)
 

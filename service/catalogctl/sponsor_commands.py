@@ -21,9 +21,9 @@ from service.catalogctl.command import (
     value_of,
 )
 from service.catalogctl.failures import Misused
-from service.catalogctl.layout import day, moment, shown
 from service.catalogctl.lists import Entry, entries_of, printed_file, walk
 from service.catalogctl.session import Session
+from service.terminal.layout import day, moment, printable
 
 EPOCH, DAY_MS = date(1970, 1, 1), 86_400_000
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -107,8 +107,8 @@ def _edited(field: str) -> Cell:
 
     def show(campaign: Entry) -> str:
         edit = campaign.get("pendingRevision")
-        new = shown(edit.get(field)) if isinstance(edit, dict) else ""
-        return "" if new == shown(campaign.get(field)) else new
+        new = printable(edit.get(field)) if isinstance(edit, dict) else ""
+        return "" if new == printable(campaign.get(field)) else new
 
     return show
 
@@ -149,14 +149,14 @@ NEW_KEY = facts("Id: id; Key: apiKey; Scopes: scopes")
 
 def _show_inventory(session: Session, reply: Reply) -> list[str]:
     inventory = reply.document
-    head = f"Week of {day(inventory.get('weekStart'))}, billing mode {shown(inventory.get('billingMode'))}"
+    head = f"Week of {day(inventory.get('weekStart'))}, billing mode {printable(inventory.get('billingMode'))}"
     return [head, "", *SLOTS(session, reply)]
 
 
 def _party(invoice: Entry, name: str, *fields: str) -> str:
     """The fields of a party on one line, which separates the lines of an address by commas."""
     lines = (str(value_of(invoice, f"{name}.{each}") or "").splitlines() for each in fields)
-    return ", ".join(filter(None, (shown(line) for each in lines for line in each)))
+    return ", ".join(filter(None, (printable(line) for each in lines for line in each)))
 
 
 INVOICE = facts(
@@ -194,7 +194,7 @@ def _reserve(row: Command, session: Session) -> None:
 
 
 def _hint_at_payment(session: Session, reply: Reply) -> None:
-    booking = shown(value_of(reply.document, "booking.id"))
+    booking = printable(value_of(reply.document, "booking.id"))
     session.printer.hint(f"Pay before the hold runs out: catalogctl sponsor checkout {booking}")
 
 

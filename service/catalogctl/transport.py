@@ -52,9 +52,9 @@ def send(
 ) -> Reply:
     """`Send` over the network."""
 
-    def work(tell: Callable[[Outcome], None]) -> None:
+    def work(deliver: Callable[[Outcome], None]) -> None:
         with closing(_opened(asked, silence_seconds, JSON)) as answer:
-            tell(_whole(answer, answer_bytes))
+            deliver(_whole(answer, answer_bytes))
 
     return _run(asked, work, answer_seconds, _no_piece)
 
@@ -69,33 +69,33 @@ def download(
 ) -> Reply:
     """`Download` over the network. At most `PIECES` pieces are held in memory."""
 
-    def work(tell: Callable[[Outcome], None]) -> None:
+    def work(deliver: Callable[[Outcome], None]) -> None:
         with closing(_opened(asked, silence_seconds, "text/csv, application/json")) as answer:
             headers = _headers(answer)
             if answer.status != http.client.OK or not Reply(answer.status, headers, b"").is_spreadsheet:
-                tell(_whole(answer, ANSWER_BYTES))
+                deliver(_whole(answer, ANSWER_BYTES))
                 return
             left = file_bytes
             while piece := answer.read1(PIECE_BYTES):
                 left -= len(piece)
                 if left < 0:
                     raise OSError(f"the file is larger than {file_bytes:,} bytes")
-                tell(piece)
+                deliver(piece)
             if answer.length:
                 raise http.client.IncompleteRead(b"", answer.length)
-            tell(Reply(answer.status, headers, b""))
+            deliver(Reply(answer.status, headers, b""))
 
     return _run(asked, work, file_seconds, write)
 
 
 def _no_piece(piece: bytes) -> None:
-    raise AssertionError("a response is not told in pieces")
+    raise AssertionError("a response has no pieces")
 
 
 def _run(
     asked: Asked, work: Callable[[Callable[[Outcome], None]], None], seconds: float, write: Callable[[bytes], None]
 ) -> Reply:
-    """Run `work` in a thread, write the pieces that it tells, and return its response. Raises `Unreachable`."""
+    """Run `work` in a thread, write the pieces that it delivers, and return its response. Raises `Unreachable`."""
     outcomes: Queue[Outcome] = Queue(PIECES)
 
     def run() -> None:

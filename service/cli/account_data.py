@@ -1,20 +1,15 @@
 """The commands that export and delete a whole account."""
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
-from actors.accounts.actor import AccountActor, Place
+from actors.accounts.actor import Place
 from actors.accounts.state import day_words
 from actors.accounts.sweeper import AccountEraser
-from actors.clock import SystemEntropy
-from actors.kernel.supervision import running
-from actors.values import Account
-from service.cli.accounts import email_of
+from service.cli.accounts import email_of, known_account
 from service.cli.command import CommandError, EmailArgument, option
-from service.cli.database import AGENT, accepted, open_beside
+from service.cli.database import AGENT, accepted, open_actor
 from service.config.model import Config
 from service.running.foundation import new_account_actor
 
@@ -24,12 +19,12 @@ ROWS = 500
 
 async def export_account(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     """One line for each row: the table and the row."""
-    async with _open_accounts(config, data_dir) as accounts:
-        account = await _known(accounts, email)
+    async with open_actor(config, data_dir, new_account_actor) as (accounts, opened):
+        account = await known_account(opened, email_of(email))
         place: Place | None = None
         while True:
-            found, place = await accounts.export(account, place, ROWS)
-            for table, rows in found.items():
+            exported, place = await accounts.export(account, place, ROWS)
+            for table, rows in exported.items():
                 for row in rows:
                     print(json.dumps({"table": table, "row": row.row}, ensure_ascii=False))
             if place is None:
@@ -43,8 +38,8 @@ async def delete_account(
     email: EmailArgument,
     now: Annotated[bool, option("erase the account at once; this cannot be undone")] = False,
 ) -> None:
-    async with _open_accounts(config, data_dir) as accounts:
-        account = await _known(accounts, email)
+    async with open_actor(config, data_dir, new_account_actor) as (accounts, opened):
+        account = await known_account(opened, email_of(email))
         scheduled = accepted(await accounts.order_deletion(account.email, AGENT, at_once=now)).deletion
         assert scheduled.due_ms is not None
         if not now:
@@ -55,19 +50,3 @@ async def delete_account(
         if left is not None and left.begun_ms is None:
             raise CommandError(f"{account.email} has an open booking; it is deleted once the booking has ended")
         print(f"{account.email} is deleted; the service erases its rows when requests from before have ended")
-
-
-async def _known(accounts: AccountActor, text: str) -> Account:
-    account = await accounts.find(email_of(text))
-    if account is None:
-        raise CommandError(f"there is no account with the email {email_of(text)}")
-    return account
-
-
-@asynccontextmanager
-async def _open_accounts(config: Config, data_dir: Path) -> AsyncIterator[AccountActor]:
-    """A running account keeper over open storage. Raises `CommandError` if the database fails during the block."""
-    async with open_beside(config, data_dir) as opened:
-        accounts = await new_account_actor(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
-        async with running([accounts]):
-            yield accounts

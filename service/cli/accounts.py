@@ -1,20 +1,16 @@
 """The commands for accounts: their keys, tiers, rights and sign-in links, and their suspension."""
 
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
 from actors.accounts.listing import AccountFilter, AccountLine
-from actors.clock import SystemEntropy
-from actors.kernel.supervision import running
 from actors.keys.actor import KeyActor
 from actors.values import Account, Scope, Tier
 from service.cli.command import CommandError, EmailArgument, argument, option
-from service.cli.database import AGENT, accepted, open_beside
+from service.cli.database import AGENT, accepted, open_actor, open_with_running_node
 from service.config.model import Config
 from service.running.foundation import new_key_actor, new_passkey_actor, new_session_actor
 from service.schemas.keys import Email
@@ -44,7 +40,7 @@ async def issue_key(
         raise CommandError("--admin is for full keys; give a scoped key the scopes admin:read and admin:write")
     if name is not None:
         _check_name(name)
-    async with running_key_actor(config, data_dir) as (keys, _):
+    async with open_actor(config, data_dir, new_key_actor) as (keys, _):
         issued = accepted(await keys.issue(address, AGENT, scopes=wanted, name=name, admin=admin))
         print(issued.api_key)
         print(f"id {issued.key.id}, prefix {issued.key.prefix}; the key is not shown again", file=sys.stderr)
@@ -56,7 +52,7 @@ async def revoke_key(
     *,
     key: Annotated[str, argument("KEY", "its id, the key itself, or its displayed prefix if that is unique")],
 ) -> None:
-    async with running_key_actor(config, data_dir) as (keys, _):
+    async with open_actor(config, data_dir, new_key_actor) as (keys, _):
         key_id = key if key.startswith("key_") else await _only(keys, key)
         outcome = accepted(await keys.revoke(key_id, AGENT))
         print(f"revoked {outcome.key.prefix}... ({outcome.key.id})")
@@ -72,10 +68,8 @@ async def sign_in_link(
     email: Annotated[str, argument("EMAIL", "the account; created when the link is used if it does not exist")],
 ) -> None:
     address = email_of(email)
-    async with open_beside(config, data_dir) as opened:
-        sessions = await new_session_actor(config, data_dir, opened, _node_id())
-        async with running([sessions]):
-            token = await sessions.issue_link(address, AGENT)
+    async with open_actor(config, data_dir, new_session_actor) as (sessions, opened):
+        token = await sessions.issue_link(address, AGENT)
         running_nodes = [live.node.url for live in await opened.nodes.live(config.nodes.live_seconds)]
     base_url = config.server.base_url or next(iter(running_nodes), f"http://{config.server.bind}")
     print(f"{base_url}{LINK_PATH}?token={token}")
@@ -90,7 +84,7 @@ async def set_tier(
     tier: Annotated[Literal["claimed", "upgraded"], option()],
 ) -> None:
     address = email_of(email)
-    async with running_key_actor(config, data_dir) as (keys, _):
+    async with open_actor(config, data_dir, new_key_actor) as (keys, _):
         tenant = accepted(await keys.set_tier(address, Tier(tier), AGENT)).tenant
         print(f"{address} is {tenant.tier}")
 
@@ -99,7 +93,7 @@ async def grant_admin(
     config: Config, data_dir: Path, *, email: Annotated[str, argument("EMAIL", "the account; it need not exist yet")]
 ) -> None:
     address = email_of(email)
-    async with running_key_actor(config, data_dir) as (keys, opened):
+    async with open_actor(config, data_dir, new_key_actor) as (keys, opened):
         outcome = await keys.grant_admin(address, AGENT)
         print(f"{address} is {'' if outcome.changed else 'already '}an administrator")
         if await opened.accounts.account(address) is None:
@@ -108,7 +102,7 @@ async def grant_admin(
 
 async def revoke_admin(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     address = email_of(email)
-    async with running_key_actor(config, data_dir) as (keys, _):
+    async with open_actor(config, data_dir, new_key_actor) as (keys, _):
         outcome = await keys.revoke_admin(address, AGENT)
         if not outcome.changed:
             raise CommandError(f"{address} is not an administrator")
@@ -123,10 +117,8 @@ async def remove_passkeys(
     config: Config, data_dir: Path, *, email: Annotated[str, argument("EMAIL", "the account")]
 ) -> None:
     address = email_of(email)
-    async with open_beside(config, data_dir) as opened:
-        keeper = await new_passkey_actor(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
-        async with running([keeper]):
-            removed = (await keeper.remove_all(address, AGENT)).passkeys
+    async with open_actor(config, data_dir, new_passkey_actor) as (passkeys, _):
+        removed = (await passkeys.remove_all(address, AGENT)).passkeys
     if not removed:
         raise CommandError(f"the account {address} has no passkey")
     print(f"removed from {address}: {', '.join(each.name for each in removed)}")
@@ -141,16 +133,16 @@ async def list_accounts(
 ) -> None:
     wanted = AccountFilter(text=query.strip().lower() if query else None, suspended=suspended or None)
     printed = 0
-    async with open_beside(config, data_dir) as opened:
-        found = await opened.accounts.accounts(wanted, None, 100)
+    async with open_with_running_node(config, data_dir) as opened:
+        page = await opened.accounts.accounts(wanted, None, 100)
         while True:
-            for line in found.lines:
+            for line in page.lines:
                 print(_line(line))
-            printed += len(found.lines)
-            if found.after is None or printed >= MOST:
+            printed += len(page.lines)
+            if page.after is None or printed >= MOST:
                 break
-            found = await opened.accounts.accounts(wanted, found.after, 100)
-    if found.after is not None:
+            page = await opened.accounts.accounts(wanted, page.after, 100)
+    if page.after is not None:
         print(f"there are more; only {MOST} are printed, so search for a part of the email")
 
 
@@ -168,19 +160,20 @@ async def suspend_account(
     reason: Annotated[str, option("the owner reads it, by mail and after signing in")],
 ) -> None:
     address, words = email_of(email), _reason(reason)
-    async with running_key_actor(config, data_dir) as (keys, opened):
-        outcome = accepted(await keys.suspend(await _known(opened, address), words, AGENT))
+    async with open_actor(config, data_dir, new_key_actor) as (keys, opened):
+        outcome = accepted(await keys.suspend(await known_account(opened, address), words, AGENT))
     print(f"{address} is {'' if outcome.changed else 'already '}suspended")
 
 
 async def restore_account(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
     address = email_of(email)
-    async with running_key_actor(config, data_dir) as (keys, opened):
-        outcome = accepted(await keys.restore(await _known(opened, address), AGENT))
+    async with open_actor(config, data_dir, new_key_actor) as (keys, opened):
+        outcome = accepted(await keys.restore(await known_account(opened, address), AGENT))
     print(f"{address} is {'no longer' if outcome.changed else 'not'} suspended")
 
 
-async def _known(opened: Opened, email: str) -> Account:
+async def known_account(opened: Opened, email: str) -> Account:
+    """Raises `CommandError` if there is none."""
     account = await opened.accounts.account(email)
     if account is None:
         raise CommandError(f"there is no account with the email {email}")
@@ -194,28 +187,15 @@ def _reason(text: str) -> str:
         raise CommandError(f"--reason {problems_of(error)[0].message}") from None
 
 
-@asynccontextmanager
-async def running_key_actor(config: Config, data_dir: Path) -> AsyncIterator[tuple[KeyActor, Opened]]:
-    """A running key keeper over open storage. Raises `CommandError` if the database fails during the block."""
-    async with open_beside(config, data_dir) as opened:
-        keys = await new_key_actor(config, data_dir, opened, _node_id())
-        async with running([keys]):
-            yield keys, opened
-
-
-def _node_id() -> str:
-    return f"cli-{SystemEntropy().token(6).hex()}"
-
-
 async def _only(keys: KeyActor, text: str) -> str:
     """The id of the one key with this text or displayed prefix. A whole key is never printed again."""
-    found = await keys.find(text)
-    if len(found) == 1:
-        return found[0].key.id
-    if not found:
+    matches = await keys.find(text)
+    if len(matches) == 1:
+        return matches[0].key.id
+    if not matches:
         raise CommandError("there is no such key")
-    ids = ", ".join(resolved.key.id for resolved in found)
-    raise CommandError(f"{len(found)} keys have this prefix; use one of their ids: {ids}")
+    ids = ", ".join(resolved.key.id for resolved in matches)
+    raise CommandError(f"{len(matches)} keys have this prefix; use one of their ids: {ids}")
 
 
 def _check_name(name: str) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from actors.clock import SystemClock
 from service.cli.command import CommandError, argument, option
-from service.cli.database import open_beside
+from service.cli.database import open_with_running_node
 from service.config.model import Config
 from service.running.server_secret import Secrets
 
@@ -19,7 +19,7 @@ async def set_billing_mode(
         bool, option("although bookings of the other mode hold weeks; they stay and are shown")
     ] = False,
 ) -> None:
-    async with open_beside(config, data_dir) as opened:
+    async with open_with_running_node(config, data_dir) as opened:
         await Secrets.load(config, data_dir, opened.identity)
         if await opened.identity.billing_mode() == mode:
             print(f"the billing mode is already {mode}")

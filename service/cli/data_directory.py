@@ -1,4 +1,4 @@
-"""The data directory: as told, as configured, or by default."""
+"""The data directory: given, configured, or the default one."""
 
 import os
 from pathlib import Path

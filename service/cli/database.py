@@ -1,11 +1,13 @@
 """Shared by the commands that use the database: opening it, and its errors and refusals as one line."""
 
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from actors.clock import SystemEntropy
+from actors.kernel.supervision import Member, running
 from actors.values import Agent, Refused, TransientStorageError
 from service.cli.command import CommandError
 from service.config.model import Config
@@ -17,10 +19,13 @@ AGENT = Agent("cli", f"uid {os.getuid()}" if hasattr(os, "getuid") else "cli")
 """The author of a command's changes in the audit."""
 
 T = TypeVar("T")
+A = TypeVar("A", bound=Member)
+NewActor = Callable[[Config, Path, Opened, str], Awaitable[A]]
+"""Makes an actor over open storage; the last argument names this process."""
 
 
 @asynccontextmanager
-async def open_beside(config: Config, data_dir: Path, *, create: bool = False) -> AsyncIterator[Opened]:
+async def open_with_running_node(config: Config, data_dir: Path, *, create: bool = False) -> AsyncIterator[Opened]:
     """Open storage, next to a running server or without one. With `create`, a new data directory gets a database.
 
     Raises `StorageError` if storage cannot be opened, and `CommandError` if the database fails during the block.
@@ -28,6 +33,15 @@ async def open_beside(config: Config, data_dir: Path, *, create: bool = False) -
     async with open_storage(storage_options(config), data_dir, beside=True, create=create) as opened:
         with database_errors():
             yield opened
+
+
+@asynccontextmanager
+async def open_actor(config: Config, data_dir: Path, new: "NewActor[A]") -> AsyncIterator[tuple[A, Opened]]:
+    """A running actor over open storage. Raises `CommandError` if the database fails during the block."""
+    async with open_with_running_node(config, data_dir) as opened:
+        actor = await new(config, data_dir, opened, f"cli-{SystemEntropy().token(6).hex()}")
+        async with running([actor]):
+            yield actor, opened
 
 
 @contextmanager

@@ -10,12 +10,12 @@ import trio
 
 from actors.values import TransientStorageError
 from service.cli.command import CommandError, option
-from service.cli.database import open_beside
+from service.cli.database import open_with_running_node
 from service.cli.progress import Progress, progress_bar
 from service.config.model import Config
 from storage.events.moves import DayToMove, EventMoves, MoveError, Piece
 
-TELL_SECONDS = 5.0
+PROGRESS_SECONDS = 5.0
 """How often progress is printed."""
 
 ATTEMPTS = 60
@@ -43,7 +43,7 @@ async def distribute(
 ) -> None:
     if not config.database.distributed:
         raise CommandError("the database is not distributed: set database.distributed to true")
-    async with open_beside(config, data_dir) as opened:
+    async with open_with_running_node(config, data_dir) as opened:
         moves = EventMoves(opened.database)
         if keys_per_second is not None:
             await moves.set_pace(keys_per_second=keys_per_second)
@@ -54,10 +54,10 @@ async def distribute(
             await moves.set_pace(paused=False)
             await _move_all(moves)
         if not pause:
-            await _tell_days(moves)
+            await _print_progress(moves)
 
 
-async def _tell_days(moves: EventMoves) -> None:
+async def _print_progress(moves: EventMoves) -> None:
     """Print what is left to move."""
     days, last = await moves.days(), await moves.last_day_to_move()
     for each in days:
@@ -85,7 +85,7 @@ async def _move(moves: EventMoves, day: DayToMove) -> bool:
 
 
 async def _move_pieces(moves: EventMoves, day: DayToMove, progress: Progress) -> bool:
-    told_at, moved = trio.current_time(), day.moved
+    printed_at, moved = trio.current_time(), day.moved
     while not (pace := await moves.pace()).paused:
         began = trio.current_time()
         piece = await _piece(moves, day.day)
@@ -93,9 +93,9 @@ async def _move_pieces(moves: EventMoves, day: DayToMove, progress: Progress) ->
             return True
         moved += piece.keys
         progress(moved, max(day.keys, moved))
-        # A bar says it where it is seen; elsewhere, lines do.
-        if not sys.stderr.isatty() and trio.current_time() - told_at >= TELL_SECONDS:
-            told_at = trio.current_time()
+        # Without a terminal, lines replace the progress bar.
+        if not sys.stderr.isatty() and trio.current_time() - printed_at >= PROGRESS_SECONDS:
+            printed_at = trio.current_time()
             print(_line(DayToMove(day.day, max(day.keys, moved), moved)), flush=True)
         await trio.sleep_until(began + piece.keys / pace.keys_per_second)
     return False

@@ -1,8 +1,8 @@
-"""The command that checks a service from outside."""
+"""The command that checks the configuration, database and nodes of a service."""
 
 from pathlib import Path
 
-from service.cli.database import open_beside
+from service.cli.database import open_with_running_node
 from service.cli.recovery_checks import check_recovery
 from service.config import deployment
 from service.config.model import Config
@@ -21,7 +21,7 @@ from storage.schema import room_for_connections, server_version, unsafe_settings
 
 async def doctor(config: Config, data_dir: Path) -> int:
     """Print what was checked, then the problems. Returns 0 if there are none, otherwise 2."""
-    async with open_beside(config, data_dir) as opened:
+    async with open_with_running_node(config, data_dir) as opened:
         problems = [*await _check_database(config, opened), *await _check_secret(config, data_dir, opened)]
         problems += [*await _check_mode(config, opened), *deployment.problems(config), *_check_certificate(config)]
         problems += await check_recovery(config, data_dir, opened)

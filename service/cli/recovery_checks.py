@@ -16,7 +16,7 @@ from storage.opening import Opened
 
 
 async def check_recovery(config: Config, data_dir: Path, opened: Opened) -> list[str]:
-    """Print what is well, and return the problems."""
+    """Print the checks that pass, and return the problems."""
     problems = clock_problems(await read_clocks(config, opened.database, SystemClock()))
     if not problems:
         print("ok: the clocks agree")
@@ -37,11 +37,11 @@ def check_backups(config: Config, data_dir: Path, database_made_ms: int, now_ms:
     except (BackupFailed, OSError) as error:
         return [f"backup.directory: {error}"]
     overdue = overdue_ms(newest, database_made_ms, now_ms, rules)
-    found = f"the newest scheduled backup in {directory} is {_hours(now_ms - (newest or 0))} old"
+    state = f"the newest scheduled backup in {directory} is {_hours(now_ms - (newest or 0))} old"
     if overdue is not None:
-        found = f"there is no scheduled backup in {directory}" if newest is None else found
-        return [f"{found}, and backup.every_hours is {config.backup.every_hours}: see the log of the service"]
-    print(f"note: there is no scheduled backup in {directory} yet" if newest is None else f"ok: {found}")
+        state = f"there is no scheduled backup in {directory}" if newest is None else state
+        return [f"{state}, and backup.every_hours is {config.backup.every_hours}: see the log of the service"]
+    print(f"note: there is no scheduled backup in {directory} yet" if newest is None else f"ok: {state}")
     return []
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
 from service.cli.command import CommandError, argument, option, path_of
-from service.cli.database import AGENT, open_beside
+from service.cli.database import AGENT, open_with_running_node
 from service.cli.progress import progress_bar
 from service.config.model import Config
 from service.seed.catalog_file import Parsed, parse, unknown_bots
@@ -24,7 +24,7 @@ async def import_catalog(
     dry_run: Annotated[bool, option("print what would change, and change nothing")] = False,
 ) -> None:
     parsed = _parsed(file)
-    async with open_beside(config, data_dir, create=True) as opened:
+    async with open_with_running_node(config, data_dir, create=True) as opened:
         present = await opened.catalog.present(Kind.BOTS, sorted(parsed.references))
         with progress_bar("import", "entries") as progress:
             batch = Import(parsed.entries, prune=prune, dry_run=dry_run, progress=progress)
@@ -59,7 +59,7 @@ async def seed_demo(
     *,
     remove: Annotated[bool, option("remove the demo, also for later starts")] = False,
 ) -> None:
-    async with open_beside(config, data_dir) as opened:
+    async with open_with_running_node(config, data_dir) as opened:
         counts = await replace_demo(opened.demo, SystemClock(), SystemEntropy(), AGENT, remove=remove)
     assert counts is not None, "only seeding with `first` may return None"
     if counts.removed:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 from service.cli.command import option
-from service.cli.database import open_beside
+from service.cli.database import open_with_running_node
 from service.cli.running import configured
 from service.cli.startup import report_ready
 from service.config.deployment import refuse_unsafe, refuse_untraced
@@ -42,6 +42,6 @@ async def serve(
 
 
 async def migrate(config: Config, data_dir: Path) -> None:
-    async with open_beside(config, data_dir, create=True):
+    async with open_with_running_node(config, data_dir, create=True):
         # Opening storage has migrated it.
         print("the schema is up to date")

@@ -2,8 +2,7 @@
 
 import argparse
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from inspect import Parameter
 from pathlib import Path
@@ -15,18 +14,18 @@ from actors.bookings.actor import BookingLedger
 from actors.bookings.records import Slot
 from actors.bookings.state import BookingRules
 from actors.clock import Clock, SystemClock, SystemEntropy
-from actors.kernel.supervision import running
 from service.cli.command import CommandError, Declared, Parser, SlotId
-from service.cli.database import AGENT, accepted, open_beside
+from service.cli.database import AGENT, accepted, open_actor, open_with_running_node
 from service.config.model import Config
 from service.running.limits import actor_limits
 from service.schemas.problems import problems_of
 from service.schemas.slots import SlotCreate, SlotEdit, offer_over
+from service.terminal.layout import Column, table
+from storage.opening import Opened
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HEADS = ("ID", "NAME", "SIDE", "CENTS A WEEK", "WEEKS", "PACKAGE", "STATE")
-NUMBERS = (3, 4)
-"""Columns that are aligned to the right."""
+COLUMNS = [Column(head, right=head in ("CENTS A WEEK", "WEEKS")) for head in HEADS]
 
 OFFER_ENDS = "ISO 8601 in UTC: 2027-01-31T18:00Z, or the start of a day"
 M = TypeVar("M", SlotCreate, SlotEdit)
@@ -100,7 +99,7 @@ def _fields(needed: Sequence[str], left_out: Sequence[str]) -> Declared:
 
 
 async def list_slots(config: Config, data_dir: Path) -> None:
-    async with open_beside(config, data_dir) as opened:
+    async with open_with_running_node(config, data_dir) as opened:
         _print(await opened.sponsorship.slots())
 
 
@@ -108,7 +107,7 @@ async def create_slot(
     config: Config, data_dir: Path, *, fields: Annotated[Mapping[str, Any], _fields(NEEDED, OF_OLD)]
 ) -> None:
     wanted = checked(SlotCreate, fields, SystemClock())
-    async with _open_ledger(config, data_dir) as ledger:
+    async with open_actor(config, data_dir, _new_ledger) as (ledger, _):
         print(accepted(await ledger.create_slot(agent=AGENT, **wanted.arguments())).id)
 
 
@@ -122,12 +121,12 @@ async def edit_slot(
     if not fields:
         raise CommandError("nothing to change was given; see edit-slot --help")
     wanted = checked(SlotEdit, fields, SystemClock())
-    async with _open_ledger(config, data_dir) as ledger:
+    async with open_actor(config, data_dir, _new_ledger) as (ledger, _):
         _print([accepted(await ledger.edit_slot(slot_id, AGENT, **wanted.arguments()))])
 
 
 async def retire_slot(config: Config, data_dir: Path, *, slot_id: SlotId) -> None:
-    async with _open_ledger(config, data_dir) as ledger:
+    async with open_actor(config, data_dir, _new_ledger) as (ledger, _):
         _print([accepted(await ledger.retire_slot(slot_id, AGENT))])
 
 
@@ -144,34 +143,19 @@ def checked(model: type[M], fields: Mapping[str, Any], clock: Clock) -> M:
 
 
 def _print(slots: Sequence[Slot]) -> None:
-    for line in table(slots, SystemClock().now_ms()):
+    for line in lines(slots, SystemClock().now_ms()):
         print(line)
 
 
-def table(slots: Sequence[Slot], now_ms: int) -> list[str]:
+def lines(slots: Sequence[Slot], now_ms: int) -> list[str]:
     """A header line and one line per slot."""
-    rows = [HEADS, *(_row(slot, now_ms) for slot in slots)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADS))]
-    return [
-        "  ".join(_cell(*cell) for cell in zip(row, widths, range(len(HEADS)), strict=True)).rstrip() for row in rows
-    ]
+    return table(COLUMNS, [_row(slot, now_ms) for slot in slots], None)
 
 
 def _row(slot: Slot, now_ms: int) -> tuple[str, ...]:
     state = state_of(slot, now_ms) + (", demo" if slot.demo else "")
-    return (
-        slot.id,
-        slot.name,
-        slot.side,
-        str(slot.week_price_cents),
-        str(slot.weeks),
-        slot.package_kind or "-",
-        state,
-    )
-
-
-def _cell(text: str, width: int, column: int) -> str:
-    return text.rjust(width) if column in NUMBERS else text.ljust(width)
+    price, weeks = str(slot.week_price_cents), str(slot.weeks)
+    return slot.id, slot.name, slot.side, price, weeks, slot.package_kind or "-", state
 
 
 def state_of(slot: Slot, now_ms: int) -> str:
@@ -194,13 +178,7 @@ def _written(at_ms: int) -> str:
         return "after the year 9999"
 
 
-@asynccontextmanager
-async def _open_ledger(config: Config, data_dir: Path) -> AsyncIterator[BookingLedger]:
-    """A running booking ledger over open storage. Raises `CommandError` if the database fails during the block."""
-    async with open_beside(config, data_dir) as opened:
-        clock, entropy = SystemClock(), SystemEntropy()
-        node = f"cli-{entropy.token(6).hex()}"
-        # None of the booking rules concerns slots.
-        ledger = BookingLedger(opened.ledger, clock, entropy, BookingRules(), node=node, limits=actor_limits(config))
-        async with running([ledger]):
-            yield ledger
+async def _new_ledger(config: Config, data_dir: Path, opened: Opened, node: str) -> BookingLedger:
+    # None of the booking rules concerns slots.
+    rules, limits = BookingRules(), actor_limits(config)
+    return BookingLedger(opened.ledger, SystemClock(), SystemEntropy(), rules, node=node, limits=limits)

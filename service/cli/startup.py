@@ -1,4 +1,4 @@
-"""Tells the person at the terminal, on standard output, that the service is ready, and what to do next."""
+"""Prints on standard output that the service is ready, and what to do next."""
 
 import sys
 import threading
@@ -17,7 +17,7 @@ BROWSER_THREAD = "browser"
 
 
 def report_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse: bool) -> None:
-    """Print where the service listens, which says that it is ready, and what to do next. With `browse`, open the browser."""
+    """Print the addresses of the ready service, and what to do next. With `browse`, open the browser."""
     page = config.server.base_url or urls[0]
     _print(
         [

@@ -47,28 +47,28 @@ class Clocks:
     newest_ms: int | None
 
 
-def must_refuse(clocks: Clocks) -> bool:
+def exceeds_skew(clocks: Clocks) -> bool:
     """Whether the clocks differ so much that sessions, holds and weeks would end at other times than promised."""
     nearest = _nearest(clocks)
     return nearest is not None and abs(nearest.certain_ms) > REFUSED_MS
 
 
 def clock_problems(clocks: Clocks) -> list[str]:
-    """What `doctor` reports about the clocks, and a start logs. A difference that refuses a start comes first."""
-    found = []
+    """Problems for `doctor` and the log of a start. A difference that refuses a start comes first."""
+    problems = []
     nearest = _nearest(clocks)
     if nearest is not None and abs(nearest.certain_ms) > WARNED_MS:
         side = "ahead" if nearest.certain_ms > 0 else "behind"
-        found.append(
+        problems.append(
             f"the clock of this machine says {_moment(nearest.middle_ms)}, and that of the database server says "
             f"{_moment(nearest.server_ms)}, {abs(nearest.certain_ms) / SECOND_MS:.0f} s {side}: let both follow NTP"
         )
     if clocks.newest_ms is not None and clocks.newest_ms > clocks.server_ms + FUTURE_MS:
-        found.append(
+        problems.append(
             f"the newest migration or heartbeat in the database is of {_moment(clocks.newest_ms)}, and its clock says "
             f"{_moment(clocks.server_ms)}: the clock is wrong, or was; set it by NTP"
         )
-    return found
+    return problems
 
 
 def _nearest(clocks: Clocks) -> Exchange | None:

@@ -112,25 +112,25 @@ def other_mode(config: Config, stored: str) -> str:
 def problems(config: Config) -> list[str]:
     """What `doctor` reports about the configuration alone."""
     server = config.server
-    found = []
+    lines = []
     for refuse in (refuse_unreadable_mail, refuse_untraced):
         try:
             refuse(config)
         except ConfigError as error:
-            found.append(str(error))
+            lines.append(str(error))
     if lacks_seller(config):
-        found.append(NO_SELLER)
+        lines.append(NO_SELLER)
     if not is_public(server.base_url):
-        return found
+        return lines
     if not config.mail.smtp_url:
-        found.append(
+        lines.append(
             "server.base_url is public and mail.smtp_url is empty: codes are written to the log, and not mailed"
         )
     if server.base_url.startswith("http:"):
-        found.append("server.base_url is http: keys and sessions cross the network unencrypted; use https")
+        lines.append("server.base_url is http: keys and sessions cross the network unencrypted; use https")
     if not server.trusted_proxies and is_local(host_of(server.bind)) and not config.tls.bind:
-        found.append(
+        lines.append(
             "server.bind is reached from this machine only, so a proxy must be in front of it, and server.trusted_proxies "
             "is empty: all visitors share the limits of one address; set it to the proxy's address"
         )
-    return found
+    return lines

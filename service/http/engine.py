@@ -1,4 +1,4 @@
-"""The engine: serves connections with HTTP/1.1 or HTTP/2, and tells all of them when the server stops."""
+"""The engine: serves connections with HTTP/1.1 or HTTP/2, and notifies all of them when the server stops."""
 
 from email.utils import formatdate
 from typing import Protocol

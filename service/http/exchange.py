@@ -27,7 +27,7 @@ EXTENSIONS: dict[str, dict[str, object]] = {BOUNDED: {}}
 class Conditions:
     """The state that all connections read: limits, the Date header, and whether the server is stopping.
 
-    `leaving` is set before `stopping`: responses tell HTTP/1.1 clients to reconnect, and all else goes on.
+    `leaving` is set before `stopping`: responses ask HTTP/1.1 clients to reconnect, and all else goes on.
     """
 
     __slots__ = ("date", "leaving", "limits", "render_error", "stopping")

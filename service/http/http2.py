@@ -106,7 +106,7 @@ class Connection:
             self._leave()
 
     def _leave(self) -> None:
-        """Take no more requests, and tell the client so."""
+        """Send GOAWAY and refuse new requests."""
         if not self._leaving:
             self._leaving = True
             self._output.append(goaway(self._h2.highest_inbound_stream_id))

@@ -71,8 +71,8 @@ class Output:
     def headers(self, stream: int, fields: Iterable[tuple[bytes, bytes]], *, end: bool = False) -> None:
         """Prepare the head of a response. Raises `ProtocolError` if the stream has ended."""
         # A compressed cookie could be guessed from the lengths of later responses (RFC 7541, section 7.1).
-        kept = [NeverIndexedHeaderTuple(*pair) if pair[0] == b"set-cookie" else pair for pair in fields]
-        self._h2.send_headers(stream, kept, end_stream=end)
+        encoded = [NeverIndexedHeaderTuple(*pair) if pair[0] == b"set-cookie" else pair for pair in fields]
+        self._h2.send_headers(stream, encoded, end_stream=end)
 
     async def body(self, stream: int, content: bytes, *, end: bool) -> None:
         """Send a part of a body, and what was prepared before it.
@@ -108,7 +108,7 @@ class Output:
         return rest
 
     def _window(self, stream: int) -> int:
-        """Bytes that the client takes on this stream. h2 also tells them of streams that have just ended."""
+        """Bytes that the client takes on this stream. h2 also counts them for streams that have just ended."""
         if stream not in self._h2.streams or self._h2.streams[stream].closed:
             raise StreamClosedError(stream)
         return int(self._h2.local_flow_control_window(stream))
@@ -139,7 +139,7 @@ class Output:
             return
 
     def wake(self) -> None:
-        """Let the bodies that wait look at their windows again."""
+        """Wake waiting bodies, which read their windows again."""
         self._windows.unpark_all()
 
     def close(self) -> None:

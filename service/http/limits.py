@@ -36,7 +36,7 @@ class ServingLimits:
     exempt_networks: tuple[Network, ...] = field(default=())
     backlog: int = 1_024
     drain_seconds: float = 0.0
-    """Time for which a server that is told to stop serves on, while balancers see `/readyz` and send clients elsewhere."""
+    """Seconds to keep serving after SIGTERM while load balancers see `/readyz` fail."""
     lame_duck_seconds: float = 0.0
     """Time for a stopping server to take requests on idle connections before closing them; 0 if no other process serves
     the same port."""

@@ -92,7 +92,9 @@ class Server:
         if not self._limits.drain_seconds or self._draining.cancel_called:
             return
         with self._draining:
-            log.info("serving for %g s more, while balancers send clients elsewhere", self._limits.drain_seconds)
+            log.info(
+                "draining: serving for %g s more while load balancers remove this node", self._limits.drain_seconds
+            )
             engine.announce_drain()
             await trio.sleep(self._limits.drain_seconds)
 

@@ -25,7 +25,7 @@ from service.running.operators_listener import open_operators_listener
 from service.running.scheduled_backups import new_backup_directory, running_backups
 from service.running.service_manager import ServiceManager
 from service.running.signals import abandon_start, handle_signals
-from service.running.unprivileged import give_up_root
+from service.running.unprivileged import drop_root
 
 FIXED = (
     "server.bind",
@@ -67,7 +67,7 @@ class WorkerLauncher:
         try:
             self._reservation.renew(number)
         except PermissionError:
-            log.warning("worker %d: its connections wait, because only root can bind a port below 1024 again", number)
+            log.warning("worker %d: new connections wait; only root can bind ports below 1024 again", number)
         except OSError as error:
             raise ConfigError(f"server.bind, tls.bind: cannot bind the port again: {error.strerror}") from None
 
@@ -80,7 +80,7 @@ async def run(
     `reread` loads the configuration again on SIGHUP; it may raise `ConfigError`.
     """
     stop, prepared, hangup = trio.Event(), trio.Event(), _Hangup()
-    manager = ServiceManager.take_from(os.environ)
+    manager = ServiceManager.from_environment(os.environ)
     with closing(reserve(listen_addresses(config), config.server.workers)) as reservation:
         launcher, shutdown = WorkerLauncher(config, data_dir, reservation), _Shutdown(reservation)
         async with open_operators_listener(config) as operators, trio.open_nursery() as nursery:
@@ -89,7 +89,7 @@ async def run(
             nursery.start_soon(abandon_start, stop, prepared, nursery.cancel_scope)
             async with foundation(config, data_dir) as opened:
                 backup_directory = await new_backup_directory(config, data_dir)
-                await give_up_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
+                await drop_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
                 async with running_backups(config, data_dir, opened) as backups:
                     own = [] if backups is None else [BackupCollector(backups)]
                     prepared.set()
@@ -101,7 +101,7 @@ async def run(
                                 nursery.start_soon(serve_operators, operators, supervisor.reports, own)
                             ready(reservation.urls)
                             status = f"{config.server.workers} workers serve on {reservation.urls[0]}"
-                            nursery.start_soon(manager.attend, stop, status, supervisor.answers)
+                            nursery.start_soon(manager.serve_watchdog, stop, status, supervisor.answers)
                             await _replace_on_hangup(hangup, manager, launcher, supervisor, reread)
                 log.info("all workers have exited")
             nursery.cancel_scope.cancel()
@@ -148,7 +148,7 @@ async def _replace_on_hangup(
     supervisor: Supervisor,
     reread: Callable[[], Config],
 ) -> None:
-    """Reload on each hangup, and tell the service manager."""
+    """Reload on each hangup, and notify the service manager."""
     while True:
         await hangup.wait()
         with manager.reloading():
@@ -161,7 +161,7 @@ async def _reload(launcher: WorkerLauncher, supervisor: Supervisor, reread: Call
     try:
         launcher.config = checked(before, reread())
     except (ConfigError, ListenError) as error:
-        log.error("configuration not reloaded, keeping the workers: %s", " ".join(str(error).split()))
+        log.error("configuration not reloaded, workers unchanged: %s", " ".join(str(error).split()))
         return
     supervisor.allow(limits_of(launcher.config))
     log.info("replacing %d workers, one after the other", before.server.workers)
@@ -169,7 +169,7 @@ async def _reload(launcher: WorkerLauncher, supervisor: Supervisor, reread: Call
         await supervisor.replace_all()
     except WorkerFailed as error:
         launcher.config = before
-        log.error("reload failed, keeping the remaining workers: %s", error)
+        log.error("reload failed, remaining workers not replaced: %s", error)
     else:
         set_up(launcher.config.log.level, launcher.config.log.format)
         log.info("all workers are replaced")

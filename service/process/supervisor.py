@@ -17,8 +17,8 @@ from service.process.restarts import Deaths, SupervisionLimits, pause_after_refu
 
 log = logging.getLogger(__name__)
 
-WELL = ("exited with code 0", "exited with code 130")
-"""How a worker ends that was told to, once or twice."""
+EXPECTED_EXITS = ("exited with code 0", "exited with code 130")
+"""Exit statuses of a worker that was asked to stop."""
 
 
 class WorkerFailed(Exception):
@@ -26,7 +26,7 @@ class WorkerFailed(Exception):
 
 
 class WorkerRefused(WorkerFailed):
-    """A worker that is about to start has said why it cannot, such as a certificate that is missing. It has not died."""
+    """A starting worker reported why it cannot serve, such as a missing certificate. It has not died."""
 
 
 class TooManyRestarts(Exception):
@@ -49,7 +49,7 @@ class Worker(Protocol):
         ...
 
     def end(self) -> None:
-        """Tell it to finish its requests and exit. A second call makes it abort them."""
+        """Ask it to finish its requests and exit. A second call aborts them."""
         ...
 
     def retire(self) -> None:
@@ -90,7 +90,7 @@ class Supervisor:
         self._starts = trio.CapacityLimiter(limits.starts_at_once)
         self._living: set[Worker] = set()
         self._draining: set[Worker] = set()
-        """Workers that were told to end. Another `end` would make them abort their requests."""
+        """Workers that are stopping. Another `end` would make them abort their requests."""
         self._serving: dict[int, Worker] = {}
         self._all_serving = trio.Event()
         self._replacements = {number: trio.open_memory_channel[_Replacement](1) for number in range(1, workers + 1)}
@@ -116,7 +116,7 @@ class Supervisor:
         self._limits = max(self._limits, limits, key=lambda each: each.end_seconds)
 
     def end(self) -> None:
-        """Tell all workers to end. Those that were told before abort their requests."""
+        """Stop all workers. Those already stopping abort their requests."""
         for worker in self._living:
             worker.end()
 
@@ -143,7 +143,7 @@ class Supervisor:
 
     # The workers of one number.
 
-    async def keep(self, number: int) -> None:
+    async def run_worker(self, number: int) -> None:
         """Keep a worker of this number running."""
         deaths, (_, requests) = Deaths(self._limits), self._replacements[number]
         worker = await self._started(number)
@@ -223,16 +223,16 @@ class Supervisor:
         self._living.discard(worker)
         self._draining.discard(worker)
 
-    async def _drain(self, worker: Worker, tell: Callable[[], None]) -> None:
-        """`tell` a worker to end, unless it was told before. Kill it after `end_seconds`."""
+    async def _drain(self, worker: Worker, request_stop: Callable[[], None]) -> None:
+        """Stop a worker by `request_stop`, unless it is already stopping. Kill it after `end_seconds`."""
         if worker not in self._draining:
             self._draining.add(worker)
-            tell()
+            request_stop()
         with trio.move_on_after(self._limits.end_seconds):
             how = await worker.until_dead()
             self._forget(worker)
-            if not how.endswith(WELL):
-                log.error("a worker %s while it was stopping", how)
+            if not how.endswith(EXPECTED_EXITS):
+                log.error("a stopping worker %s", how)
             return
         log.error("killing a worker that did not exit within %g s", self._limits.end_seconds)
         await self._kill(worker)
@@ -272,7 +272,7 @@ async def supervised(launcher: Launcher, workers: int, limits: SupervisionLimits
     try:
         async with trio.open_nursery() as nursery:
             for number in range(1, workers + 1):
-                nursery.start_soon(partial(supervisor.keep, number))
+                nursery.start_soon(partial(supervisor.run_worker, number))
             await supervisor.wait_all_serving()
             yield supervisor
             nursery.cancel_scope.cancel()

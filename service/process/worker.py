@@ -23,7 +23,7 @@ from service.config.user_errors import ConfigError
 from service.observability.node_report import Report
 from service.process.shared_sockets import Sockets
 from service.process.supervisor import WorkerFailed, WorkerRefused
-from service.running.signals import HURRY, SUCCESSION
+from service.running.signals import ABORT_SIGNAL, RETIRE_SIGNAL
 
 READY = b"ready"
 REFUSED = b"refused "
@@ -84,7 +84,7 @@ class Process:
         self._received = bytearray()
         self._asking = trio.Lock()
         self._asked = 0
-        self._told = False
+        self._stop_requested = False
 
     def __repr__(self) -> str:
         return f"<worker {self._assignment.number}, pid {self._process.pid}>"
@@ -132,12 +132,12 @@ class Process:
         return f"(pid {self._process.pid}) {how}"
 
     def end(self) -> None:
-        self._process.send_signal(HURRY if self._told else signal.SIGTERM)
-        self._told = True
+        self._process.send_signal(ABORT_SIGNAL if self._stop_requested else signal.SIGTERM)
+        self._stop_requested = True
 
     def retire(self) -> None:
-        self._process.send_signal(SUCCESSION)
-        self._told = True
+        self._process.send_signal(RETIRE_SIGNAL)
+        self._stop_requested = True
 
     def kill(self) -> None:
         self._process.kill()

@@ -65,7 +65,7 @@ async def _work(assignment: Assignment, channel: socket.socket) -> None:
     addresses, engine = listen_addresses(config), config.server.engine
     with adopted_listeners(addresses, sockets, assignment.urls, limits, SystemClock(), engine) as server:
         async with trio.open_nursery() as nursery:
-            await nursery.start(partial(handle_signals, stop, warn_no_reload, on_succession=server.skip_drain))
+            await nursery.start(partial(handle_signals, stop, warn_no_reload, on_retire=server.skip_drain))
             parent = _Parent(channel)
             nursery.start_soon(parent.watch, stop)
             await join(config, assignment.data_dir, server, stop, partial(parent.report_ready, server, stop))

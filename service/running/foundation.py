@@ -11,20 +11,20 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 from actors.accounts.actor import AccountActor
-from actors.clock import SECOND_MS, Clock, SystemClock, SystemEntropy
+from actors.clock import SECOND_MS, Clock, Entropy, SystemClock, SystemEntropy
 from actors.kernel.supervision import running
 from actors.keys.actor import KeyActor
 from actors.sessions.actor import SessionActor
 from actors.sessions.passkey_actor import PasskeyActor
 from actors.values import Agent, StorageUnavailable
-from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
+from service.config.clocks import Clocks, Exchange, clock_problems, exceeds_skew
 from service.config.deployment import refuse_other_mode
 from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.http.certificates import tls_context, validity_of, validity_problem
 from service.http.listen_address import ListenAddress
 from service.outside.webauthn import WebAuthn
-from service.running.limits import account_rules, actor_limits, key_rules, session_rules
+from service.running.limits import account_rules, actor_limits, filled, key_rules, session_rules
 from service.running.server_secret import Secrets
 from service.seed.samples import load_demo, load_samples
 from storage.connection.pool import Database, PoolLimits
@@ -53,10 +53,10 @@ def open_to_serve(config: Config, data_dir: Path) -> AbstractAsyncContextManager
 
     async def inspect(database: Database) -> None:
         clocks = await read_clocks(config, database, SystemClock())
-        found = clock_problems(clocks)
-        if must_refuse(clocks):
-            raise ConfigError(found[0])
-        for problem in found:
+        problems = clock_problems(clocks)
+        if exceeds_skew(clocks):
+            raise ConfigError(problems[0])
+        for problem in problems:
             log.warning("%s", problem)
 
     return open_storage(storage_options(config), data_dir, inspect=inspect)
@@ -86,54 +86,33 @@ async def prepare(config: Config, data_dir: Path, opened: Opened) -> None:
 
 
 async def new_key_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> KeyActor:
-    """The key keeper alone, for the start and for commands. It is not running yet."""
-    loaded = await Secrets.load(config, data_dir, opened.identity)
-    return KeyActor(
-        opened.keys,
-        SystemClock(),
-        SystemEntropy(),
-        loaded.codes,
-        key_rules(config),
-        node=node_id,
-        limits=actor_limits(config),
-    )
+    """The key actor for the start and for commands, not started yet."""
+    given = await _given(config, data_dir, opened)
+    return KeyActor(opened.keys, *given, key_rules(config), node=node_id, limits=actor_limits(config))
 
 
 async def new_account_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> AccountActor:
-    """The account keeper alone, for commands. It is not running yet."""
-    loaded = await Secrets.load(config, data_dir, opened.identity)
-    clock, entropy, rules = SystemClock(), SystemEntropy(), account_rules(config)
-    limits = actor_limits(config)
-    return AccountActor(opened.accounts, clock, entropy, loaded.codes, rules, node=node_id, limits=limits)
+    """The account actor for commands, not started yet."""
+    given = await _given(config, data_dir, opened)
+    return AccountActor(opened.accounts, *given, account_rules(config), node=node_id, limits=actor_limits(config))
 
 
 async def new_session_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> SessionActor:
-    """The session keeper alone, for commands. It is not running yet."""
-    loaded = await Secrets.load(config, data_dir, opened.identity)
-    return SessionActor(
-        opened.sessions,
-        SystemClock(),
-        SystemEntropy(),
-        loaded.codes,
-        session_rules(config),
-        node=node_id,
-        limits=actor_limits(config),
-    )
+    """The session actor for commands, not started yet."""
+    given = await _given(config, data_dir, opened)
+    return SessionActor(opened.sessions, *given, session_rules(config), node=node_id, limits=actor_limits(config))
 
 
 async def new_passkey_actor(config: Config, data_dir: Path, opened: Opened, node_id: str) -> PasskeyActor:
-    """The passkey keeper alone, for commands. It is not running yet."""
+    """The passkey actor for commands, not started yet."""
+    given, site = await _given(config, data_dir, opened), WebAuthn(config.server.base_url)
+    return PasskeyActor(opened.sessions, site, *given, session_rules(config), node=node_id, limits=actor_limits(config))
+
+
+async def _given(config: Config, data_dir: Path, opened: Opened) -> tuple[Clock, Entropy, bytes]:
+    """Time, randomness and the key of codes, which all these actors need."""
     loaded = await Secrets.load(config, data_dir, opened.identity)
-    return PasskeyActor(
-        opened.sessions,
-        WebAuthn(config.server.base_url),
-        SystemClock(),
-        SystemEntropy(),
-        loaded.codes,
-        session_rules(config),
-        node=node_id,
-        limits=actor_limits(config),
-    )
+    return SystemClock(), SystemEntropy(), loaded.codes
 
 
 async def appoint_first(keys: KeyActor, config: Config, agent: Agent) -> None:
@@ -148,13 +127,8 @@ async def appoint_first(keys: KeyActor, config: Config, agent: Agent) -> None:
         log.info("added %d administrators from admin.emails", appointed.administrators)
 
 
-def allow_connections(config: Config) -> None:
-    """Allow this process the open files that `http.connections` need."""
-    _allow_open_files(config.http.connections)
-
-
-def _allow_open_files(connections: int) -> None:
-    """Raise the soft limit of open files, which is often 1,024, to what the connections need."""
+def allow_open_files(connections: int) -> None:
+    """Raise the soft limit of open files, which is often 1,024, to what these connections need."""
     needed = connections + OTHER_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY or soft >= needed:
@@ -206,14 +180,7 @@ def address_of(bind: str) -> tuple[str, int]:
 def storage_options(config: Config) -> StorageOptions:
     database = config.database
     return StorageOptions(
-        limits=PoolLimits(
-            connections=database.connections,
-            waiters=database.waiters,
-            wait_seconds=database.wait_seconds,
-            lock_seconds=database.lock_seconds,
-            statement_seconds=database.statement_seconds,
-            command_seconds=database.command_seconds,
-        ),
+        limits=filled(PoolLimits, database),
         url=database.url or None,
         os_user=config.server.user or None,
         allow_unsafe=database.allow_unsafe,

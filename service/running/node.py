@@ -27,14 +27,14 @@ from service.observability.node_report import Report
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
-from service.running.foundation import allow_connections, listen_addresses, open_to_serve, prepare, storage_options
+from service.running.foundation import listen_addresses, open_to_serve, prepare, storage_options
 from service.running.limits import Limits, serving_limits
 from service.running.operators_listener import open_operators_listener
 from service.running.scheduled_backups import new_backup_directory, running_backups
 from service.running.server_secret import Secrets
 from service.running.service_manager import ServiceManager
 from service.running.signals import abandon_start, handle_signals, warn_no_reload
-from service.running.unprivileged import give_up_root
+from service.running.unprivileged import drop_root
 from service.version import VERSION
 from service.web.app import build_app, request_middleware
 from service.web.error_responses import handlers, reject
@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 
 async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], None]) -> None:
     """Run a whole node until a signal stops it. Calls `ready` with its URLs once it accepts connections."""
-    stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.take_from(os.environ)
+    stop, ready_once, manager = trio.Event(), trio.Event(), ServiceManager.from_environment(os.environ)
     addresses = listen_addresses(config)
     await _check_addresses(config, addresses)
     async with trio.open_nursery() as nursery:
@@ -71,7 +71,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                     tasks.start_soon(serve_operators, operators, reports)
                 ready_once.set()
                 ready(server.urls)
-                tasks.start_soon(manager.attend, stop, f"serving on {server.url}")
+                tasks.start_soon(manager.serve_watchdog, stop, f"serving on {server.url}")
 
             async with prepared(config, data_dir, opened) as backups:
                 await serve(config, data_dir, opened, server, stop, begun)
@@ -82,7 +82,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
 async def prepared(config: Config, data_dir: Path, opened: Opened) -> AsyncIterator[BackupScheduler | None]:
     """Write the rows of a first start, give up root, and run the scheduled backups during the block."""
     await prepare(config, data_dir, opened)
-    given_up = await give_up_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
+    given_up = await drop_root(config, data_dir, backups=await new_backup_directory(config, data_dir))
     if given_up and config.database.url:
         await _check_admission(config, data_dir)
     async with running_backups(config, data_dir, opened) as backups:
@@ -131,7 +131,7 @@ async def open_app(
     config: Config, data_dir: Path, opened: Opened, url: str, certificate_expires: float | None = None
 ) -> AsyncIterator[tuple[Assembly, App]]:
     """Run a node, and make the ASGI application over it. For `url` see `open_node`."""
-    allow_connections(config)
+    allow_open_files(config.http.connections)
     async with open_node(config, data_dir, opened, url) as node:
         _freeze_garbage_collector()
         node.metrics.observe_machine(None if config.database.url else data_dir, certificate_expires)

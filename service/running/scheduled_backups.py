@@ -44,8 +44,8 @@ async def running_backups(config: Config, data_dir: Path, opened: Opened) -> Asy
     directory = backup_directory(config, data_dir)
     try:
         async with open_backup_files(directory, data_dir, opened.database) as files:
-            keeper = BackupScheduler(files, SystemClock(), rules)
-            async with running([keeper], drain_seconds=config.actors.drain_seconds):
-                yield keeper
+            scheduler = BackupScheduler(files, SystemClock(), rules)
+            async with running([scheduler], drain_seconds=config.actors.drain_seconds):
+                yield scheduler
     except BackupFailed as error:
         raise ConfigError(f"backup.directory: {error}") from None

@@ -1,4 +1,4 @@
-"""Tells systemd when the service is ready, reloads and stops, and that it is alive (sd_notify, WatchdogSec)."""
+"""Notifies systemd when the service is ready, reloads and stops, and that it is alive (sd_notify, WatchdogSec)."""
 
 import logging
 import os
@@ -13,8 +13,8 @@ import trio
 log = logging.getLogger(__name__)
 
 
-async def turning() -> bool:
-    """The health of a single node: that this runs shows that the event loop turns."""
+async def event_loop_runs() -> bool:
+    """The health check of a single node: if it runs, the event loop is responsive."""
     return True
 
 
@@ -27,7 +27,7 @@ class ServiceManager:
         self._watchdog_seconds = watchdog_seconds
 
     @classmethod
-    def take_from(cls, environment: MutableMapping[str, str]) -> Self:
+    def from_environment(cls, environment: MutableMapping[str, str]) -> Self:
         """The manager that `environment` names. Removes its variables, so that no child process speaks for this one."""
         address = environment.pop("NOTIFY_SOCKET", "")
         pid, microseconds = environment.pop("WATCHDOG_PID", ""), environment.pop("WATCHDOG_USEC", "")
@@ -37,8 +37,10 @@ class ServiceManager:
         watched = microseconds.isdecimal() and pid in ("", str(os.getpid()))
         return cls(address, int(microseconds) / 1_000_000 if watched else 0.0)
 
-    async def attend(self, stop: trio.Event, status: str, is_healthy: Callable[[], Awaitable[bool]] = turning) -> None:
-        """Say that the service is ready, then that it is alive while `is_healthy` says so, until `stop` is set."""
+    async def serve_watchdog(
+        self, stop: trio.Event, status: str, is_healthy: Callable[[], Awaitable[bool]] = event_loop_runs
+    ) -> None:
+        """Report that the service is ready, then send watchdog messages while `is_healthy`, until `stop` is set."""
         self._send("READY=1", f"STATUS={status}")
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep_alive, is_healthy)
@@ -48,19 +50,22 @@ class ServiceManager:
 
     @contextmanager
     def reloading(self) -> Iterator[None]:
-        """Say that the service reloads during the block, and is ready after it, unless the block is cancelled."""
+        """Report a reload during the block, and readiness after it, unless the block is cancelled."""
         self._send("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1_000}")
         yield
         self._send("READY=1")
 
     async def _keep_alive(self, is_healthy: Callable[[], Awaitable[bool]]) -> None:
-        """Send a sign of life twice in each watchdog interval. After a failed check, check five times as often."""
+        """Send a watchdog message twice in each interval. After a failed check, check five times as often."""
         while self._address and self._watchdog_seconds:
             healthy = await is_healthy()
             if healthy:
                 self._send("WATCHDOG=1")
             else:
-                log.error("no worker answers; %g s without a sign of life end the service", self._watchdog_seconds)
+                log.error(
+                    "no worker answers the health check; the service stops after %g s without an answer",
+                    self._watchdog_seconds,
+                )
             await trio.sleep(self._watchdog_seconds / (2 if healthy else 10))
 
     def _send(self, *lines: str) -> None:
@@ -73,4 +78,4 @@ class ServiceManager:
             try:
                 notifying.sendto("\n".join(lines).encode(), address)
             except OSError as error:
-                log.warning("cannot tell the service manager at %s: %s", self._address, error.strerror)
+                log.warning("cannot notify the service manager at %s: %s", self._address, error.strerror)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import trio
 
-SUCCESSION = signal.SIGUSR1
+RETIRE_SIGNAL = signal.SIGUSR1
 """A parent sends it to a worker whose successor is ready."""
 
-HURRY = signal.SIGINT
+ABORT_SIGNAL = signal.SIGINT
 """A parent sends it to a worker that has to abort its requests. A worker ignores a second SIGTERM, which a process supervisor
 may send to all processes of a service."""
 
-HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, SUCCESSION)
+HANDLED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, RETIRE_SIGNAL)
 
 log = logging.getLogger(__name__)
 
@@ -24,9 +24,9 @@ def warn_no_reload() -> None:
     log.warning("SIGHUP does nothing here: restart the service, or set server.workers to 2 or more to enable reloads")
 
 
-def warn_no_succession() -> None:
-    """Handle `SUCCESSION` in a process that is no worker, such as one that rotated its log."""
-    log.warning("%s does nothing here", SUCCESSION.name)
+def warn_no_retirement() -> None:
+    """Handle `RETIRE_SIGNAL` in a process that is no worker, such as one that rotated its log."""
+    log.warning("%s does nothing here", RETIRE_SIGNAL.name)
 
 
 async def abandon_start(stop: trio.Event, begun: trio.Event, start: trio.CancelScope) -> None:
@@ -41,7 +41,7 @@ async def handle_signals(
     stop: trio.Event,
     on_hangup: Callable[[], None],
     on_second: Callable[[], None] = lambda: None,
-    on_succession: Callable[[], None] | None = None,
+    on_retire: Callable[[], None] | None = None,
     *,
     terminal: int = 0,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
@@ -49,7 +49,8 @@ async def handle_signals(
     """The first SIGTERM or SIGINT sets `stop`. The second calls `on_second` and raises `KeyboardInterrupt`, which aborts
     requests, while actors still drain. SIGHUP calls `on_hangup`.
 
-    With `on_succession`, this is a worker: `SUCCESSION` calls it and sets `stop`, and only `HURRY` counts as a second signal.
+    With `on_retire`, this is a worker: `RETIRE_SIGNAL` calls it and sets `stop`, and only `ABORT_SIGNAL` counts as a
+    second signal.
 
     If SIGHUP arrives because the terminal at descriptor `terminal` closed, it is treated as SIGTERM.
     """
@@ -57,18 +58,18 @@ async def handle_signals(
     with trio.open_signal_receiver(*HANDLED) as signals:
         task_status.started()
         async for number in signals:
-            if number == SUCCESSION:
-                if on_succession is None:
-                    warn_no_succession()
+            if number == RETIRE_SIGNAL:
+                if on_retire is None:
+                    warn_no_retirement()
                 else:
-                    on_succession()
+                    on_retire()
                     stop.set()
             elif number == signal.SIGHUP and not (had_terminal and not os.isatty(terminal)):
                 on_hangup()
             elif not stop.is_set():
                 log.info("stopping on %s", signal.Signals(number).name)
                 stop.set()
-            elif number == HURRY or (number == signal.SIGTERM and on_succession is None):
+            elif number == ABORT_SIGNAL or (number == signal.SIGTERM and on_retire is None):
                 log.warning("aborting requests on %s", signal.Signals(number).name)
                 on_second()
                 raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Gives up root: a service that root starts becomes an unprivileged user before it reads its first request."""
+"""Drops root: a service that root starts becomes an unprivileged user before it reads its first request."""
 
 import logging
 import os
@@ -18,11 +18,11 @@ from service.config.user_errors import ConfigError
 from service.running.foundation import storage_options
 from storage.embedded.children import Account, EmbeddedError, server_account
 
-STRANGER = "nobody"
+NOBODY = "nobody"
 """The user of a service that has a Postgres of its own elsewhere, and so shares no files with it."""
 
 HANDED_OVER = ("secret", "lock")
-"""Files of the data directory that a node opens after it has given up root. The directory itself stays root's."""
+"""Files of the data directory that a node opens after it has dropped root. The directory itself stays root's."""
 
 # Run as the user. Prints the first of the paths that the user cannot read (directories: list and enter), or only enter.
 _PROBE = """
@@ -35,7 +35,7 @@ for kind, path in zip(sys.argv[1::2], sys.argv[2::2]):
 log = logging.getLogger(__name__)
 
 
-async def give_up_root(
+async def drop_root(
     config: Config, data_dir: Path, descriptors: Iterable[int] = (), *, backups: Path | None = None
 ) -> bool:
     """Become the user of `server.user`, or by default the one that runs the embedded Postgres, or `nobody`, for good.
@@ -74,12 +74,12 @@ async def give_up_root(
     os.setresgid(account.gid, account.gid, account.gid)
     os.setresuid(account.uid, account.uid, account.uid)
     os.environ["HOME"] = pwd.getpwuid(account.uid).pw_dir
-    log.info("gave up root: this service runs as the user %s", account.name)
+    log.info("dropped root: this service runs as user %s", account.name)
     return True
 
 
 def _account(config: Config) -> Account:
-    user = storage_options(config).os_user or (STRANGER if config.database.url else None)
+    user = storage_options(config).os_user or (NOBODY if config.database.url else None)
     try:
         return server_account(user)
     except EmbeddedError as error:

@@ -1,1 +1,1 @@
-"""The code that both programs share at a terminal: the Python they need, their standard streams, and the browser."""
+"""The code that both programs share at a terminal: the Python they need, their standard streams, tables, and the browser."""

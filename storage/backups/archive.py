@@ -24,11 +24,12 @@ from typing import IO
 import trio
 
 from storage.backups.disk import DISK_SECONDS, Disk
+from storage.connection.target import Target
 from storage.embedded.binaries import MAJOR_VERSION, find_binaries
 from storage.embedded.children import account_of, run
 from storage.embedded.cluster import half_restored
 from storage.embedded.directories import sync
-from storage.embedded.server import Endpoint, endpoint_of_running, running_postgres
+from storage.embedded.server import endpoint_of_running, running_postgres
 from storage.schema import migrations
 
 FORMAT = 1
@@ -125,7 +126,7 @@ def _check_empty(data_dir: Path) -> None:
         raise BackupError(f"{data_dir} already holds a database: restore into an empty --data-dir")
 
 
-async def _dump(endpoint: Endpoint, target: Path, niceness: int, progress: Progress | None) -> None:
+async def _dump(endpoint: Target, target: Path, niceness: int, progress: Progress | None) -> None:
     def watch(report: Progress) -> None:
         report(target.stat().st_size if target.exists() else 0, 0)
 
@@ -134,7 +135,7 @@ async def _dump(endpoint: Endpoint, target: Path, niceness: int, progress: Progr
     await _client("pg_dump", endpoint, *options, watch=progress and partial(watch, progress), niceness=niceness)
 
 
-async def _load(endpoint: Endpoint, dump: Path, progress: Progress | None) -> None:
+async def _load(endpoint: Target, dump: Path, progress: Progress | None) -> None:
     with dump.open("rb") as source:
         total = os.fstat(source.fileno()).st_size
 
@@ -148,7 +149,7 @@ async def _load(endpoint: Endpoint, dump: Path, progress: Progress | None) -> No
 
 async def _client(
     name: str,
-    endpoint: Endpoint,
+    endpoint: Target,
     *options: str | Path,
     watch: Callable[[], None] | None,
     stdin: bytes | IO[bytes] = b"",

@@ -47,7 +47,7 @@ async def cross(run: Callable[[], Awaitable[T]], seconds: float, overdue: Callab
         try:
             overdue()
         except Exception:
-            log.exception("what a statement waits for could not be ended")
+            log.exception("could not cancel what a statement waits for")
         return trio.lowlevel.Abort.FAILED
 
     steps = run().__await__()

@@ -1,13 +1,11 @@
 """Reads that run to their end even when their caller has been cancelled."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import trio
 
 from actors.kernel.mailbox import Reply
-from actors.kernel.nurseries import background_nursery
 from actors.values import StorageUnavailable
 
 T = TypeVar("T")
@@ -38,10 +36,3 @@ async def _run(read: Callable[[], Awaitable[T]], reply: Reply[T], scope: trio.Ca
         reply.fail(error)
     finally:
         reply.fail(StorageUnavailable("the database is closing"))
-
-
-@asynccontextmanager
-async def open_detached_reads() -> AsyncIterator[DetachedReads]:
-    """Detached reads for the life of the block. Leaving it waits for shielded ones."""
-    async with background_nursery() as nursery:
-        yield DetachedReads(nursery)

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 import trio
 
+from actors.kernel.nurseries import background_nursery
 from actors.stores import PoolStatistics
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.connection import asyncio_border
-from storage.connection.detached_reads import DetachedReads, open_detached_reads
+from storage.connection.detached_reads import DetachedReads
 from storage.connection.error_translation import error_of, is_full_disk, translated
 from storage.connection.target import Target
 
@@ -137,7 +138,7 @@ class Database:
 
         await self.read(work)
 
-    def beside(self, target: Target, limits: PoolLimits) -> "Database":
+    def separate_pool(self, target: Target, limits: PoolLimits) -> "Database":
         """Another bounded set of connections, for the life of this one."""
         one = Database(target, limits, self._reads, self._closing)
         self._closing.callback(one._terminate_all)
@@ -156,7 +157,7 @@ class Database:
     async def _cross(self, run: Callable[[Connection], Awaitable[T]], seconds: float) -> T:
         """Run an asyncio-flavoured function on a connection. One that is still busy after `seconds` is terminated: as the
         server's own time limit is shorter, the connection has probably lost its server."""
-        await self._take_slot()
+        await self._acquire_slot()
         try:
             self._counts.transactions += 1
             connection = await self._checked_out()
@@ -180,7 +181,7 @@ class Database:
         finally:
             self._slots.release()
 
-    async def _take_slot(self) -> None:
+    async def _acquire_slot(self) -> None:
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._slots.statistics().tasks_waiting >= self.limits.waiters:
             self._counts.refused += 1
@@ -228,9 +229,9 @@ class Database:
 
     def _failed(self, connection: Any, error: BaseException, *, sent_commit: bool) -> BaseException:
         """Discard the connection and return the error to raise."""
-        found = error_of(connection, error)
+        raised = error_of(connection, error)
         self._discard(connection)
-        return translated(found, sent_commit=sent_commit, distributed=self.target.distributed)
+        return translated(raised, sent_commit=sent_commit, distributed=self.target.distributed)
 
     def _discard(self, connection: Any) -> None:
         # Not close(): it waits for the server without a bound.
@@ -254,6 +255,10 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def _prune(self, statement: str, before_ms: int, limit: int) -> int:
+        """Run a statement that deletes at most `limit` rows older than `before_ms`. Returns how many it deleted."""
+        return int(await self._database.transact(lambda connection: connection.fetchval(statement, before_ms, limit)))
 
 
 async def connect(target: Target, limits: PoolLimits) -> Any:
@@ -282,8 +287,9 @@ async def open_database(target: Target, limits: PoolLimits | None = None) -> Asy
     """A database for the life of the block. It connects on first use; only tasks started inside the block may use it."""
     async with asyncio_border.open_loop() as loop:
         with ExitStack() as closing:
-            async with open_detached_reads() as reads:
-                database = Database(target, limits or PoolLimits(), reads, closing)
+            # Leaving it waits for the reads that go on after their callers were cancelled.
+            async with background_nursery() as nursery:
+                database = Database(target, limits or PoolLimits(), DetachedReads(nursery), closing)
                 loop.set_exception_handler(database.on_loop_error)
                 closing.callback(database._terminate_all)
                 yield database

@@ -78,7 +78,7 @@ def _home_of(data_dir: Path, account: Account) -> Path:
             raise EmbeddedError(f"{home}/postgres holds the cluster of an earlier {data_dir}: {hint}")
         make_directory(SHARED_HOME, 0o755)
         make_directory(home, 0o711)
-        log.info("the OS user %s cannot enter %s: its cluster is kept in %s", account.name, data_dir, home)
+        log.info("the OS user %s cannot enter %s: using the cluster in %s", account.name, data_dir, home)
     for leftover in home.glob(f"{_STAGING}*"):
         shutil.rmtree(leftover, ignore_errors=True)
     return home

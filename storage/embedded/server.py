@@ -18,6 +18,7 @@ from types import MappingProxyType
 
 import trio
 
+from storage.connection.target import Target
 from storage.embedded.children import EmbeddedError
 from storage.embedded.cluster import (
     DATABASE,
@@ -36,10 +37,10 @@ from storage.embedded.predecessor import recorded_sockets, stop_predecessor
 __all__ = [
     "EmbeddedError",
     "EmbeddedLimits",
-    "Endpoint",
     "Postgres",
     "PostgresStatistics",
     "State",
+    "endpoint_at",
     "endpoint_of_running",
     "running_postgres",
 ]
@@ -71,14 +72,9 @@ class EmbeddedLimits:
 DEFAULT_LIMITS = EmbeddedLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """The arguments of `asyncpg.connect`. `host` is the socket directory."""
-
-    host: str
-    user: str = ROLE
-    database: str = DATABASE
-    port: int = PORT
+def endpoint_at(sockets: Path | str) -> Target:
+    """The server whose sockets are in this directory."""
+    return Target(host=str(sockets), user=ROLE, database=DATABASE, port=PORT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +116,7 @@ async def running_postgres(
             yield postgres
 
 
-def endpoint_of_running(data_dir: Path) -> Endpoint | None:
+def endpoint_of_running(data_dir: Path) -> Target | None:
     """The endpoint of the Postgres that another process runs on `data_dir`, or None if no process holds its lock.
 
     If that process is still starting Postgres, connecting fails for a while.
@@ -132,7 +128,7 @@ def endpoint_of_running(data_dir: Path) -> Endpoint | None:
                 fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             refuse_half_restored(data_dir)
-            return Endpoint(str(recorded_sockets(data_dir / "postgres") or sockets_of(data_dir)))
+            return endpoint_at(recorded_sockets(data_dir / "postgres") or sockets_of(data_dir))
         except FileNotFoundError:
             pass
         return None
@@ -182,7 +178,7 @@ class Postgres:
     """The running server of one cluster, started and stopped by `running_postgres`."""
 
     def __init__(self, cluster: Cluster, limits: EmbeddedLimits, settings: Mapping[str, str]) -> None:
-        self.endpoint = Endpoint(str(cluster.sockets))
+        self.endpoint = endpoint_at(cluster.sockets)
         self._cluster = cluster
         self._limits = limits
         self._settings = settings

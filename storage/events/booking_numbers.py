@@ -21,10 +21,10 @@ class BookingNumbers:
     async def of(self, booking_ids: Collection[str]) -> Mapping[str, int]:
         """The numbers of these bookings, and perhaps of others. Gives numbers to bookings that have none."""
         if any(each not in self._known for each in booking_ids):
-            found = await self._database.read(lambda connection: _read(connection, sorted(booking_ids)))
-            if len(self._known) + len(found) > REMEMBERED:
+            numbers = await self._database.read(lambda connection: _read(connection, sorted(booking_ids)))
+            if len(self._known) + len(numbers) > REMEMBERED:
                 self._known.clear()
-            self._known.update(found)
+            self._known.update(numbers)
         return self._known
 
     def __repr__(self) -> str:
@@ -33,8 +33,8 @@ class BookingNumbers:
 
 async def _read(connection: Connection, booking_ids: list[str]) -> dict[str, int]:
     """The numbers of bookings, which are sorted. Runs outside a transaction: numbers that stay unused do no harm."""
-    found = await connection.fetch(SQL.numbers, booking_ids)
-    if len(found) < len(booking_ids):
+    rows = await connection.fetch(SQL.numbers, booking_ids)
+    if len(rows) < len(booking_ids):
         await connection.execute(SQL.number, booking_ids)
-        found = await connection.fetch(SQL.numbers, booking_ids)
-    return {row["id"]: row["number"] for row in found}
+        rows = await connection.fetch(SQL.numbers, booking_ids)
+    return {row["id"]: row["number"] for row in rows}

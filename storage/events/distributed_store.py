@@ -65,11 +65,11 @@ class DistributedEvents(PostgresEvents):
         place, owner, seq, settled = part.place, part.id.owner, part.id.seq, f"{part.id.owner}-settled"
 
         async def work(connection: Connection) -> bool:
-            taken = await connection.fetchval(SQL.record, place, owner, seq, day, [], [], []) is not None
-            if taken:
-                # For a repetition of this: whether the id was taken here.
+            is_new = await connection.fetchval(SQL.record, place, owner, seq, day, [], [], []) is not None
+            if is_new:
+                # For a repetition of this: whether the id was recorded here.
                 await connection.fetchval(SQL.record, place, settled, seq, day, [], [], [])
-            return not taken and not await connection.fetchval(SQL.is_journalled, place, settled, seq)
+            return not is_new and not await connection.fetchval(SQL.is_journalled, place, settled, seq)
 
         with _elsewhere():
             return await self._pool_of(worker).transact(work)
@@ -92,7 +92,7 @@ class DistributedEvents(PostgresEvents):
                 application=f"catalog worker {worker.number}",
             )
             limits = self._database.limits
-            self._pools[worker] = self._database.beside(
+            self._pools[worker] = self._database.separate_pool(
                 target, replace(limits, connections=max(1, limits.connections // 2))
             )
         return self._pools[worker]

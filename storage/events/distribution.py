@@ -68,8 +68,8 @@ async def check_engine(database: Database) -> None:
             "or set database.distributed to false"
         )
     version: str = await database.fetchval(SQL.version)
-    found = _VERSION.match(version)
-    if found is None or int(found[1]) < OLDEST_ENGINE:
+    match = _VERSION.match(version)
+    if match is None or int(match[1]) < OLDEST_ENGINE:
         raise DistributionError(f"has {' '.join(version.split()[:2])}; Citus {OLDEST_ENGINE} or newer is needed")
 
 

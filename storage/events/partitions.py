@@ -24,11 +24,11 @@ class EventPartitions:
     def __init__(self, database: Database, table: str, *, schema: str = "public") -> None:
         self._database = database
         self._table = f"{schema}.{table}"
-        # Days whose partition this node has made or found.
+        # Days whose partition this node knows.
         self._days: set[int] = set()
 
     async def prepare(self, days: Sequence[int]) -> None:
-        """Create the missing partitions of these days. Does nothing for days that this node has found before."""
+        """Create the missing partitions of these days. Does nothing for days that this node knows."""
         # One transaction per day: over many shards each is slow, and finished ones must stay.
         for day in sorted(set(days) - self._days):
             await self._make(day)

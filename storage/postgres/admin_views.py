@@ -20,7 +20,7 @@ from actors.shared.weeks import WEEK_MS
 from storage.connection.pool import Row, Store
 from storage.postgres.account_lists import tenants_named
 from storage.postgres.ledger import SQL as LEDGER
-from storage.postgres.sponsorship_rows import booking_view_of, campaign_view_of
+from storage.postgres.ledger import booking_view_of, campaign_view_of
 from storage.rows.columns import record_of
 from storage.rows.conditions import Conditions
 from storage.rows.statements import statements
@@ -104,6 +104,6 @@ class PostgresOversight(Store):
         return [record_of(Booking, row) for row in await self._database.fetch(SQL.refundable, tenant_id, now_ms, limit)]
 
     async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
-        found = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
-        sums = {row["booking_id"]: row for row in found}
+        counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
+        sums = {row["booking_id"]: row for row in counts}
         return [booking_view_of(row, sums.get(row["id"])) for row in rows]

@@ -9,7 +9,6 @@ from storage.postgres.keys import SQL as KEYS
 from storage.postgres.quota import SQL as QUOTA
 from storage.rows.columns import record_of
 from storage.rows.journal import decide_once
-from storage.rows.pruning import prune
 from storage.rows.statements import statements
 from storage.rows.tables import AUDIT, DEVICES, FRESH_KEYS, GUESSES, OUTBOX
 
@@ -25,7 +24,7 @@ class PostgresDevices(Store):
         )
 
     async def prune(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune, before_ms, limit)
+        return await self._prune(SQL.prune, before_ms, limit)
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from actors.bookings.invoices import Invoice, issuable, needed, numbered
-from actors.bookings.store import Before
-from storage.connection.pool import Connection, Database
+from storage.connection.pool import Connection
 from storage.rows.columns import record_of
 from storage.rows.statements import statements
 from storage.rows.tables import INVOICES
@@ -25,16 +24,6 @@ async def issue(connection: Connection, decided: Sequence[Invoice]) -> None:
         return
     tenant_ids = sorted({invoice.tenant_id for invoice in invoices})
     emails = {row["tenant_id"]: row["email"] for row in await connection.fetch(SQL.emails, tenant_ids)}
-    taken = await connection.fetch(SQL.advance_series, list(series), list(series.values()))
-    last = {row["series"]: row["last"] for row in taken}
+    numbers = await connection.fetch(SQL.advance_series, list(series), list(series.values()))
+    last = {row["series"]: row["last"] for row in numbers}
     await INVOICES.insert(connection, numbered(invoices, last, known, emails))
-
-
-async def of_booking(database: Database, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
-    rows = await database.fetch(SQL.of_booking, booking_id, tenant_id, limit)
-    return [record_of(Invoice, row) for row in rows]
-
-
-async def of_tenant(database: Database, tenant_id: str, before: Before, limit: int) -> Sequence[Invoice]:
-    rows = await database.fetch(SQL.of_tenant, *before, limit, tenant_id)
-    return [record_of(Invoice, row) for row in rows]

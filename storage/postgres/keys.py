@@ -11,7 +11,6 @@ from storage.connection.pool import Connection, Row, Store
 from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.quota import SQL as QUOTA
-from storage.postgres.quota import tenant_of
 from storage.rows.columns import arrays, record_of, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
@@ -53,7 +52,7 @@ class PostgresKeys(Store):
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: claims, letters, accounts, sessions, administrators, keys, tenants, each
+    """Lock in the order of the contract: claims, code mails, accounts, sessions, administrators, keys, tenants, each
     sorted."""
     snapshot = Snapshot()
     if lock_set.token_hashes:
@@ -81,7 +80,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
     if tenant_ids:
         ordered = sorted(tenant_ids)
         for row in await connection.fetch(QUOTA.lock, ordered):
-            snapshot.tenants[row["id"]] = tenant_of(row)
+            snapshot.tenants[row["id"]] = record_of(Tenant, row)
         for row in await connection.fetch(SQL.count_live, ordered, now_ms):
             place = (row["tenant_id"], row["scoped"])
             snapshot.live_keys[place], snapshot.keys_in_grace[place] = row["live"], row["in_grace"]
@@ -91,19 +90,19 @@ async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> S
 async def _lock_keys(connection: Connection, lock_set: LockSet, snapshot: Snapshot, now_ms: int) -> None:
     """Lock the named keys and those of claims, then the keys of owners, then the keys that others granted."""
 
-    def keep(rows: Sequence[Row]) -> None:
+    def add_keys(rows: Sequence[Row]) -> None:
         snapshot.keys.update((row["id"], record_of(Key, row)) for row in rows)
 
     key_ids = {*lock_set.key_ids, *lock_set.families, *(claim.key_id for claim in snapshot.claims.values())}
     if key_ids:
-        keep(await connection.fetch(SQL.lock_keys, sorted(key_ids)))
+        add_keys(await connection.fetch(SQL.lock_keys, sorted(key_ids)))
     owners = sorted(snapshot.accounts[email].tenant_id for email in lock_set.owners if email in snapshot.accounts)
     families = {snapshot.keys[key_id].tenant_id for key_id in lock_set.families if key_id in snapshot.keys}
     for statement, tenant_ids in ((SQL.lock_keys_of, owners), (SQL.lock_granted, sorted(families))):
         known = -1
         while tenant_ids and len(snapshot.keys) > known:
             known = len(snapshot.keys)
-            keep(await connection.fetch(statement, tenant_ids, now_ms - CLOCKS_DIFFER_MS))
+            add_keys(await connection.fetch(statement, tenant_ids, now_ms - CLOCKS_DIFFER_MS))
 
 
 async def _write(connection: Connection, before: Snapshot, decision: Decision) -> None:

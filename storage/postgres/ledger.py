@@ -12,14 +12,24 @@ from typing import Any
 
 from actors.bookings.decision import CampaignCounts, WaitingReviews
 from actors.bookings.digests import SHOWN
-from actors.bookings.records import Booking, Campaign, DayDelivered, IdempotencyRecord, PaymentReport, Slot, Sponsor
+from actors.bookings.records import (
+    Booking,
+    BookingView,
+    Campaign,
+    CampaignStatus,
+    CampaignView,
+    DayDelivered,
+    IdempotencyRecord,
+    PaymentReport,
+    Slot,
+    Sponsor,
+)
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.announcements import tell
+from storage.postgres.account_mails import insert_mails
 from storage.postgres.invoices import issue
-from storage.postgres.sponsorship_rows import campaign_view_of
 from storage.postgres.webhooks import publish
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
@@ -154,7 +164,7 @@ async def _recall(connection: Connection, lock_set: LockSet, places: _Places, sn
 async def _check_new_sponsors(connection: Connection, lock_set: LockSet, snapshot: Snapshot) -> None:
     """Raise `Contended` if another node has inserted a sponsor that did not exist when its row was to be locked.
 
-    The idempotency keys were then read too early: a repeated request would find its weeks taken by its first attempt.
+    The idempotency keys were then read too early: a repeated request would find its weeks reserved by its first attempt.
     """
     absent = {tenant_id for tenant_id, _, _ in lock_set.keys} - snapshot.sponsors.keys()
     if absent and await connection.fetch(SQL.new_sponsors, sorted(absent)):
@@ -175,7 +185,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
     if decision.events:
         await connection.execute(SQL.insert_events, *map(list, zip(*decision.events, strict=True)), decision.decided_ms)
     await PAYMENT_REPORTS.save(connection, decision.reports.values())
-    await tell(connection, decision.mails)
+    await insert_mails(connection, decision.mails)
     if decision.digest_ms is not None:
         await connection.execute(SQL.mailed, decision.digest_ms)
     await AUDIT.insert(connection, decision.audits)
@@ -198,3 +208,16 @@ def week_columns(weeks: Mapping[Week, str]) -> list[list[Any]]:
     """Slots, weeks and bookings, as three arrays. `weeks` is not empty."""
     slots, starts = map(list, zip(*weeks, strict=True))
     return [slots, starts, list(weeks.values())]
+
+
+def campaign_view_of(row: Row) -> CampaignView:
+    """A campaign with the name of its sponsor."""
+    return CampaignView(record_of(Campaign, row), row["sponsor_name"])
+
+
+def booking_view_of(row: Row, delivered: Row | None) -> BookingView:
+    """A booking with its delivery sums. `delivered` is None if no event was ever counted."""
+    impressions, clicks = (0, 0) if delivered is None else (delivered["impressions"], delivered["clicks"])
+    status = CampaignStatus(row["campaign_status"])
+    booking = record_of(Booking, row)
+    return BookingView(booking, row["campaign_name"], row["sponsor_name"], impressions, clicks, status)

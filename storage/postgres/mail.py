@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from actors.mail.messages import Backlog, GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
 from actors.mail.store import MOST_COUNTED
 from storage.connection.pool import Connection, Store
-from storage.rows.pruning import prune
 from storage.rows.statements import statements
 
 SQL = statements("mail")
@@ -35,7 +34,7 @@ class PostgresOutbox(Store):
         await self._database.transact(work)
 
     async def prune(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune, before_ms, limit)
+        return await self._prune(SQL.prune, before_ms, limit)
 
     async def recent(self, limit: int) -> Sequence[QueuedMessage]:
         return [QueuedMessage(**row) for row in await self._database.fetch(SQL.recent, limit)]

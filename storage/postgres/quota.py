@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from actors.quota.state import Decision
 from actors.quota.store import Decide
 from actors.values import BatchId, Tenant
-from storage.connection.pool import Connection, Row, Store
+from storage.connection.pool import Connection, Store
 from storage.rows.columns import arrays, record_of, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
@@ -21,7 +21,7 @@ class PostgresQuota(Store):
     async def meter(self, batch_id: BatchId, tenant_ids: Sequence[str], decide: Decide) -> Decision:
         async def read(connection: Connection) -> dict[str, Tenant]:
             rows = await connection.fetch(SQL.lock, sorted(tenant_ids))
-            return {row["id"]: tenant_of(row) for row in rows}
+            return {row["id"]: record_of(Tenant, row) for row in rows}
 
         return await decide_once(self._database, batch_id, read, decide, _write)
 
@@ -40,8 +40,3 @@ async def _write(connection: Connection, before: Mapping[str, Tenant], decision:
     steps = [[*place, step] for place, step in decision.by_key.items()]
     keyed = [list(column) for column in zip(*steps, strict=True)] or [[], [], [], []]
     await write(connection, SQL.save, [*arrays(_COUNTERS, changed), *keyed])
-
-
-def tenant_of(row: Row) -> Tenant:
-    """A tenant from a row of `tenants`."""
-    return record_of(Tenant, row)

@@ -31,6 +31,6 @@ async def deliveries(
 
 async def reach(database: Database, ended_ms: int, mode: str) -> Sequence[SlotReach]:
     ended = await database.fetch(SQL.ended, ended_ms, mode, MOST_ENDED)
-    found = await database.fetch(LEDGER.delivered, [row["id"] for row in ended])
-    sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in found}
+    counts = await database.fetch(LEDGER.delivered, [row["id"] for row in ended])
+    sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
     return reach_of((row["slot_id"], row["weeks"], *sums.get(row["id"], (0, 0))) for row in ended)

@@ -2,7 +2,6 @@
 
 from actors.retention.store import Rows
 from storage.connection.pool import Store
-from storage.rows.pruning import prune
 from storage.rows.statements import statements
 
 SQL = statements("retention")
@@ -28,7 +27,7 @@ class PostgresRetention(Store):
     """One statement for each kind of rows."""
 
     async def prune(self, rows: Rows, before_ms: int, limit: int) -> int:
-        pruned = await prune(self._database, PRUNING[rows], before_ms, limit)
+        pruned = await self._prune(PRUNING[rows], before_ms, limit)
         if rows is Rows.JOURNAL:
             # Last, because it fails while a worker of a distributed database is away.
             await self._database.read(lambda connection: connection.execute(SQL.event_journal, before_ms))

@@ -8,11 +8,10 @@ from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.code_mails import SQL as LETTERS
+from storage.postgres.code_mails import SQL as CODE_MAILS
 from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
-from storage.rows.pruning import prune
 from storage.rows.statements import statements
 from storage.rows.tables import (
     ACCOUNTS,
@@ -31,7 +30,7 @@ SQL = statements("sessions")
 
 
 class PostgresSessions(Store):
-    """Sign-ins, letters, links, sessions, accounts, the outbox and the audit, in their tables."""
+    """Sign-ins, mails with a code, links, sessions, accounts, the outbox and the audit, in their tables."""
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await decide_once(
@@ -53,22 +52,22 @@ class PostgresSessions(Store):
         return [Passkey(**row) for row in await self._database.fetch(SQL.passkeys_of, email)]
 
     async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_sign_ins, before_ms, limit)
+        return await self._prune(SQL.prune_sign_ins, before_ms, limit)
 
     async def prune_code_mails(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, LETTERS.prune, before_ms, limit)
+        return await self._prune(CODE_MAILS.prune, before_ms, limit)
 
     async def prune_links(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_links, before_ms, limit)
+        return await self._prune(SQL.prune_links, before_ms, limit)
 
     async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_sessions, before_ms, limit)
+        return await self._prune(SQL.prune_sessions, before_ms, limit)
 
     async def prune_pending(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_pending, before_ms, limit)
+        return await self._prune(SQL.prune_pending, before_ms, limit)
 
     async def prune_challenges(self, before_ms: int, limit: int) -> int:
-        return await prune(self._database, SQL.prune_challenges, before_ms, limit)
+        return await self._prune(SQL.prune_challenges, before_ms, limit)
 
 
 def _signed_in(row: Row) -> SignedIn:
@@ -77,7 +76,7 @@ def _signed_in(row: Row) -> SignedIn:
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
-    """Lock in the order of the contract: sign-ins, letters, links, accounts, sessions, and those of the second factor."""
+    """Lock in the order of the contract: sign-ins, code mails, links, accounts, sessions, second factor."""
     snapshot = Snapshot()
     if lock_set.sign_ins:
         emails, browsers = (list(each) for each in zip(*lock_set.sign_ins, strict=True))

@@ -16,15 +16,15 @@ from actors.bookings.reports import BookingDelivered, Days, SlotReach
 from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWeek
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row
-from storage.postgres import invoices, reports
+from storage.postgres import reports
 from storage.postgres.admin_views import NEWEST, PostgresOversight
-from storage.postgres.audit import read_audits
 from storage.postgres.catalog import SQL as CATALOG
-from storage.postgres.sponsorship_rows import campaign_view_of
+from storage.postgres.invoices import SQL as INVOICES
+from storage.postgres.ledger import campaign_view_of
 from storage.rows.columns import record_of
 from storage.rows.statements import statements
 
-SQL = statements("sponsorship")
+SQL, AUDIT = statements("sponsorship"), statements("audit")
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
@@ -72,10 +72,12 @@ class PostgresSponsorship(PostgresOversight):
         return [DayDelivered(**row) for row in await self._database.fetch(SQL.delivered, booking_id)]
 
     async def invoices(self, tenant_id: str, before: Before | None, limit: int) -> Sequence[Invoice]:
-        return await invoices.of_tenant(self._database, tenant_id, before or NEWEST, limit)
+        rows = await self._database.fetch(INVOICES.of_tenant, *(before or NEWEST), limit, tenant_id)
+        return [record_of(Invoice, row) for row in rows]
 
     async def invoices_of(self, tenant_id: str, booking_id: str, limit: int) -> Sequence[Invoice]:
-        return await invoices.of_booking(self._database, tenant_id, booking_id, limit)
+        rows = await self._database.fetch(INVOICES.of_booking, booking_id, tenant_id, limit)
+        return [record_of(Invoice, row) for row in rows]
 
     async def deliveries(
         self, tenant_id: str, days: Days, after: Before | None, limit: int
@@ -91,10 +93,19 @@ class PostgresSponsorship(PostgresOversight):
     async def audit(
         self, before: Before | None, limit: int, target_id: str | None = None, actor_email: str | None = None
     ) -> Sequence[AuditRecord]:
-        place = before or NEWEST
-        return await self._database.read(
-            lambda connection: read_audits(connection, *place, limit, target_id, actor_email)
-        )
+        """Records strictly before a place, newest first. Postgres formats the JSON of `changes` in its own way."""
+        filters = [value for value in (target_id, actor_email) if value is not None]
+        match target_id, actor_email:
+            case None, None:
+                statement = AUDIT.page
+            case _, None:
+                statement = AUDIT.page_of
+            case None, _:
+                statement = AUDIT.page_by
+            case _:
+                statement = AUDIT.page_of_by
+        rows = await self._database.fetch(statement, *(before or NEWEST), limit, *filters)
+        return [AuditRecord(**row) for row in rows]
 
     async def revision(self) -> int:
         return int(await self._database.fetchval(SQL.revision))
@@ -104,11 +115,10 @@ class PostgresSponsorship(PostgresOversight):
             await connection.execute(CATALOG.one_snapshot)
             revision = int(await connection.fetchval(SQL.revision))
             slots = [slot for slot in await _slots(connection) if slot.retired_ms is None]
-            taken = await connection.fetch(SQL.taken, from_week_ms)
+            weeks = await connection.fetch(SQL.taken, from_week_ms)
             placements = await connection.fetch(SQL.placements, from_week_ms)
-            return Overview(
-                revision, slots, [UnavailableWeek(**row) for row in taken], [_placement(row) for row in placements]
-            )
+            unavailable = [UnavailableWeek(**row) for row in weeks]
+            return Overview(revision, slots, unavailable, [record_of(SoldPlacement, row) for row in placements])
 
         return await self._database.transact(work)
 
@@ -140,7 +150,3 @@ class PostgresSponsorship(PostgresOversight):
 
 async def _slots(connection: Connection) -> list[Slot]:
     return [record_of(Slot, row) for row in await connection.fetch(SQL.slots)]
-
-
-def _placement(row: Row) -> SoldPlacement:
-    return record_of(SoldPlacement, row)

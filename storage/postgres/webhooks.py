@@ -1,4 +1,4 @@
-"""The webhook store over Postgres, and the events that other stores tell webhooks in their transactions."""
+"""The webhook store over Postgres, and the events that other stores publish in their transactions."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
 from storage.connection.pool import Connection, Store
-from storage.postgres.announcements import tell
+from storage.postgres.account_mails import insert_mails
 from storage.rows.columns import columns, record_of, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
@@ -34,7 +34,7 @@ MOST_READY = 4
 async def publish(connection: Connection, webhook_events: Sequence[WebhookEvent]) -> None:
     """Queue a delivery of each event for each enabled webhook of its account that wants it, in the caller's transaction.
 
-    Locks these webhooks in the order of their ids, as the last of the caller's locks. Telling an event again adds nothing.
+    Locks these webhooks in the order of their ids, as the last of the caller's locks. Publishing an event again adds nothing.
     """
     if not webhook_events:
         return
@@ -46,7 +46,7 @@ async def publish(connection: Connection, webhook_events: Sequence[WebhookEvent]
 class PostgresWebhooks(Store):
     """Webhooks and deliveries in their tables."""
 
-    # For the keeper.
+    # For the webhook actor.
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         async def save(connection: Connection, before: Snapshot, decision: Decision) -> None:
@@ -95,17 +95,17 @@ class PostgresWebhooks(Store):
             grouped = by_webhook(attempts)
             webhooks = {row["id"]: record_of(Webhook, row) for row in await connection.fetch(SQL.lock, list(grouped))}
             rows = await connection.fetch(SQL.deliveries, [each.delivery_id for each in attempts])
-            found = {row["id"]: record_of(Delivery, row) for row in rows}
+            deliveries = {row["id"]: record_of(Delivery, row) for row in rows}
             changed: dict[int, Delivery] = {}
             mails: list[AccountMail] = []
             disabled: list[Webhook] = []
             for webhook_id in webhooks:
                 for attempt in grouped[webhook_id]:
-                    delivery = found.get(attempt.delivery_id)
+                    delivery = deliveries.get(attempt.delivery_id)
                     verdict = None if delivery is None else judge(webhooks[webhook_id], delivery, attempt)
                     if verdict is not None:
                         webhooks[webhook_id] = verdict.webhook
-                        found[attempt.delivery_id] = changed[verdict.delivery.seq] = verdict.delivery
+                        deliveries[attempt.delivery_id] = changed[verdict.delivery.seq] = verdict.delivery
                         if verdict.mail is not None:
                             mails.append(verdict.mail)
                             disabled.append(verdict.webhook)
@@ -161,4 +161,4 @@ async def _settle(
     await WEBHOOKS.update(connection, webhooks.values())
     if webhooks:
         await connection.execute(SQL.refresh, list(webhooks))
-    await tell(connection, mails)
+    await insert_mails(connection, mails)

@@ -214,7 +214,7 @@ def test_workers_on_a_port_of_root_are_started_anew(python: str, data_dir: Path)
         lost = min(workers_of(service))
         os.kill(lost, signal.SIGKILL)
         until(lambda: len(workers_of(service) - {lost}) == 2 and "is ready again" in service.log())
-        assert "its connections wait, because only root can bind a port below 1024 again" in service.log()
+        assert "new connections wait; only root can bind ports below 1024 again" in service.log()
         for _ in range(8):
             service.close()  # each request uses a new connection, to either worker
             assert service.status("/healthz") == 200

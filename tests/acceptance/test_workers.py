@@ -21,7 +21,7 @@ from tests.slow import smoke
 
 WORKERS = 2
 CONNECTIONS = 20
-DRAINING = "serving for 1 s more, while balancers send clients elsewhere"
+DRAINING = "draining: serving for 1 s more while load balancers remove this node"
 SETTINGS = {
     "server.workers": WORKERS,
     "server.ops_bind": "127.0.0.1:0",
@@ -166,7 +166,7 @@ def test_a_bad_configuration_renews_nobody(service: Service, config: Path, text:
     said = renew(service)
     configure(config, "")
     [line] = [line for line in said.splitlines() if "service.process.parent" in line]
-    assert " error service.process.parent configuration not reloaded, keeping the workers: " in line
+    assert " error service.process.parent configuration not reloaded, workers unchanged: " in line
     assert complaint in line
     assert workers_of(service) == before
     assert service.is_ready()

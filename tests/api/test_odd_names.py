@@ -4,7 +4,7 @@ import resource
 
 from pydantic import TypeAdapter
 
-from service.running.foundation import OTHER_FILES, _allow_open_files
+from service.running.foundation import OTHER_FILES, allow_open_files
 from service.schemas.keys import Email
 from tests.api.world import World
 
@@ -22,7 +22,7 @@ def test_as_many_files_may_be_open_as_the_connections_need() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (900, hard))
-        _allow_open_files(1_000)
+        allow_open_files(1_000)
         assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] == min(1_000 + OTHER_FILES, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

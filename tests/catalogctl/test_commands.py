@@ -15,7 +15,7 @@ from actors.shared.credentials import Kind
 from actors.values import Agent, Tier
 from service.catalogctl.client import Asked, Reply
 from service.catalogctl.failures import Unreachable
-from service.catalogctl.layout import time_left
+from service.terminal.layout import time_left
 from tests.api.sponsors import add_slot
 from tests.api.world import NOON_MS, SLUGS, World, open_world
 from tests.catalogctl.stage import IDS, Stage
@@ -294,7 +294,7 @@ async def test_a_slot_that_is_not_sold_yet_has_no_free_week(desk: Desk) -> None:
     assert cells(line)[-1] == "coming soon"
 
 
-def test_the_time_left_is_told_by_the_services_clock() -> None:
+def test_the_time_left_follows_the_clock_of_the_service() -> None:
     now = "Wed, 18 Nov 2026 12:00:00 GMT"
     assert time_left(NOON_MS + 22 * 60_000, now) == "2026-11-18 12:22 UTC, 22 minutes left"
     assert time_left(NOON_MS + 7 * 86_400_000 - 1_000, now) == "2026-11-25 11:59 UTC, 6 days 23 h left"

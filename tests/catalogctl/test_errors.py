@@ -31,7 +31,7 @@ def test_the_exit_codes_of_code_help_and_document_are_the_same(
     assert (output.USAGE, output.INTERRUPTED, output.READER_GONE) == (Exit.USAGE, Exit.INTERRUPTED, Exit.READER_GONE)
 
 
-def test_every_error_code_of_the_service_has_the_exit_code_that_is_said_of_it() -> None:
+def test_every_error_code_of_the_service_has_its_documented_exit_code() -> None:
     by_exit: dict[Exit, set[Code]] = {}
     for code, answer in TABLE.items():
         by_exit.setdefault(exit_of(answer.status, str(code)), set()).add(code)
@@ -66,9 +66,9 @@ async def test_each_field_that_is_wrong_has_a_line(desk: Desk) -> None:
     assert [each["name"] for each in error["fields"]] == ["headline", "targetUrl"]
 
 
-def test_a_problem_that_the_message_tells_is_not_repeated(stage: Stage) -> None:
-    told = [{"name": "week", "message": "must be a Monday"}, {"name": "weeks", "message": "is required"}]
-    with scripted(refuses(400, "invalid_request", "week must be a Monday.", fields=told)) as server:
+def test_a_problem_that_the_message_names_is_not_repeated(stage: Stage) -> None:
+    fields = [{"name": "week", "message": "must be a Monday"}, {"name": "weeks", "message": "is required"}]
+    with scripted(refuses(400, "invalid_request", "week must be a Monday.", fields=fields)) as server:
         assert stage.run("bots", "--url", server.url) == 1
     assert stage.err == "catalogctl: week must be a Monday. (invalid_request)\n  weeks: is required\n"
 

@@ -75,7 +75,7 @@ def test_after_an_error_the_older_file_is_still_there_and_nothing_else(
     assert len(stage.err.splitlines()) == 1
 
 
-def test_a_place_that_cannot_be_written_is_told_before_anything_is_sent(stage: Stage, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_reported_before_anything_is_sent(stage: Stage, tmp_path: Path) -> None:
     stage.environment = {"CATALOGCTL_KEY": "cs_user_variable"}
     (tmp_path / "busy.csv.part").touch()
     for place, words in (
@@ -91,7 +91,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_sent(stage: S
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
-def test_a_disk_without_room_is_told_in_one_line(stage: Stage, admin: Callable[..., int]) -> None:
+def test_a_full_disk_is_reported_in_one_line(stage: Stage, admin: Callable[..., int]) -> None:
     assert admin(Line(200, FILE, CSV), "--output", "/dev/full") == 2
     assert stage.err == "catalogctl: cannot write /dev/full: No space left on device\n"
 
@@ -127,7 +127,7 @@ def process(server_url: str, script: str, **variables: str) -> subprocess.Comple
     )
 
 
-def test_a_reader_of_a_file_that_leaves_early_ends_it_without_a_word() -> None:
+def test_a_reader_of_a_file_that_leaves_early_ends_it_silently() -> None:
     with scripted(Line(200, b"id,name\r\n" * 200_000, CSV)) as server:
         done = process(server.url, "$C admin sponsors --csv | head -n 1; exit ${PIPESTATUS[0]}")
     assert (done.returncode, done.stdout, done.stderr) == (141, "id,name\n", "")

@@ -127,7 +127,7 @@ def leaves(parser: argparse.ArgumentParser, path: str = "") -> Iterator[tuple[st
             yield from leaves(each, f"{path} {name}".strip())
 
 
-def test_every_command_takes_both_options_and_is_told_here() -> None:
+def test_every_command_takes_both_options_and_is_in_the_story() -> None:
     commands = dict(leaves(made_parser()))
     for command, parser in commands.items():
         options = {option for action in parser._actions for option in action.option_strings}

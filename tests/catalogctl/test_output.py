@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.catalogctl.layout import (
+from service.terminal.layout import (
     Column,
     cut,
     day,
@@ -16,7 +16,7 @@ from service.catalogctl.layout import (
     is_harmful,
     moment,
     money,
-    shown,
+    printable,
     table,
     width,
 )
@@ -117,7 +117,7 @@ def test_values_are_formatted_and_unexpected_ones_are_shown_as_they_are() -> Non
     assert money(-5, "eur") == "EUR -0.05"
     assert day(1_798_416_000_000) == "2026-12-28"
     assert moment(1_798_416_060_000) == "2026-12-28 00:01 UTC"
-    assert [shown(value) for value in (None, True, False, 1234, [1, "a\x1b"], 0.5)] == [
+    assert [printable(value) for value in (None, True, False, 1234, [1, "a\x1b"], 0.5)] == [
         "",
         "yes",
         "no",
@@ -126,8 +126,8 @@ def test_values_are_formatted_and_unexpected_ones_are_shown_as_they_are() -> Non
         "0.5",
     ]
     for odd in (None, "soon", 10**30, True, {"a": 1}):
-        assert money(odd) if odd == 10**30 else money(odd) == shown(odd)
-        assert day(odd) == moment(odd) == shown(odd)
+        assert money(odd) if odd == 10**30 else money(odd) == printable(odd)
+        assert day(odd) == moment(odd) == printable(odd)
 
 
 def test_control_characters_of_a_service_do_not_reach_the_terminal(stage: Stage) -> None:

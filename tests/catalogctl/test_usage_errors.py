@@ -35,9 +35,9 @@ def test_an_invalid_command_is_refused_before_anything_is_sent(
     stage.send = no_network
     stage.environment["CATALOGCTL_KEY"] = "cs_user_variable"
     assert stage.run(*words.split()) == 2
-    told = stage.err + capsys.readouterr().err
-    assert line in told
-    assert len(told.splitlines()) == 1
+    output = stage.err + capsys.readouterr().err
+    assert line in output
+    assert len(output.splitlines()) == 1
 
 
 def test_each_command_has_help_without_colours(
@@ -46,9 +46,9 @@ def test_each_command_has_help_without_colours(
     monkeypatch.setenv("FORCE_COLOR", "1")
     for words in ("", "login", "usecases", "sponsor", "sponsor book", "sponsor create-key"):
         assert stage.run(*words.split(), "--help") == 0
-        told = capsys.readouterr().out
-        assert told.startswith(" ".join(f"usage: catalogctl {words}".split()))
-        assert "--json" in told
-        assert "\x1b" not in told
+        output = capsys.readouterr().out
+        assert output.startswith(" ".join(f"usage: catalogctl {words}".split()))
+        assert "--json" in output
+        assert "\x1b" not in output
     assert stage.run("--version") == 0
     assert capsys.readouterr().out == f"catalogctl {VERSION}\n"

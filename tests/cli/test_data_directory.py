@@ -1,4 +1,4 @@
-"""The data directory of a program that was not told one."""
+"""The default data directory."""
 
 import os
 from pathlib import Path

@@ -23,14 +23,14 @@ def made(data_dir: Path, hours_ago: int) -> None:
 
 
 @pytest.mark.parametrize("hours_ago", [0, 25, 48])
-def test_the_newest_backup_is_told_with_its_age(
+def test_the_newest_backup_is_printed_with_its_age(
     hours_ago: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made(tmp_path, 72)
     made(tmp_path, hours_ago)
     assert check_backups(DAILY, tmp_path, NOW - 900 * HOUR_MS, NOW) == []
-    said = f"ok: the newest scheduled backup in {tmp_path}/backups is {hours_ago}.0 h old\n"
-    assert capsys.readouterr().out == said
+    line = f"ok: the newest scheduled backup in {tmp_path}/backups is {hours_ago}.0 h old\n"
+    assert capsys.readouterr().out == line
 
 
 def test_a_backup_older_than_twice_the_interval_is_a_problem(
@@ -67,7 +67,7 @@ def test_a_directory_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("archive", "said"),
+    ("archive", "line"),
     [
         (Archive(False, False), "note: the database archives no write-ahead log (archive_mode is off): "),
         (
@@ -80,11 +80,11 @@ def test_a_directory_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:
         (Archive(True, True, 5.0, 6.0, "0001"), "ok: the database archives its write-ahead log, last 5 s ago\n"),
     ],
 )
-def test_an_archive_that_works_is_told_and_a_missing_one_noted(
-    archive: Archive, said: str, capsys: pytest.CaptureFixture[str]
+def test_a_working_archive_is_reported_and_a_missing_one_noted(
+    archive: Archive, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert check_archive(archive) == []
-    assert capsys.readouterr().out.startswith(said)
+    assert capsys.readouterr().out.startswith(line)
 
 
 @pytest.mark.parametrize(("archived_seconds", "since"), [(None, "never"), (9_000.0, "2.5 h ago")])

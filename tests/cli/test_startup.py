@@ -1,4 +1,4 @@
-"""What a start tells: five lines, of which one says that it is ready."""
+"""What a start prints: five lines, one of which reports that it is ready."""
 
 import threading
 from pathlib import Path
@@ -24,7 +24,7 @@ def config_of(settings: Settings) -> Config:
     return load(None, {name: value for name, value in environment(settings).items() if name.startswith("CATALOG__")})
 
 
-def test_a_start_tells_version_database_mail_address_and_where_to_click(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_start_prints_version_database_mail_addresses_and_the_next_step(capsys: pytest.CaptureFixture[str]) -> None:
     urls = [URL, "https://127.0.0.1:8443"]
     report_ready(config_of({}), Path("/srv/data"), urls, browse=False)
     assert capsys.readouterr().out.splitlines() == [
@@ -52,7 +52,7 @@ def test_the_outbox_is_named_only_where_it_can_be_seen(setting: Settings) -> Non
     assert mail_of(config_of(setting), URL) == "not sent, because mail.smtp_url is empty; codes are in the log"
 
 
-def test_a_start_goes_on_if_nobody_reads_what_it_tells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_goes_on_if_nobody_reads_its_output(monkeypatch: pytest.MonkeyPatch) -> None:
     def lost(*_: object, **__: object) -> None:
         raise OutputLost("cannot write the output")
 
@@ -94,9 +94,7 @@ def test_the_browser_opens_at_the_base_url_and_its_absence_is_one_line(
         ("warning", True, "warning"),
     ],
 )
-def test_a_command_logs_problems_only_unless_it_is_told_otherwise(
-    configured: str, everything: bool, level: str
-) -> None:
+def test_a_command_logs_problems_only_unless_more_is_asked_for(configured: str, everything: bool, level: str) -> None:
     assert log_level(configured, everything=everything) == level
 
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +17,20 @@ import asyncpg
 import pytest
 import trio
 
+from storage.connection.target import Target
 from storage.embedded.children import Account
 from storage.embedded.directories import reaches
-from storage.embedded.server import Endpoint, Postgres, State
+from storage.embedded.server import Postgres, State
 
 REPOSITORY = Path(__file__).parents[2]
 AS_ROOT = os.geteuid() == 0
 
 
-async def fetch(endpoint: Endpoint, statement: str) -> Any:
+async def fetch(endpoint: Target, statement: str) -> Any:
     """The first value of a statement, over a new connection."""
 
     async def ask() -> Any:
-        connection = await asyncpg.connect(**asdict(endpoint), ssl=False)
+        connection = await asyncpg.connect(**endpoint.arguments())
         try:
             return await connection.fetchval(statement)
         finally:

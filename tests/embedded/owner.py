@@ -14,8 +14,8 @@ from storage.embedded.server import EmbeddedError, running_postgres
 
 async def main(data_dir: Path) -> None:
     async with running_postgres(data_dir) as postgres:
-        told = {"pid": postgres.statistics().pid, "host": postgres.endpoint.host}
-        sys.stdout.write(json.dumps(told) + "\n")
+        facts = {"pid": postgres.statistics().pid, "host": postgres.endpoint.host}
+        sys.stdout.write(json.dumps(facts) + "\n")
         sys.stdout.flush()
         await trio.sleep_forever()
 

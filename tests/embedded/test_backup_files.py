@@ -157,15 +157,15 @@ async def test_a_service_stops_although_the_disk_of_its_backups_hangs(
 
     token = trio.lowlevel.current_trio_token()
     async with files_of(data_dir, directory) as (files, database):
-        keeper = BackupScheduler(files, SystemClock(), BackupRules(every_ms=HOUR_MS, keep=1))
+        schedule = BackupScheduler(files, SystemClock(), BackupRules(every_ms=HOUR_MS, keep=1))
         monkeypatch.setattr(os, "scandir", hanging_scandir)
         with trio.fail_after(30):
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(keeper.run)
+                nursery.start_soon(schedule.run)
                 await reached.wait()
                 assert await database.fetchval("select 1") == 1
-                keeper.close()
-        assert keeper.statistics().failed == 0
+                schedule.close()
+        assert schedule.statistics().failed == 0
         assert caplog.messages == []
         answer.set()
 

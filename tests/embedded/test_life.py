@@ -111,7 +111,7 @@ async def test_a_restart_waits_for_a_backend_that_outlives_its_postmaster(
     closed = f"(pg_stat_file('{gate}', true)).size IS NULL AND clock_timestamp() < now() + interval '60 s'"
     waiting = "backends of a killed Postgres still run"
 
-    def told() -> int:
+    def warnings_logged() -> int:
         return sum(waiting in message for message in caplog.messages)
 
     async with running_postgres(data_dir) as postgres, trio.open_nursery() as nursery:
@@ -127,13 +127,13 @@ async def test_a_restart_waits_for_a_backend_that_outlives_its_postmaster(
         pid = postgres.statistics().pid
         assert pid
         os.kill(pid, signal.SIGKILL)
-        await until(told)
+        await until(warnings_logged)
         assert postgres.statistics().restarts == 1
         assert postgres.statistics().state is State.RESTARTING
         gate.touch()
         await until_restarted(postgres, 1)
         assert await fetch(postgres.endpoint, "SELECT 1") == 1
-    assert told() == 1
+    assert warnings_logged() == 1
 
 
 async def test_too_many_deaths_end_the_body_with_one_error(data_dir: Path) -> None:
@@ -193,7 +193,7 @@ async def test_settings_may_tune_but_never_weaken_a_promise(data_dir: Path) -> N
             pass
 
 
-async def test_a_setting_that_postgres_refuses_is_told_in_its_own_words(data_dir: Path) -> None:
+async def test_a_setting_that_postgres_refuses_is_reported_with_its_message(data_dir: Path) -> None:
     with pytest.raises(EmbeddedError, match=r"Postgres does not start: .*unrecognized configuration parameter"):
         async with running_postgres(data_dir, settings={"no_such_setting": "1"}):
             pass

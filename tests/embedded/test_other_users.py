@@ -8,12 +8,13 @@ import trio
 from asyncpg.exceptions import InvalidAuthorizationSpecificationError
 
 from storage.connection.pool import PoolLimits
-from storage.embedded.server import Endpoint, running_postgres
+from storage.connection.target import Target
+from storage.embedded.server import running_postgres
 from storage.opening import StorageError, StorageOptions, open_storage
 from tests.embedded.helpers import fetch
 
 
-async def until_refused(endpoint: Endpoint) -> None:
+async def until_refused(endpoint: Target) -> None:
     """Postgres rereads its files a moment after it is told to."""
     with trio.fail_after(20):
         try:
@@ -23,7 +24,7 @@ async def until_refused(endpoint: Endpoint) -> None:
             return
 
 
-async def test_a_command_of_another_user_is_told_at_once_whose_the_postgres_is(data_dir: Path) -> None:
+async def test_a_command_of_another_user_fails_at_once_and_names_the_owner(data_dir: Path) -> None:
     """Postgres is told to admit somebody else alone, as if this process had another user."""
     owner = (data_dir / "postgres").owner()
     line = f"the embedded Postgres in {data_dir} belongs to the user {owner}: run this command as {owner}"

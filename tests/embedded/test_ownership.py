@@ -15,7 +15,7 @@ import trio
 from storage.embedded.children import account_of, server_account, spawn
 from storage.embedded.cluster import prepare
 from storage.embedded.postmaster import Postmaster, _read_answer, _startup_message
-from storage.embedded.server import EmbeddedError, Endpoint, endpoint_of_running, running_postgres
+from storage.embedded.server import EmbeddedError, endpoint_at, endpoint_of_running, running_postgres
 from tests.embedded.helpers import AS_ROOT, fetch, owner_process, postmasters_of, until
 
 START_SECONDS = 60.0
@@ -39,16 +39,16 @@ async def test_a_command_beside_the_server_finds_its_endpoint(data_dir: Path) ->
     assert endpoint_of_running(data_dir) is None
     assert endpoint_of_running(data_dir / "nowhere") is None
     async with running_postgres(data_dir) as postgres:
-        assert endpoint_of_running(data_dir) == postgres.endpoint == Endpoint(f"{data_dir}/run")
+        assert endpoint_of_running(data_dir) == postgres.endpoint == endpoint_at(f"{data_dir}/run")
     assert endpoint_of_running(data_dir) is None
 
 
 async def test_a_killed_service_takes_its_postgres_with_it(data_dir: Path) -> None:
     with owner_process(data_dir) as owner:
         assert owner.stdout
-        told = json.loads(await trio.to_thread.run_sync(owner.stdout.readline))
-        assert postmasters_of(data_dir) == {told["pid"]}
-        assert endpoint_of_running(data_dir) == Endpoint(told["host"])
+        facts = json.loads(await trio.to_thread.run_sync(owner.stdout.readline))
+        assert postmasters_of(data_dir) == {facts["pid"]}
+        assert endpoint_of_running(data_dir) == endpoint_at(facts["host"])
         owner.kill()
         await until(lambda: not postmasters_of(data_dir))
 
@@ -133,7 +133,7 @@ def opened_to_all(sockets: Path) -> Iterator[None]:
 @ONLY_ROOT
 async def test_peer_authentication_refuses_another_user(data_dir: Path) -> None:
     async with running_postgres(data_dir) as postgres:
-        with opened_to_all(Path(postgres.endpoint.host)), socket.socket(socket.AF_UNIX) as client:
+        with opened_to_all(Path(str(postgres.endpoint.host))), socket.socket(socket.AF_UNIX) as client:
             os.seteuid(account_of(DAEMON).uid)  # the socket notes who calls connect
             try:
                 client.connect(f"{postgres.endpoint.host}/.s.PGSQL.{postgres.endpoint.port}")
@@ -156,4 +156,4 @@ async def test_the_only_ways_in_are_the_ones_we_wrote(data_dir: Path) -> None:
         )
     assert rules == ["local {all} {all} peer {map=service}"]
     users = {account_of(os.geteuid()).name, server_account(None).name}
-    assert mapped == [f"{user} as catalog" for user in sorted(users)], "the service, before and after it gave up root"
+    assert mapped == [f"{user} as catalog" for user in sorted(users)], "the service, before and after it dropped root"

@@ -19,7 +19,7 @@ import trio
 from storage.embedded.binaries import SHARED_HOME
 from storage.embedded.children import EmbeddedError, server_account
 from storage.embedded.cluster import prepare
-from storage.embedded.server import Endpoint, endpoint_of_running, running_postgres
+from storage.embedded.server import endpoint_at, endpoint_of_running, running_postgres
 from tests.embedded.helpers import AS_ROOT, REPOSITORY, fetch, owner_process, postmasters_of, run_as, until
 
 ONLY_ROOT = pytest.mark.skipif(not AS_ROOT, reason="only root runs Postgres as another user")
@@ -70,7 +70,7 @@ async def test_a_path_too_long_for_a_socket_gets_a_short_private_directory(new_d
     long = new_dir / ("long" * 30)
     new_dir.mkdir(mode=0o711)
     async with running_postgres(long) as postgres:
-        short = Path(postgres.endpoint.host)
+        short = Path(str(postgres.endpoint.host))
         try:
             assert len(str(short)) < 60
             assert mode_of(short) == 0o700
@@ -89,7 +89,7 @@ async def test_a_path_with_spaces_quotes_and_commas_works(place: Path) -> None:
     odd = place / 'Zoë\'s "data", here'
     async with running_postgres(odd) as postgres:
         assert await fetch(postgres.endpoint, "SELECT 1") == 1
-        assert endpoint_of_running(odd) == Endpoint(f"{odd}/run")
+        assert endpoint_of_running(odd) == endpoint_at(f"{odd}/run")
 
 
 async def test_a_symbolic_link_to_the_data_directory_is_the_same_directory(place: Path, data_dir: Path) -> None:
@@ -136,9 +136,9 @@ async def test_an_unreachable_directory_keeps_its_cluster_in_the_shared_home(
             assert target.parent.parent == SHARED_HOME
             assert target.stat().st_uid == server_account(None).uid
             assert target.parent.stat().st_uid == 0
-            assert endpoint_of_running(unreachable) == postgres.endpoint == Endpoint(f"{target.parent}/run")
+            assert endpoint_of_running(unreachable) == postgres.endpoint == endpoint_at(f"{target.parent}/run")
             assert postmasters_of(unreachable) == {postgres.statistics().pid}
-    assert sum("its cluster is kept in" in message for message in caplog.messages) == 1
+    assert sum("using the cluster in" in message for message in caplog.messages) == 1
 
 
 @ONLY_ROOT
@@ -206,16 +206,16 @@ async def test_an_ordinary_user_runs_postgres_as_itself(place: Path) -> None:
     process = run_as(nobody, ["-m", "tests.embedded.owner", str(home / "data")])
     with process:
         assert process.stdout
-        told = json.loads(await trio.to_thread.run_sync(process.stdout.readline) or "{}")
-        assert told, process.communicate()[1]
-        assert Path(f"/proc/{told['pid']}").stat().st_uid == nobody.uid
+        facts = json.loads(await trio.to_thread.run_sync(process.stdout.readline) or "{}")
+        assert facts, process.communicate()[1]
+        assert Path(f"/proc/{facts['pid']}").stat().st_uid == nobody.uid
         assert mode_of(home / "data") == 0o700
         process.kill()
     await until(lambda: not postmasters_of(home / "data"))
 
 
 @ONLY_ROOT
-def test_a_user_without_a_passwd_entry_is_told_so(place: Path) -> None:
+def test_a_user_without_a_passwd_entry_is_an_error(place: Path) -> None:
     uid = max(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid < 60_000) + 1_000
     stranger = type(server_account("nobody"))("stranger", uid, uid, (uid,))
     place.chmod(0o777)
@@ -226,7 +226,7 @@ def test_a_user_without_a_passwd_entry_is_told_so(place: Path) -> None:
 
 
 @ONLY_ROOT
-def test_a_full_disk_at_the_first_start_is_told_and_leaves_nothing(place: Path) -> None:
+def test_a_full_disk_at_the_first_start_is_reported_and_leaves_nothing(place: Path) -> None:
     script = (
         'mount -t tmpfs -o size=20m,mode=0711 none "$0" || exit 77\n'
         '"$1" -m tests.embedded.owner "$0/data"; code=$?; ls "$0/data"; exit $code'
@@ -279,7 +279,7 @@ async def test_a_cluster_of_another_owner_is_refused(data_dir: Path) -> None:
     assert "belongs to the user id" in await refusal(data_dir, os_user="nobody")
 
 
-def test_a_missing_wheel_is_told_with_the_cure(place: Path) -> None:
+def test_a_missing_wheel_is_reported_with_the_remedy(place: Path) -> None:
     code = (
         "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]; sys.modules['trio'] = object;"
         "from storage.embedded.binaries import find_binaries; find_binaries(None)"

@@ -40,7 +40,7 @@ class Http2Client:
     resets: dict[int, int] = field(default_factory=dict)
     """The error codes of streams that the server has reset."""
     last_stream: int | None = None
-    """The last stream that the server takes, once it has said so."""
+    """The last stream that the server takes, from its GOAWAY."""
     _received: bytes = b""
     _sending: trio.Lock = field(default_factory=trio.Lock)
 

@@ -33,7 +33,7 @@ async def test_what_the_server_answers_for_the_application_is_what_is_logged_and
     assert f'status="{status}"'.encode() in server.metrics.page()
 
 
-async def test_a_failure_of_the_application_is_logged_as_what_the_client_is_told(
+async def test_a_failure_of_the_application_is_logged_with_the_status_that_was_sent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", "service.access")

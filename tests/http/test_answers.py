@@ -276,23 +276,23 @@ async def test_a_large_body_comes_whole(size: int) -> None:
 
 @both_engines
 async def test_after_the_body_the_application_waits_until_its_answer_is_over() -> None:
-    told: list[Message] = []
+    messages: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         assert (await receive())["more_body"] is False
 
         async def listen() -> None:
-            told.append(await receive())
+            messages.append(await receive())
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(listen)
             await trio.sleep(100)
-            assert told == []
+            assert messages == []
             await answering({"body": b"a"})(scope, receive, send)
 
     async with open_memory_server(app) as server:
         assert (await server.connect().ask(GET)).status == 200
-    assert told == [{"type": "http.disconnect"}]
+    assert messages == [{"type": "http.disconnect"}]
 
 
 # 100-continue.
@@ -300,7 +300,7 @@ async def test_after_the_body_the_application_waits_until_its_answer_is_over() -
 EXPECTING = b"POST / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
 
 
-async def test_a_client_that_waits_is_told_to_go_on_once_its_body_is_wanted() -> None:
+async def test_a_waiting_client_gets_100_continue_once_its_body_is_read() -> None:
     asked = trio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -319,14 +319,14 @@ async def test_a_client_that_waits_is_told_to_go_on_once_its_body_is_wanted() ->
 
 
 @both_engines
-async def test_a_client_that_does_not_wait_is_not_told_to_go_on() -> None:
+async def test_a_client_that_does_not_wait_gets_no_100_continue() -> None:
     async with open_memory_server(Recorder()) as server:
         client = server.connect()
         assert (await client.ask(EXPECTING + b"abcd")).status == 200
 
 
 @both_engines
-async def test_a_client_of_http_1_0_is_never_told_to_go_on() -> None:
+async def test_a_client_of_http_1_0_never_gets_100_continue() -> None:
     async with open_memory_server(Recorder()) as server:
         client = server.connect()
         await client.send(EXPECTING.replace(b"1.1", b"1.0"))

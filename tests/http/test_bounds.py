@@ -72,7 +72,7 @@ async def until_closed(client: Client) -> tuple[bytes, float]:
 
 
 @both_engines
-async def test_an_idle_connection_ends_without_a_word(kind: str) -> None:
+async def test_an_idle_connection_ends_without_a_response(kind: str) -> None:
     async with connected(Recorder(), kind) as client:
         assert await until_closed(client) == (b"", within(10))
 

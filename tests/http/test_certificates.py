@@ -1,4 +1,4 @@
-"""When the certificates of a server are valid, and what a server tells of it."""
+"""When the certificates of a server are valid, and what a server reports of it."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_what_is_no_certificate_has_no_validity(tmp_path: Path, body: str) -> No
     assert validity_of(tmp_path / "missing.pem") is None
 
 
-async def test_the_server_tells_the_end_of_its_listeners_certificates() -> None:
+async def test_the_server_knows_when_its_first_certificate_expires() -> None:
     addresses = [
         ListenAddress("127.0.0.1", 0),
         ListenAddress("127.0.0.1", 0, certificate_expires=2.0),

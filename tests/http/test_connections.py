@@ -46,12 +46,6 @@ def test_a_network_that_one_client_has_shares_one_limit(
     assert connections.has_room(other)
 
 
-def test_a_relay_has_no_limit_however_its_address_is_written(full_of: Callable[..., Connections]) -> None:
-    connections = full_of("10.0.0.1")
-    assert connections.has_room("10.0.0.1")
-    assert connections.has_room("::ffff:10.0.0.1")
-
-
 def test_trusted_proxies_have_no_limit_since_they_speak_for_all_clients(full_of: Callable[..., Connections]) -> None:
     config = load(None, {"CATALOG__SERVER__TRUSTED_PROXIES": "172.17.0.0/16"})
     connections = full_of("172.17.0.1", serving_limits(config))

@@ -33,6 +33,7 @@ from tests.http.memory_server import (
 )
 
 GET = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+GRACEFUL = 2.0
 
 
 @dataclass(slots=True)
@@ -88,10 +89,10 @@ async def test_a_request_that_was_pipelined_behind_the_last_answer_is_not_run() 
 
 
 @asynccontextmanager
-async def running(app: App, stop: trio.Event, **limits: float) -> AsyncIterator[Server]:
-    """A server on its own port. Leaving the block stops it and waits for its end."""
-    bounds = replace(LIMITS, graceful_seconds=2.0, **limits)  # type: ignore[arg-type]
-    places = [ListenAddress("127.0.0.1", 0)]
+async def running(app: App, stop: trio.Event, *more: ListenAddress, **limits: float) -> AsyncIterator[Server]:
+    """A server on its own port, and on `more`. Leaving the block stops it and waits for its end."""
+    bounds = replace(LIMITS, graceful_seconds=GRACEFUL, **limits)  # type: ignore[arg-type]
+    places = [ListenAddress("127.0.0.1", 0), *more]
     async with (
         open_listeners(places, bounds, HandClock(NOON_MS), memory_server.ENGINE) as server,
         trio.open_nursery() as nursery,
@@ -104,11 +105,11 @@ async def running(app: App, stop: trio.Event, **limits: float) -> AsyncIterator[
 
 
 async def connected(server: Server) -> Client:
-    return Client(await trio.open_tcp_stream("127.0.0.1", port_of(server)))
+    return Client(await trio.open_tcp_stream("127.0.0.1", port_of(server.url)))
 
 
-def port_of(server: Server) -> int:
-    return int(server.url.rpartition(":")[2])
+def port_of(url: str) -> int:
+    return int(url.rpartition(":")[2])
 
 
 @both_engines
@@ -148,7 +149,7 @@ async def test_connections_queued_at_the_stop_are_answered_and_idle_ones_do_not_
     stop = trio.Event()
     async with running(Recorder(), stop) as server:
         # The server does not run between the connection and the stop.
-        asking, slow, idle = (socket.create_connection(("127.0.0.1", port_of(server)), 5) for _ in range(3))
+        asking, slow, idle = (socket.create_connection(("127.0.0.1", port_of(server.url)), 5) for _ in range(3))
         asking.send(GET)
         stop.set()
         began = trio.current_time()

@@ -2,9 +2,7 @@
 
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import replace
-from functools import partial
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,44 +14,26 @@ from service.http.certificates import tls_context, validity_problem
 from service.http.http2 import CONTROL_BURST, CONTROL_RATE
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenAddress, ListenError
-from service.http.listeners import open_listeners
 from service.http.server import Server
-from service.web.error_responses import handlers
 from tests.certificates import make_certificate
-from tests.fakes import HandClock
-from tests.http import memory_server
 from tests.http.corpus import BODIES, FOLLOWING, HEADS
 from tests.http.http2_client import Http2Client
 from tests.http.memory_server import LIMITS, NOON_MS, Client, Recorder, both_engines
 from tests.http.test_frames import PING, PREFACE, SETTINGS, frame
+from tests.http.test_stopping import GRACEFUL, port_of
+from tests.http.test_stopping import running as listening
 
 HERE = Path(__file__).parent
 CERTIFICATE, KEY = HERE / "localhost.pem", HERE / "localhost.key"
 """Made for these tests, and valid for 100 years."""
 
 GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-GRACEFUL = 2.0
 
 
-@asynccontextmanager
-async def running(app: App) -> AsyncIterator[Server]:
+def running(app: App) -> AbstractAsyncContextManager[Server]:
     """A server with a plain and a TLS listener. Leaving the block stops it and waits for its end."""
-    stop = trio.Event()
-    limits = replace(LIMITS, graceful_seconds=GRACEFUL)
-    places = [ListenAddress("127.0.0.1", 0), ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))]
-    async with (
-        open_listeners(places, limits, HandClock(NOON_MS), memory_server.ENGINE) as server,
-        trio.open_nursery() as nursery,
-    ):
-        ready = trio.Event()
-        nursery.start_soon(partial(server.serve, handlers(app), stop=stop, ready=ready.set))
-        await ready.wait()
-        yield server
-        stop.set()
-
-
-def port_of(url: str) -> int:
-    return int(url.rpartition(":")[2])
+    address = ListenAddress("127.0.0.1", 0, "tls.bind", tls_context(CERTIFICATE, KEY))
+    return listening(app, trio.Event(), address)
 
 
 def client_context(*protocols: str) -> ssl.SSLContext:
@@ -273,23 +253,6 @@ async def test_a_connection_that_only_pings_is_ended() -> None:
         assert seconds <= LIMITS.head_seconds + 1
 
 
-async def test_a_body_that_does_not_come_ends_its_request() -> None:
-    told: list[str] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        while (message := await receive())["type"] == "http.request":
-            assert message["more_body"]
-        told.append(message["type"])
-
-    async with running(app) as server, http2(server) as client:
-        began = trio.current_time()
-        await client.request(method="POST", body=b"beginning", end=False)
-        while not told:
-            await client.take()
-        assert told == ["http.disconnect"]
-        assert trio.current_time() - began == pytest.approx(LIMITS.stall_seconds, abs=1)
-
-
 @both_engines
 async def test_an_application_may_think_longer_than_any_client_may() -> None:
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -298,24 +261,6 @@ async def test_an_application_may_think_longer_than_any_client_may() -> None:
 
     async with running(app) as server, http2(server) as client:
         await client.until_answered(await client.request())
-
-
-async def test_a_client_that_opens_no_window_is_cut_off() -> None:
-    size = 10_000_000
-    ended: list[float] = []
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await Recorder(answer=b"a" * size)(scope, receive, send)
-        finally:
-            ended.append(trio.current_time())
-
-    async with running(app) as server, http2(server) as client:
-        began = trio.current_time()
-        await client.request()
-        while await client.take(opening=False):
-            pass
-        assert ended[0] - began <= LIMITS.stall_seconds + size / 16_384 + 1
 
 
 @both_engines

@@ -26,7 +26,7 @@ class Plan:
     report_seconds: float = 0.1
     """Time to answer a question for its report."""
     how: str = "exited with code 0"
-    """How it ends once it is told to."""
+    """How it ends once it is stopped."""
 
 
 class FakeWorker:
@@ -70,7 +70,7 @@ class FakeWorker:
         return self._plan.how
 
     def end(self) -> None:
-        self._launcher.note("told", self.name)
+        self._launcher.note("stopped", self.name)
         self._told.set()
 
     def retire(self) -> None:

@@ -43,13 +43,13 @@ def test_a_parent_with_other_settings_is_refused_in_words(change: str) -> None:
         Assignment.read(json.dumps(facts).encode())
 
 
-@pytest.mark.parametrize("said", [b"", b'{"number": 1, "con'])
-def test_a_worker_whose_parent_ended_before_it_said_all_ends_without_a_word(
-    said: bytes, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("sent", [b"", b'{"number": 1, "con'])
+def test_a_worker_whose_parent_ended_before_the_whole_assignment_exits_silently(
+    sent: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ours, theirs = socket.socketpair()
     with ours:
-        ours.sendall(said)
+        ours.sendall(sent)
     assert main([str(theirs.detach())]) == 0
     assert capsys.readouterr() == ("", "")
 

@@ -12,12 +12,12 @@ from service.process.supervisor import TooManyRestarts, WorkerFailed
 
 def raising(error: BaseException) -> tuple[int, list[str]]:
     """The exit code of work that raises `error`, and the reported texts."""
-    said: list[str] = []
+    reported: list[str] = []
 
     def work() -> int:
         raise error
 
-    return outcome_of(work, said.append), said
+    return outcome_of(work, reported.append), reported
 
 
 def nested(*errors: BaseException) -> BaseExceptionGroup[BaseException]:

@@ -44,14 +44,14 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 def test_its_variables_are_removed_so_that_no_child_inherits_them(environment: dict[str, str]) -> None:
     environment |= {"WATCHDOG_USEC": "1000000", "WATCHDOG_PID": "1"}
-    ServiceManager.take_from(environment)
+    ServiceManager.from_environment(environment)
     assert environment == {"PATH": "/bin"}
 
 
-async def test_readiness_and_the_stop_are_told_once(listener: Listener, environment: dict[str, str]) -> None:
+async def test_readiness_and_the_stop_are_reported_once(listener: Listener, environment: dict[str, str]) -> None:
     stop = trio.Event()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ServiceManager.take_from(environment).attend, stop, "serving")
+        nursery.start_soon(ServiceManager.from_environment(environment).serve_watchdog, stop, "serving")
         await trio.testing.wait_all_tasks_blocked()
         assert listener.messages() == [{"READY": "1", "STATUS": "serving"}]
         stop.set()
@@ -71,7 +71,7 @@ async def test_the_watchdog_hears_twice_in_each_interval_while_the_service_is_he
         return healthy
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(ServiceManager.take_from(environment).attend, stop, "serving", is_healthy)
+        nursery.start_soon(ServiceManager.from_environment(environment).serve_watchdog, stop, "serving", is_healthy)
         await trio.sleep(29.5)
         assert listener.messages()[1:] == [{"WATCHDOG": "1"}] * 6
         healthy = False
@@ -91,20 +91,20 @@ async def test_a_watchdog_of_another_process_is_not_fed(
 ) -> None:
     environment |= {"WATCHDOG_USEC": "1000000", "WATCHDOG_PID": "1"}
     with trio.move_on_after(10):
-        await ServiceManager.take_from(environment).attend(trio.Event(), "serving")
+        await ServiceManager.from_environment(environment).serve_watchdog(trio.Event(), "serving")
     assert len(listener.messages()) == 1
 
 
-def test_a_reload_is_told_with_its_moment_and_its_end(listener: Listener, environment: dict[str, str]) -> None:
-    with ServiceManager.take_from(environment).reloading():
+def test_a_reload_is_reported_with_its_time_and_its_end(listener: Listener, environment: dict[str, str]) -> None:
+    with ServiceManager.from_environment(environment).reloading():
         [message] = listener.messages()
         assert message["RELOADING"] == "1"
         assert 0 < int(message["MONOTONIC_USEC"]) < 1 << 63
     assert listener.messages() == [{"READY": "1"}]
 
 
-def test_a_reload_that_is_cut_off_tells_no_end(listener: Listener, environment: dict[str, str]) -> None:
-    with pytest.raises(ConnectionError), ServiceManager.take_from(environment).reloading():
+def test_a_reload_that_is_cut_off_reports_no_end(listener: Listener, environment: dict[str, str]) -> None:
+    with pytest.raises(ConnectionError), ServiceManager.from_environment(environment).reloading():
         raise ConnectionError
     assert ["READY" in message for message in listener.messages()] == [False]
 
@@ -118,7 +118,7 @@ def test_a_name_after_an_at_sign_is_in_the_abstract_namespace(tmp_path: Path) ->
 
 @pytest.mark.parametrize("address", ["vsock:2:1234", "relative"])
 def test_an_address_of_another_kind_is_named_and_not_used(address: str, caplog: pytest.LogCaptureFixture) -> None:
-    with ServiceManager.take_from({"NOTIFY_SOCKET": address}).reloading():
+    with ServiceManager.from_environment({"NOTIFY_SOCKET": address}).reloading():
         pass
     assert caplog.messages == [
         f"NOTIFY_SOCKET is neither a path nor an abstract name, so nothing is sent to it: {address}"
@@ -128,7 +128,7 @@ def test_an_address_of_another_kind_is_named_and_not_used(address: str, caplog: 
 def test_a_socket_that_nobody_reads_is_a_warning_and_stops_nothing(
     listener: Listener, environment: dict[str, str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    manager = ServiceManager.take_from(environment)
+    manager = ServiceManager.from_environment(environment)
     while not caplog.messages:  # until the queue is full
         with manager.reloading():
             pass
@@ -140,6 +140,6 @@ def test_a_socket_that_nobody_reads_is_a_warning_and_stops_nothing(
 
 
 def test_a_service_that_nobody_manages_sends_nothing() -> None:
-    manager = ServiceManager.take_from({})
+    manager = ServiceManager.from_environment({})
     with manager.reloading():
         pass

@@ -20,24 +20,24 @@ class Heeded:
 
     stop: trio.Event = field(default_factory=trio.Event)
     hangups: int = 0
-    hurries: int = 0
-    successions: int = 0
+    aborts: int = 0
+    retirements: int = 0
 
     def hang_up(self) -> None:
         self.hangups += 1
 
-    def hurry(self) -> None:
-        self.hurries += 1
+    def abort(self) -> None:
+        self.aborts += 1
 
-    def succeed(self) -> None:
-        self.successions += 1
+    def retire(self) -> None:
+        self.retirements += 1
 
 
 @asynccontextmanager
 async def heeding(terminal: int = 0, *, worker: bool = False) -> AsyncIterator[Heeded]:
     heeded = Heeded()
     async with trio.open_nursery() as nursery:
-        handlers = (heeded.hang_up, heeded.hurry, heeded.succeed if worker else None)
+        handlers = (heeded.hang_up, heeded.abort, heeded.retire if worker else None)
         await nursery.start(partial(handle_signals, heeded.stop, *handlers, terminal=terminal))
         yield heeded
         nursery.cancel_scope.cancel()
@@ -55,13 +55,13 @@ async def test_the_first_signal_stops_and_the_second_cuts(first: signal.Signals,
         async with heeding() as heeded:
             await send(first)
             assert heeded.stop.is_set()
-            assert not heeded.hurries
+            assert not heeded.aborts
             await send(second)
             raise AssertionError("it was not cut")
-    assert heeded.hurries == 1
+    assert heeded.aborts == 1
 
 
-async def test_a_hangup_is_told_each_time_and_stops_nothing() -> None:
+async def test_each_hangup_is_handled_and_stops_nothing() -> None:
     async with heeding() as heeded:
         for _ in range(3):
             await send(signal.SIGHUP)
@@ -74,20 +74,20 @@ async def test_a_worker_whose_successor_is_ready_stops_and_a_stop_meanwhile_does
         for _ in range(2):
             await send(signal.SIGUSR1)
         assert heeded.stop.is_set()
-        assert (heeded.successions, heeded.hurries) == (2, 0)
+        assert (heeded.retirements, heeded.aborts) == (2, 0)
 
 
 async def test_a_worker_that_a_process_supervisor_signals_too_aborts_nothing() -> None:
-    """Only its parent hurries it, by another signal."""
+    """Only its parent makes it abort, by another signal."""
     with pytest.RaisesGroup(KeyboardInterrupt):
         async with heeding(worker=True) as heeded:
             for _ in range(3):
                 await send(signal.SIGTERM)
             assert heeded.stop.is_set()
-            assert not heeded.hurries
+            assert not heeded.aborts
             await send(signal.SIGINT)
             raise AssertionError("it was not cut")
-    assert heeded.hurries == 1
+    assert heeded.aborts == 1
 
 
 async def test_a_signal_for_workers_stops_no_other_process(caplog: pytest.LogCaptureFixture) -> None:
@@ -121,6 +121,6 @@ async def test_a_hangup_of_the_terminal_stops_in_order_and_does_not_cut() -> Non
             for _ in range(2):
                 await send(signal.SIGHUP)
             assert heeded.stop.is_set()
-            assert (heeded.hangups, heeded.hurries) == (1, 0)
+            assert (heeded.hangups, heeded.aborts) == (1, 0)
     finally:
         os.close(terminal)

@@ -41,7 +41,7 @@ async def test_a_worker_that_does_not_start_at_first_ends_all() -> None:
             async with supervised(launcher, 4, replace(LIMITS, starts_at_once=4)):
                 raise AssertionError("it began")
         assert launcher.alive == []
-        assert {whom for _, whom in launcher.when("told")} == {"1a", "2a"}
+        assert {whom for _, whom in launcher.when("stopped")} == {"1a", "2a"}
         assert {whom for _, whom in launcher.when("killed")} == {"3a", "4a"}, "who serves nobody is not waited for"
 
 
@@ -96,7 +96,7 @@ async def test_a_worker_that_dies_again_and_again_ends_all_in_order() -> None:
             async with supervised(launcher, 2, LIMITS):
                 await trio.sleep_forever()
         assert len(launcher.when("launched")) == 1 + 1 + LIMITS.restarts
-        assert [whom for _, whom in launcher.when("told")] == ["1a"]
+        assert [whom for _, whom in launcher.when("stopped")] == ["1a"]
         assert launcher.alive == []
 
 
@@ -123,7 +123,7 @@ async def test_a_worker_that_cannot_start_in_a_long_outage_is_tried_until_it_is_
         assert launcher.alive[-1] == "2a"
         await trio.sleep(60)
         assert launcher.when("ready")[-1][0] > outage_seconds
-        assert not launcher.when("told")
+        assert not launcher.when("stopped")
 
 
 async def test_a_worker_that_is_refused_again_and_again_is_tried_ever_more_seldom_and_ends_no_other() -> None:
@@ -141,7 +141,7 @@ async def test_a_worker_that_is_refused_again_and_again_is_tried_ever_more_seldo
         assert 10 < len(launcher.when("launched")) < 25
         await trio.sleep(LIMITS.longest_refusal_pause_seconds + 2)
         assert len(launcher.alive) == 2
-        assert not launcher.when("told")
+        assert not launcher.when("stopped")
 
 
 async def test_a_new_configuration_may_give_workers_more_time_to_exit(caplog: pytest.LogCaptureFixture) -> None:
@@ -156,24 +156,24 @@ async def test_a_new_configuration_may_give_workers_more_time_to_exit(caplog: py
 async def test_a_worker_that_dies_while_it_stops_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async with launcher_of(lambda name: Plan(how="was killed by SIGKILL")) as launcher, supervised(launcher, 1, LIMITS):
         pass
-    assert caplog.messages == ["a worker was killed by SIGKILL while it was stopping"]
+    assert caplog.messages == ["a stopping worker was killed by SIGKILL"]
 
 
 # Replacement.
 
 
-async def test_a_renewal_takes_one_after_the_other_and_none_is_told_to_end_before_its_successor_is_ready() -> None:
+async def test_workers_are_replaced_one_by_one_and_none_stops_before_its_successor_is_ready() -> None:
     async with launcher_of() as launcher, supervised(launcher, 3, LIMITS) as supervisor:
         began = len(launcher.notes)
         await supervisor.replace_all()
         order = [(what, whom) for _, what, whom in launcher.notes[began:] if what not in ("gone", "retired")]
         await trio.sleep(5)
         assert launcher.alive == ["1b", "2b", "3b"]
-        assert [each for each in order if each[0] != "told"] == [
+        assert [each for each in order if each[0] != "stopped"] == [
             (what, f"{number}b") for number in (1, 2, 3) for what in ("launched", "ready")
         ]
         for number in (1, 2):
-            assert order.index(("told", f"{number}a")) > order.index(("ready", f"{number}b"))
+            assert order.index(("stopped", f"{number}a")) > order.index(("ready", f"{number}b"))
         assert not launcher.when("killed")
         assert not launcher.when("queue given up"), "the successor has the same queue"
     assert [whom for _, whom in launcher.when("retired")] == ["1a", "2a", "3a"], (
@@ -212,17 +212,17 @@ async def test_a_worker_that_does_not_end_after_its_renewal_is_killed_and_holds_
         supervised(launcher, 2, LIMITS) as supervisor,
     ):
         await supervisor.replace_all()
-        [(told, _), *_] = launcher.when("told")
-        assert launcher.when("ready")[-1][0] < told + LIMITS.end_seconds
+        [(stopped, _), *_] = launcher.when("stopped")
+        assert launcher.when("ready")[-1][0] < stopped + LIMITS.end_seconds
         await trio.sleep(20)
-        assert launcher.when("killed") == [(told + LIMITS.end_seconds, "1a")]
+        assert launcher.when("killed") == [(stopped + LIMITS.end_seconds, "1a")]
 
 
 # Shutdown.
 
 
 @pytest.mark.parametrize("how", ["left", "cancelled", "raised"])
-async def test_at_the_end_all_are_told_together_and_killed_at_the_bound(how: str) -> None:
+async def test_at_the_end_all_are_stopped_together_and_killed_at_the_bound(how: str) -> None:
     ended = 0.0
 
     async def serve(supervisor: Supervisor) -> None:
@@ -241,8 +241,8 @@ async def test_at_the_end_all_are_told_together_and_killed_at_the_bound(how: str
                     await serve(supervisor)
             except* ValueError:
                 assert how == "raised"
-        assert {at for at, _ in launcher.when("told")} == {ended}
-        assert sorted(whom for _, whom in launcher.when("told")) == ["1a", "2a", "3a"]
+        assert {at for at, _ in launcher.when("stopped")} == {ended}
+        assert sorted(whom for _, whom in launcher.when("stopped")) == ["1a", "2a", "3a"]
         assert launcher.when("killed") == [(ended + LIMITS.end_seconds, "2a")]
         assert trio.current_time() == ended + LIMITS.end_seconds
         assert launcher.alive == []
@@ -258,16 +258,16 @@ async def test_an_end_during_a_renewal_leaves_nobody() -> None:
         assert launcher.when("killed") == [(5.5, "1b")]
 
 
-async def test_an_end_while_renewed_workers_still_leave_does_not_hurry_them() -> None:
+async def test_an_end_while_replaced_workers_still_stop_does_not_abort_them() -> None:
     async with launcher_of(lambda name: Plan(end_seconds=8)) as launcher:
         async with supervised(launcher, 2, LIMITS) as supervisor:
             await supervisor.replace_all()
         assert launcher.alive == []
-        assert sorted(whom for _, whom in launcher.when("told")) == ["1a", "1b", "2a", "2b"]
+        assert sorted(whom for _, whom in launcher.when("stopped")) == ["1a", "1b", "2a", "2b"]
         assert not launcher.when("killed")
 
 
-async def test_who_is_in_a_hurry_tells_all_again() -> None:
+async def test_a_second_end_signals_all_workers_again() -> None:
     async with launcher_of() as launcher:
         async with trio.open_nursery() as nursery:
 
@@ -277,7 +277,7 @@ async def test_who_is_in_a_hurry_tells_all_again() -> None:
 
             async with supervised(launcher, 2, LIMITS) as supervisor:
                 nursery.start_soon(hurry)
-        assert [whom for _, whom in launcher.when("told")].count("1a") == 2
+        assert [whom for _, whom in launcher.when("stopped")].count("1a") == 2
 
 
 # Reports.

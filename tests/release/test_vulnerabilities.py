@@ -53,7 +53,7 @@ def test_a_package_that_cannot_be_looked_up_fails_unless_none_can() -> None:
     assert line.startswith("not checked")
 
 
-def test_without_a_network_one_line_says_so_and_other_failures_fail() -> None:
+def test_without_a_network_one_line_reports_it_and_other_failures_fail() -> None:
     offline = "Traceback\nrequests.exceptions.ConnectionError: HTTPSConnectionPool(host='example.com', port=443): ..."
     code, [line] = verdict(None, offline, NONE)
     assert (code, line) == (

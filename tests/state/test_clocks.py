@@ -3,7 +3,7 @@
 import pytest
 
 from actors.times import HOUR_MS
-from service.config.clocks import Clocks, Exchange, clock_problems, must_refuse
+from service.config.clocks import Clocks, Exchange, clock_problems, exceeds_skew
 from tests.fakes import utc_ms
 
 NOON = utc_ms(2026, 3, 1, 12)
@@ -25,7 +25,7 @@ def test_five_seconds_are_a_problem_and_five_minutes_refuse_a_start(
 ) -> None:
     clocks = apart(sign * ahead_ms)
     assert bool(clock_problems(clocks)) == warned
-    assert must_refuse(clocks) == refused
+    assert exceeds_skew(clocks) == refused
 
 
 def test_the_problem_names_both_clocks_and_what_to_do() -> None:
@@ -56,14 +56,14 @@ def test_the_quickest_of_several_answers_is_believed() -> None:
 
 def test_the_clock_of_the_embedded_postgres_is_that_of_the_machine() -> None:
     assert clock_problems(Clocks([], NOON, None)) == []
-    assert not must_refuse(Clocks([], NOON, None))
+    assert not exceeds_skew(Clocks([], NOON, None))
 
 
 @pytest.mark.parametrize(("ahead_ms", "wrong"), [(-HOUR_MS, False), (HOUR_MS, False), (HOUR_MS + 1, True)])
 def test_a_row_of_more_than_an_hour_ahead_shows_that_the_clock_is_or_was_wrong(ahead_ms: int, wrong: bool) -> None:
     clocks = Clocks([], NOON, NOON + ahead_ms)
     assert bool(clock_problems(clocks)) == wrong
-    assert not must_refuse(clocks)
+    assert not exceeds_skew(clocks)
 
 
 def test_moments_that_no_calendar_has_are_still_told() -> None:

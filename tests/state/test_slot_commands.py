@@ -11,7 +11,7 @@ import pytest
 from actors.bookings.records import PackageKind, Side, Slot
 from service.cli.command import CommandError, Commands, Parser
 from service.cli.main import main
-from service.cli.slots import checked, moment, state_of, table
+from service.cli.slots import checked, lines, moment, state_of
 from service.schemas.slots import SlotCreate, SlotEdit
 from tests.fakes import HandClock
 
@@ -157,9 +157,9 @@ def test_the_state_says_whether_a_slot_is_sold() -> None:
 
 def test_the_table_lines_up() -> None:
     other = Slot("video", "Video feature", Side.RIGHT, 125, NOW, weeks=13, package_kind=PackageKind.YOUTUBE, demo=True)
-    assert table([SLOT, other], NOW) == [
+    assert lines([SLOT, other], NOW) == [
         "ID        NAME           SIDE   CENTS A WEEK  WEEKS  PACKAGE  STATE",
         "left-top  Top            left           9900      1  -        on sale",
         "video     Video feature  right           125     13  youtube  on sale, demo",
     ]
-    assert table([], NOW) == ["ID  NAME  SIDE  CENTS A WEEK  WEEKS  PACKAGE  STATE"]
+    assert lines([], NOW) == ["ID  NAME  SIDE  CENTS A WEEK  WEEKS  PACKAGE  STATE"]

@@ -112,7 +112,7 @@ async def test_an_error_at_the_deadline_is_logged_and_the_function_goes_on(
         futures = Futures(loop, 2)
         nursery.start_soon(futures.answer, "a", "b")
         assert await cross(futures.run, 1.5, never) == ["a", "b"]
-    assert "could not be ended" in caplog.text
+    assert "could not cancel what a statement waits for" in caplog.text
 
 
 async def test_what_takes_too_long_is_let_fail_and_its_error_comes_out(autojump_clock: MockClock) -> None:
@@ -167,13 +167,13 @@ async def reason_at(port: int, *, ssl: str = "prefer") -> str:
     return str(failed.value)
 
 
-async def test_a_port_without_a_server_is_told_as_such() -> None:
+async def test_a_port_without_a_server_is_named_as_the_reason() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
         assert await reason_at(unused.getsockname()[1]) == "no server listens there"
 
 
-async def test_a_server_that_is_not_postgres_or_refuses_tls_is_told_as_such() -> None:
+async def test_a_server_that_is_not_postgres_or_refuses_tls_is_named_as_the_reason() -> None:
     async def answers(stream: trio.SocketStream) -> None:
         await stream.receive_some(8)
         await stream.send_all(b"N")

@@ -43,10 +43,10 @@ async def test_two_loops_of_one_thread_do_not_take_each_others_place() -> None:
 
 async def test_a_callback_that_fails_leaves_no_loop_marked_as_running() -> None:
     async with trio_asyncio.open_loop() as loop:
-        told = trio.Event()
-        loop.set_exception_handler(lambda _loop, context: told.set())
+        reported = trio.Event()
+        loop.set_exception_handler(lambda _loop, context: reported.set())
         loop.call_soon(lambda: 1 / 0)
-        await told.wait()
+        await reported.wait()
     assert _running_in_c() is None
 
 

@@ -87,7 +87,7 @@ def test_a_manifest_that_is_nested_too_deeply_cannot_be_read(tmp_path: Path) -> 
     ],
     ids=str,
 )
-def test_backups_of_another_version_and_damaged_ones_are_told_apart(
+def test_backups_of_another_version_and_damaged_ones_have_different_errors(
     tmp_path: Path, change: dict[str, Any], words: str
 ) -> None:
     manifest = part("manifest.json", json.dumps({**MANIFEST, **change}).encode())

@@ -143,8 +143,8 @@ async def test_a_migration_waits_for_a_lock_less_than_nodes_wait_behind_it(
             nursery.start_soon(database.transact, hold)
             await held.wait()
             assert await migrate(database, tmp_path) == ["0002_second"]
-    told = [record.message for record in caplog.records if record.name == "storage.schema"]
-    assert told == ["a migration waits for a lock that another transaction holds; trying again"]
+    logged = [record.message for record in caplog.records if record.name == "storage.schema"]
+    assert logged == ["migration waiting for a lock held by another transaction, retrying"]
     await trio.to_thread.run_sync(postgres_server.run, f"drop database {name} with (force)")
 
 
@@ -164,8 +164,8 @@ async def test_a_failing_migration_leaves_the_schema_as_it_was(database: Databas
         (tmp_path / f"{migration.version:04d}_{migration.name}.sql").write_text(migration.text, encoding="utf-8")
     number = len(migrations()) + 1
     (tmp_path / f"{number:04d}_broken.sql").write_text("create table half (); select nonsense;", encoding="utf-8")
-    told = rf"migration {number:04d}_broken failed: .*nonsense.*; the database stays at {number - 1:04d}"
-    with pytest.raises(MigrationFailed, match=told):
+    line = rf"migration {number:04d}_broken failed: .*nonsense.*; the database stays at {number - 1:04d}"
+    with pytest.raises(MigrationFailed, match=line):
         await migrate(database, tmp_path)
     assert await database.read(lambda c: c.fetchval("select to_regclass('half')")) is None
 
@@ -180,7 +180,7 @@ async def test_the_audit_can_only_be_appended_to(database: Database) -> None:
             await database.read(methodcaller("execute", statement))
 
 
-async def test_a_server_that_may_lose_answers_is_told(database: Database) -> None:
+async def test_a_server_that_may_lose_confirmed_writes_is_recognized(database: Database) -> None:
     assert await unsafe_settings(database) == []
     name = await database.read(lambda c: c.fetchval("select current_database()"))
     await database.read(lambda c: c.execute(f"alter database {name} set synchronous_commit = off"))
@@ -188,7 +188,7 @@ async def test_a_server_that_may_lose_answers_is_told(database: Database) -> Non
         assert await unsafe_settings(fresh) == ["synchronous_commit=off"]
 
 
-def test_statements_are_found_by_name_and_others_are_told() -> None:
+def test_statements_have_names_and_an_unknown_one_is_an_error() -> None:
     read = Statements("x", "-- About x.\n\n-- name: one\n-- Does.\nselect 1\n\n-- name: two\n-- Does too.\nselect 2\n")
     assert list(read) == ["one", "two"]
     assert read.two.endswith("select 2")

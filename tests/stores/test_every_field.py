@@ -112,7 +112,7 @@ async def test_the_stores_of_keys_and_accounts_lose_no_field(stores: Stores) -> 
     for again in (False, True):
         if again:
             key = changed(tables.KEYS, key, tenant_id=tenant.id, revoked_ms=None)
-            claim, letter = changed(tables.CLAIMS, claim), changed(tables.LETTERS, letter)
+            claim, letter = changed(tables.CLAIMS, claim), changed(tables.CODE_MAIL_COUNTS, letter)
             tenant, account = changed(tables.TENANTS, tenant, merged_into=None), changed(tables.ACCOUNTS, account)
         accounts = {account.email: account}
         rows = KeyRows(
@@ -202,7 +202,7 @@ async def _people(stores: Stores, batches: Batches, account: Account) -> None:
         sign_in, link, letter = (
             changed(tables.SIGN_INS, sign_in),
             changed(tables.SIGN_IN_LINKS, link),
-            changed(tables.LETTERS, letter),
+            changed(tables.CODE_MAIL_COUNTS, letter),
         )
         session, pending = (
             changed(tables.SESSIONS, session, revoked_ms=None),

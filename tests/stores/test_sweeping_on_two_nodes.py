@@ -19,7 +19,7 @@ from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
 from tests.stores.conftest import stores_over
 
-SESSIONS, LETTERS, DEVICES, MAIL = (statements(name) for name in ("sessions", "letters", "devices", "mail"))
+SESSIONS, CODE_MAILS, DEVICES, MAIL = (statements(name) for name in ("sessions", "code_mails", "devices", "mail"))
 SECONDS = 30
 
 FILLED = """
@@ -83,7 +83,7 @@ async def beside(
     ("statement", "table"),
     [
         (SESSIONS.prune_sign_ins, "sign_in_codes"),
-        (LETTERS.prune, "letter_counts"),
+        (CODE_MAILS.prune, "letter_counts"),
         (SESSIONS.prune_links, "sign_in_links"),
         (SESSIONS.prune_sessions, "sessions"),
         (DEVICES.prune, "devices"),

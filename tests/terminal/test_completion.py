@@ -16,7 +16,6 @@ from service.catalogctl.main import made_parser
 from service.cli.main import whole_parser
 from service.cli.table import COMMANDS
 from service.terminal.completion import SHELLS, completion_script
-from tests.catalogctl.stage import Stage
 from tests.slow import repeats
 
 PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {"catalog-service": whole_parser, "catalogctl": made_parser}
@@ -77,12 +76,6 @@ def test_bash_completes_every_command_and_folders_where_a_folder_is_meant(script
 def test_a_shell_accepts_its_script(program: str, shell: str) -> None:
     script = completion_script(PARSERS[program](), shell)
     subprocess.run([shell, "-n"], input=script, text=True, timeout=60, check=True)
-
-
-def test_catalogctl_prints_its_script_without_a_service(tmp_path: Path) -> None:
-    stage = Stage(tmp_path)
-    assert stage.run("completion", "bash") == 0
-    assert stage.out.rstrip("\n") == completion_script(made_parser(), "bash").rstrip("\n")
 
 
 LINES = {

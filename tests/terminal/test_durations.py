@@ -23,5 +23,5 @@ from service.terminal.durations import DAY, HOUR, MINUTE, duration
         (10_077 * MINUTE + 20, "6 days 23 h"),
     ],
 )
-def test_a_duration_is_told_in_units_that_fit_it(seconds: int, words: str) -> None:
+def test_a_duration_is_written_in_fitting_units(seconds: int, words: str) -> None:
     assert duration(seconds) == words

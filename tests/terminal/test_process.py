@@ -30,12 +30,12 @@ def shell(script: str, python: str = sys.executable) -> subprocess.CompletedProc
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_program_tells_the_version_of_the_package(program: str) -> None:
+def test_a_program_prints_the_version_of_the_package(program: str) -> None:
     name = {"service": "catalog-service", "service.catalogctl": "catalogctl"}[program]
     assert shell(f"$PYTHON -m {program} --version").stdout == f"{name} {VERSION}\n"
 
 
-def test_a_reader_that_leaves_ends_a_command_without_a_word() -> None:
+def test_a_reader_that_leaves_ends_a_command_silently() -> None:
     done = shell("$PYTHON -m service openapi | head -n 1; echo ${PIPESTATUS[0]}")
     assert done.stdout == "{\n141\n"
     assert done.stderr == ""
@@ -66,7 +66,7 @@ def test_a_file_that_is_opened_does_not_become_a_closed_standard_stream() -> Non
 
 
 @pytest.mark.parametrize("version", [(3, 6, 15), (3, 10, 13), (3, 15, 0)])
-def test_a_python_that_cannot_run_the_service_is_told_which_can(
+def test_an_unsupported_python_is_an_error_that_names_the_supported_ones(
     version: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "version_info", version)

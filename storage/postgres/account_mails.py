@@ -1,4 +1,4 @@
-"""Announcements of other stores' transactions, as rows of the outbox."""
+"""Mails of other stores' transactions to owners and administrators, as rows of the outbox."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ MAIL = statements("mail")
 _TO_ADMINISTRATORS = ("id", "template", "topic", "facts", "created_ms", "expires_ms")
 
 
-async def tell(connection: Connection, mails: Sequence[AccountMail]) -> None:
+async def insert_mails(connection: Connection, mails: Sequence[AccountMail]) -> None:
     """Insert mails to the owners of accounts and to administrators who have not turned their topic off."""
     owners = [mail for mail in mails if mail.tenant_id is not None]
     administrators = [mail for mail in mails if mail.tenant_id is None]

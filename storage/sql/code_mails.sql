@@ -2,7 +2,7 @@
 
 -- name: lock
 -- Lock counts by id.
-select {letters} from letter_counts
+select {code_mail_counts} from letter_counts
 where id = any ($1::bytea[]) order by id for update
 
 -- name: prune

@@ -1,4 +1,4 @@
-"""Lays out remote texts for a terminal: makes them safe, formats values, and fits tables and facts to a width. Pure."""
+"""Lays out texts for a terminal: makes them safe, formats values, and fits tables and facts to a width. Pure."""
 
 import json
 import textwrap
@@ -58,13 +58,13 @@ def cut(text: str, columns: int) -> str:
     """The text, cut to fit with a `…` at its end."""
     if width(text) <= columns:
         return text
-    kept, left = [], columns - 1
+    shortened, left = [], columns - 1
     for letter in text:
         left -= _columns(letter)
         if left < 0:
             break
-        kept.append(letter)
-    return f"{''.join(kept).rstrip()}…"
+        shortened.append(letter)
+    return f"{''.join(shortened).rstrip()}…"
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:
@@ -79,27 +79,27 @@ def padded(text: str, columns: int, *, right: bool = False) -> str:
 def money(cents: object, currency: object = "usd") -> str:
     """`USD 1,250.00`."""
     if not isinstance(cents, int) or isinstance(cents, bool):
-        return shown(cents)
+        return printable(cents)
     sign = "-" if cents < 0 else ""
-    return f"{shown(currency).upper()} {sign}{abs(cents) // 100:,}.{abs(cents) % 100:02}"
+    return f"{printable(currency).upper()} {sign}{abs(cents) // 100:,}.{abs(cents) % 100:02}"
 
 
 def day(moment_ms: object) -> str:
     """`2026-11-02`, in UTC."""
     when = _utc(moment_ms)
-    return shown(moment_ms) if when is None else f"{when:%Y-%m-%d}"
+    return printable(moment_ms) if when is None else f"{when:%Y-%m-%d}"
 
 
 def moment(moment_ms: object) -> str:
     """`2026-11-02 14:05 UTC`."""
     when = _utc(moment_ms)
-    return shown(moment_ms) if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
+    return printable(moment_ms) if when is None else f"{when:%Y-%m-%d %H:%M} UTC"
 
 
 def time_left(until_ms: object, date: str | None) -> str:
     """`2026-11-02 14:05 UTC, 22 minutes left` by the service's clock, from its Date header. Empty if there is no time."""
     if not isinstance(until_ms, int) or isinstance(until_ms, bool):
-        return shown(until_ms)
+        return printable(until_ms)
     try:
         seconds = until_ms // 1000 - int(parsedate_to_datetime(date or "").timestamp())
     except (ValueError, OverflowError):
@@ -107,7 +107,7 @@ def time_left(until_ms: object, date: str | None) -> str:
     return f"{moment(until_ms)}, {duration(seconds)} left" if seconds > 0 else moment(until_ms)
 
 
-def shown(value: object) -> str:
+def printable(value: object) -> str:
     """Any value of the API on one line."""
     match value:
         case None:
@@ -117,7 +117,7 @@ def shown(value: object) -> str:
         case int():
             return f"{value:,}"
         case list():
-            return ", ".join(shown(each) for each in value)
+            return ", ".join(printable(each) for each in value)
         case _:
             return harmless(str(value))
 
