@@ -434,6 +434,15 @@ async def test_browsers_are_listed_and_another_one_is_signed_out(world: World) -
     assert 'value="end-session"' not in await ann.look(SECURITY)
 
 
+async def test_a_session_of_another_account_is_not_ended(world: World) -> None:
+    ann = Browser(world)
+    world.session(BOB)
+    [_, bobs_id] = world.memory.sessions
+    assert bobs_id not in await ann.look(SECURITY)
+    assert (await ann.send({"do": "end-session", "id": bobs_id}, page=SECURITY)).status == 404
+    assert bobs_id in world.memory.sessions
+
+
 SIGN_IN = "/sign-in?next=%2Fdashboard&notice=sign_in_again"
 
 
