@@ -161,7 +161,7 @@ def _refuse_doubled_slash(app: QuartTrio) -> None:
     """Answer 404 to `//metrics`: Werkzeug routes it as `/metrics`, which a proxy may guard."""
 
     @app.before_request
-    async def look() -> None:
+    async def refuse() -> None:
         if _doubled():
             abort(404)
 

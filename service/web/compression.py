@@ -36,7 +36,7 @@ _ENTRY_BYTES = 400
 
 @dataclass(frozen=True, slots=True)
 class CompressionLimits:
-    """Bodies of at least `least_bytes` are compressed. Cached ones take at most `cached_bytes` together.
+    """Bodies of at least `least_bytes` are compressed. Cached ones try_spend at most `cached_bytes` together.
 
     At most `bytes_per_second` of bodies are compressed, which takes about 2 % of a core, and `burst_bytes` at once after a
     quiet time; others are sent plain. A body of `best_least_bytes` to `best_bytes` that is asked for `popular` times is
@@ -104,7 +104,7 @@ class Budget:
         self._left = float(most)
         self._counted: float | None = None
 
-    def take(self, size: int, now: float) -> bool:
+    def try_spend(self, size: int, now: float) -> bool:
         """Whether `size` bytes are left at the time `now` in seconds. If so, they are spent."""
         passed = 0.0 if self._counted is None else now - self._counted
         self._counted = now
@@ -161,7 +161,7 @@ class Compressor:
     async def encode_once(self, body: bytes, headers: Mapping[str, str]) -> tuple[bytes, str]:
         """A public body that is not asked for again, and its coding."""
         coding = choice(headers, len(body), self._limits.least_bytes)
-        if coding == IDENTITY or not self._quick.take(len(body), trio.current_time()):
+        if coding == IDENTITY or not self._quick.try_spend(len(body), trio.current_time()):
             return body, IDENTITY
         return await compressed(body, coding, QUICK), coding
 
@@ -177,7 +177,7 @@ class Compressor:
         return cached
 
     async def _make(self, key: tuple[str, str], body: bytes) -> _Cached | None:
-        if key in self._making or not self._quick.take(len(body), trio.current_time()):
+        if key in self._making or not self._quick.try_spend(len(body), trio.current_time()):
             return None
         self._making.add(key)
         try:
@@ -185,14 +185,14 @@ class Compressor:
         finally:
             self._making.remove(key)
         cached = _Cached(made if len(made) < len(body) else None)
-        self._keep(key, cached)
+        self._store(key, cached)
         return cached
 
     async def _improve(self, key: tuple[str, str], body: bytes) -> None:
         """Replace a popular body by a smaller one. Meanwhile, other requests get the one that is there."""
         if len(body) < self._limits.best_least_bytes:
             return
-        if not self._best.take(len(body), trio.current_time()):
+        if not self._best.try_spend(len(body), trio.current_time()):
             self._cached[key].hits = 0
             return
         smaller = await trio.to_thread.run_sync(partial(compressed_at_once, body, key[1], BEST))
@@ -201,7 +201,7 @@ class Compressor:
             self._cached_bytes -= len(cached.body) - len(smaller)
             cached.body, cached.best = smaller, True
 
-    def _keep(self, key: tuple[str, str], cached: _Cached) -> None:
+    def _store(self, key: tuple[str, str], cached: _Cached) -> None:
         self._cached[key] = cached
         self._cached_bytes += cached.size
         while self._cached_bytes > self._limits.cached_bytes:

@@ -19,7 +19,7 @@ from service.observability.metrics import CONTENT_TYPE, Metrics
 from service.web.compression import Compressor
 from service.web.discovery.documents import PATHS as DISCOVERY
 from service.web.discovery.documents import discovery_views
-from service.web.page_views import refusal_response, response_of
+from service.web.page_views import document_response, refusal_response
 from service.web.reference.views import Reference
 from service.web.representations import Representation
 from service.web.requests import headers_of, request_of
@@ -46,7 +46,7 @@ def document_views(
         return Representation(described.text, "application/json", [("cache-control", "public, max-age=60")])
 
     async def openapi() -> Response:
-        return await _answered(rendered_openapi())
+        return await document_response(rendered_openapi())
 
     async def scrape() -> Response:
         if services.config.server.ops_bind:
@@ -57,16 +57,11 @@ def document_views(
         return Response(b"", 301, {"location": f"{PREFIX}icon.svg"}, content_type="image/svg+xml")
 
     found = discovery_views(services, _counted, compressor).values()
-    embed = partial(_answered, embed_script())
+    embed = partial(document_response, embed_script())
     reference = Reference(services, described)
     pages = [_counted(services, view) for view in (reference.start, reference.page)]
     views: tuple[View, ...] = (_counted(services, openapi), scrape, *pages, favicon, embed, *found)
     return dict(zip(DOCUMENTS, views, strict=True))
-
-
-async def _answered(document: Representation) -> Response:
-    """The response with a document to the current request."""
-    return response_of(await document.answer(headers_of(cast(Scope, request.scope))))
 
 
 def _counted(services: Services, view: View) -> View:

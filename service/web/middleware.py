@@ -87,7 +87,7 @@ NO_HSTS = Hsts(0)
 
 
 class RequestMiddleware:
-    """An ASGI application around another. `stopping` tells whether the node is shutting down."""
+    """An ASGI application around another. `stopping` returns whether the node is shutting down."""
 
     def __init__(
         self,

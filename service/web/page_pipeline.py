@@ -113,7 +113,7 @@ async def _let_in(page: Page, visit: PageRequest) -> Template | SeeOther:
         return _dressed(page, visit, SeeOther("/dashboard/security#passkeys", "passkey_needed"))
     if page.who is Audience.ADMIN and not visit.caller.admin:
         raise PageRefused(Refused(Code.FORBIDDEN, "Only administrators may see this page."))
-    return await _act(page, visit) if posted else _dressed(page, visit, await _shown(page, visit))
+    return await _act(page, visit) if posted else _dressed(page, visit, await _render_content(page, visit))
 
 
 async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
@@ -126,13 +126,13 @@ async def _act(page: Page, visit: PageRequest) -> Template | SeeOther:
         return _dressed(page, visit, done)
     note("refusal", str(done.refused.code))
     visit = replace(visit, problem=on_a_page(done.refused))
-    shown = _dressed(page, visit, await _shown(page, visit))
+    shown = _dressed(page, visit, await _render_content(page, visit))
     if isinstance(shown, SeeOther):
         return shown
     return replace(shown, status=status_of(done.refused), headers=[*shown.headers, *headers_of(done.refused)])
 
 
-async def _shown(page: Page, visit: PageRequest) -> Template | SeeOther:
+async def _render_content(page: Page, visit: PageRequest) -> Template | SeeOther:
     """The content of a page. Pages of administrators also say in their navigation how much work waits."""
     shown = await page.show(visit)
     if page.who is not Audience.ADMIN or isinstance(shown, SeeOther):

@@ -31,6 +31,7 @@ from service.web.pages.parts.error_page import Asked
 from service.web.pages.parts.forms import errors_above
 from service.web.pages.parts.page import Audience, Page, SeeOther, Template
 from service.web.pages.parts.structured_data import json_ld
+from service.web.representations import Representation
 from service.web.requests import headers_of, request_of
 from service.web.static_files import static_url
 from service.web.streams import StreamedResponse
@@ -81,10 +82,10 @@ def prepare_templates(app: QuartTrio) -> None:
 def _by_now(words_of: Callable[..., Any]) -> Callable[..., Any]:
     # A filter that takes the context is never evaluated before there is a page.
     @pass_context
-    def told(_: Context, *values: Any, **options: bool) -> Any:
+    def filtered(_: Context, *values: Any, **options: bool) -> Any:
         return words_of(*values, NOW_MS.get(), **options)
 
-    return told
+    return filtered
 
 
 def page_view(services: Services, page: Page, compressor: Compressor) -> Callable[..., Awaitable[Response]]:
@@ -150,6 +151,11 @@ def response_of(answer: Answer) -> Response:
     for name, value in answer.headers:
         response.headers.add(name, value)
     return response
+
+
+async def document_response(document: Representation) -> Response:
+    """The response with a document to the current request."""
+    return response_of(await document.answer(headers_of(cast(Scope, request.scope))))
 
 
 async def _rendered(outcome: Template | SeeOther) -> Response:

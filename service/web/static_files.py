@@ -69,7 +69,7 @@ class StaticFiles:
 
 def _file(name: str, content: bytes) -> StaticFile:
     content_type = CONTENT_TYPES[PurePath(name).suffix]
-    kinds = (Representation(content, content_type, [kept]) for kept in (REVALIDATED, FOREVER))
+    kinds = (Representation(content, content_type, [caching]) for caching in (REVALIDATED, FOREVER))
     return StaticFile(digest_of(content).hex()[:DIGEST_CHARACTERS], *kinds)
 
 

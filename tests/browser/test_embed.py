@@ -447,7 +447,9 @@ def visitor_of(visitor: Visitor) -> str:
 
 
 @pytest.mark.parametrize("beacon", ["() => false", "undefined"])
-def test_where_beacons_are_refused_a_fetch_outlives_the_page(node: Service, visit: Visit, beacon: str) -> None:
+def test_where_beacons_are_refused_a_fetch_without_cookies_outlives_the_page(
+    node: Service, visit: Visit, beacon: str
+) -> None:
     refused = f"Object.defineProperty(navigator, 'sendBeacon', {{ value: {beacon} }})"
     visitor = visit(PAGE, before=f"{refused}; {WATCHED_FETCH}", frozen=True)
     visitor_of(visitor)
@@ -457,11 +459,6 @@ def test_where_beacons_are_refused_a_fetch_outlives_the_page(node: Service, visi
         True,
         True,
     ]
-
-
-def test_cookies_of_the_service_are_not_sent_along(node: Service, visit: Visit) -> None:
-    visitor = visit(PAGE, before=f"Object.defineProperty(navigator, 'sendBeacon', {{}}); {WATCHED_FETCH}", frozen=True)
-    visitor_of(visitor)
     assert visitor.page.evaluate("fetches.map((options) => options.credentials)")[:3] == ["omit"] * 3
 
 

@@ -17,10 +17,6 @@ from tests.browser.conftest import Meet
 from tests.browser.people import WELCOME, Person, code_for
 from tests.slow import smoke
 
-IPHONE = (
-    "Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 "
-    "Mobile/15E148 Safari/604.1"
-)
 GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 
 
@@ -86,21 +82,6 @@ def prefixes(person: Person) -> list[str]:
     person.reads("Dashboard")
     keys = person.page.get_by_role("region", name="Keys", exact=True).locator("tbody th .mono").all_inner_texts()
     return [key.rstrip("…") for key in keys]
-
-
-def test_a_wrong_code_is_refused_in_words_and_the_right_one_still_counts(node: Service, meet: Meet) -> None:
-    email, person = "fumbler@example.com", meet()
-    person.opens("/sign-in")
-    person.fills(Email=email)
-    person.presses("Send the code")
-    code = code_for(node, email)
-    person.page.get_by_label("Code", exact=True).fill(f"{(int(code) + 1) % 1_000_000:06}")
-    person.presses("Sign in")
-    expect(person.page.locator("#code-error")).to_contain_text("code")
-    person.refused(400, "/sign-in")
-    person.page.get_by_label("Code", exact=True).fill(code)
-    person.presses("Sign in")
-    person.reads(WELCOME)
 
 
 # Devices.
@@ -204,35 +185,7 @@ def pressed(page: Page, button: str) -> None:
 # Sessions.
 
 
-def test_a_session_that_is_ended_elsewhere_has_to_sign_in_anew(meet: Meet) -> None:
-    email, there, here = "two-places@example.com", meet(user_agent=IPHONE), meet()
-    there.comes(email, "/dashboard")
-    here.comes(email, "/dashboard/security")
-    sessions = here.page.get_by_role("region", name="Where you are signed in", exact=True)
-    sessions.get_by_role("button", name=re.compile("^Sign out Safari on iPhone")).click()
-    here.told("That browser is signed out.")
-    there.opens("/sponsor")
-    there.reads("Sign in")
-    here.opens("/sponsor")
-    here.reads("Sponsor")
-
-
-def test_people_without_scripts_sign_in_and_make_a_key(node: Service, meet: Meet) -> None:
-    email, person = "no-scripts@example.com", meet(java_script_enabled=False)
-    person.signs_in(email)
-    assert node.usage(made_key(person))["email"] == email
-
-
 # What goes wrong.
-
-
-def test_an_address_that_does_not_exist_is_told_as_a_page(meet: Meet) -> None:
-    person = meet()
-    person.opens("/no/such/page")
-    person.reads("We could not find that page")
-    person.refused(404, "/no/such/page")
-    person.follows("Home")
-    assert person.page.url == f"{person.node.url}/"
 
 
 def test_a_database_that_does_not_answer_is_told_as_a_page_and_all_goes_on_when_it_does(

@@ -190,19 +190,6 @@ def counted(node: Service, booking: str) -> tuple[int, int]:
     return row["impressions"], row["clicks"]
 
 
-def test_people_without_scripts_book_and_pay_in_one_form(meet: Meet) -> None:
-    sponsor = meet(java_script_enabled=False)
-    sponsor.signs_in("no-scripts-sponsor@example.com", "/sponsor/inventory")
-    books(sponsor, "Right column, top")
-    sponsor.fills(
-        Brand="Plain Paper",
-        Website="https://paper.example.com",
-        Headline="Paper that stays flat",
-        Text="By the ream, by the box, by the lorry.",
-    )
-    pays(sponsor)
-
-
 def test_html_and_script_in_every_text_of_a_creative_are_text_for_everybody(
     meet: Meet, admin: Person, visit: Visit
 ) -> None:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from actors.bookings.next_steps import NextStep
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.shared.weeks import WEEK_MS
-from service.web.pages.parts.booking_words import ISSUES, daily, days_left, run_of, told, used_cents
-from service.web.pages.sponsor.booking_history import MOST_OF_THE_AD, history
+from service.web.pages.parts.booking_words import ISSUES, daily, days_left, notice_of, run_of, used_cents
+from service.web.pages.sponsor.booking_history import MAX_AD_STEPS, history
 from tests.api.world import NOON_MS
 from tests.snapshots.rows import week
 
@@ -28,7 +28,7 @@ PAID_MS = week(0) - DAY_MS
 
 def said(now_ms: int = NOON_MS, **changes: Any) -> str:
     """The whole notice, and its tone."""
-    found = told(BOOKING | changes, now_ms, refund_unshown=True)
+    found = notice_of(BOOKING | changes, now_ms, refund_unshown=True)
     return "" if found is None else f"{found.tone}: {found.first} {found.rest}".strip()
 
 
@@ -132,12 +132,12 @@ def test_the_history_has_what_the_audit_knows() -> None:
     assert late[:2] == [("Running", "Today, 11:00"), ("Ad approved", "Today, 11:00")]
     afterwards = steps(("campaign.rejected", week(1) + 1), now_ms=week(2), nextStep="read_report")
     assert afterwards[0][0] == "The week ended"
-    # A step that only the booking tells is not told twice.
+    # A step that only the booking tells is not notice_of twice.
     asked: dict[str, Any] = {"refundRequestedAt": NOON_MS, "nextStep": "wait_for_decision"}
     assert steps(("booking.refund_requested", NOON_MS), **asked) == steps(**asked)
     often = [(f"campaign.{move}", NOON_MS - at) for at in range(20, 0, -2) for move in ("submitted", "approved")]
     told_of_ad = [said for said, _ in steps(*often) if said.startswith("Ad ")]
-    assert len(told_of_ad) == MOST_OF_THE_AD
+    assert len(told_of_ad) == MAX_AD_STEPS
 
 
 def test_averages_and_rests_are_said_where_they_tell_something() -> None:

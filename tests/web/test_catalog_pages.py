@@ -191,12 +191,6 @@ async def test_what_a_list_does_not_take_is_said_above_the_search(world: World, 
     assert path in _hrefs(page)
 
 
-async def test_a_cursor_of_one_list_is_no_cursor_of_the_other(world: World) -> None:
-    page = await look(world, "/usecases")
-    [following] = [each.attributes["href"] for each in page.all("a") if each.attributes.get("rel") == "next"]
-    await look(world, following.replace("/usecases", "/bots"), 400)
-
-
 async def test_lists_and_entries_are_there_without_the_database_and_a_search_says_what_is_wrong(world: World) -> None:
     person = Visitor(world, world.session("ann@example.com"))
     world.memory.before = world.catalog_memory.before = away
@@ -212,8 +206,11 @@ async def test_lists_and_entries_are_there_without_the_database_and_a_search_say
 async def test_an_empty_catalog_says_that_it_is_empty(world: World) -> None:
     await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, prune=True))
     await world.pass_seconds(2)
-    assert "The catalog is empty" in (await look(world, "/")).text
-    assert "There are no use cases here yet." in (await look(world, "/usecases")).text
+    home, usecases = await look(world, "/"), await look(world, "/usecases")
+    assert "The catalog is empty" in home.text
+    assert "0 use cases" not in home.text
+    assert "There are no use cases here yet." in usecases.text
+    assert usecases.all("input") == [], "an empty list has no search"
     assert "There are no bot templates here yet." in (await look(world, "/bots")).text
 
 
@@ -269,13 +266,6 @@ async def test_a_use_case_leads_to_others_also_where_it_has_no_guide(world: Worl
     page = await look(world, "/usecases/case-04")
     assert "More use cases in Finance" in page.text
     assert _hrefs(page, "/usecases/") == ["/usecases/second"]
-
-
-async def test_an_empty_list_has_nothing_to_search(world: World) -> None:
-    await world.catalog_store.replace(Import({Kind.USECASES: [], Kind.BOTS: []}, prune=True))
-    await world.pass_seconds(2)
-    assert (await look(world, "/usecases")).all("input") == []
-    assert "0 use cases" not in (await look(world, "/")).text
 
 
 async def test_a_guide_links_the_bots_that_are_there_and_names_the_others(world: World) -> None:

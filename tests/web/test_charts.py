@@ -67,7 +67,7 @@ def by_chance(seed: int) -> tuple[Chart, list[int | None], int]:
     return chart, shown, today
 
 
-SEEDS = range(120)
+SEEDS = range(40)
 
 
 # Axes.
@@ -238,15 +238,6 @@ def test_a_line_is_broken_where_a_day_has_no_rate_and_a_lonely_point_is_a_dot() 
     assert long is not None
     assert [len(stroke.split()) for stroke in long.strokes] == [50]
     assert len(long.dots) == 1, "the points of a long line have no dots"
-
-
-def test_both_axes_have_the_same_lines() -> None:
-    assert [line[1:] for line in wide(plotted([902, 1_229], [16, 25])).grid] == [
-        ("0", "0 %"),
-        ("500", "1 %"),
-        ("1,000", "2 %"),
-        ("1,500", "3 %"),
-    ]
 
 
 # Labels.

@@ -2,8 +2,6 @@
 
 from urllib.parse import urlencode
 
-import pytest
-
 from service.web.static_files import static_url
 from tests.api.asgi import Response
 from tests.api.world import World, away
@@ -78,32 +76,6 @@ async def test_a_key_is_claimed_by_forms_alone(world: World) -> None:
         each.attributes["href"] for each in parsed(done.body.decode()).all("a")
     }
     assert (await world.client.get("/api/v1/usage", minted.api_key)).json["email"] == ANN
-
-
-@pytest.mark.parametrize(
-    ("fields", "status", "words"),
-    [
-        (
-            {"claimToken": "clm_unknown", "email": ANN},
-            400,
-            "The claim token is not valid. Use the one that came with the key.",
-        ),
-        ({"claimToken": "", "email": ANN}, 400, "Write the claim token that came with the key."),
-        ({"claimToken": "clm_unknown", "email": "no address"}, 400, "Write an email address such as you@example.com."),
-        ({}, 400, "Write the claim token that came with the key."),
-    ],
-)
-async def test_what_is_wrong_is_said_beside_what_was_typed(
-    world: World, fields: dict[str, str], status: int, words: str
-) -> None:
-    refused = await _send(world, "start", **fields)
-    assert (refused.status, _step(refused)) == (status, "start")
-    page = parsed(refused.body.decode())
-    assert words in [each.text for each in page.all("p") if each.attributes.get("class") == "error"]
-    assert [each.attributes["aria-invalid"] for each in page.all("input") if "autofocus" in each.attributes] == ["true"]
-    typed = [each.attributes.get("value") for each in page.all("input") if each.attributes["name"] == "email"]
-    assert typed == [fields.get("email", "")] * 2
-    assert world.postbox.mails == []
 
 
 async def test_a_wrong_code_keeps_the_token_and_the_email(world: World) -> None:

@@ -176,12 +176,12 @@ def sample_list(kind: Kind) -> bytes:
 
 def test_a_budget_refills_with_time_up_to_its_most() -> None:
     budget = Budget(100, 400)
-    assert budget.take(400, 0.0)
-    assert not budget.take(1, 0.0)
-    assert budget.take(50, 0.5)
-    assert not budget.take(1, 0.5)
-    assert not budget.take(401, 1_000.0)
-    assert budget.take(400, 1_000.0)
+    assert budget.try_spend(400, 0.0)
+    assert not budget.try_spend(1, 0.0)
+    assert budget.try_spend(50, 0.5)
+    assert not budget.try_spend(1, 0.5)
+    assert not budget.try_spend(401, 1_000.0)
+    assert budget.try_spend(400, 1_000.0)
 
 
 # Documents.

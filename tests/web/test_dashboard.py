@@ -39,8 +39,8 @@ class Browser:
         assert response.header("cache-control") == "no-store"
         return response.body.decode()
 
-    async def send(self, fields: Mapping[str, str], site: str = "same-origin", *, page: str = PAGE) -> Response:
-        form = {"Sec-Fetch-Site": site, "Content-Type": "application/x-www-form-urlencoded"}
+    async def send(self, fields: Mapping[str, str], *, page: str = PAGE) -> Response:
+        form = {"Sec-Fetch-Site": "same-origin", "Content-Type": "application/x-www-form-urlencoded"}
         return await self._world.client.post(page, headers=self._cookie | form, body=urlencode(fields).encode())
 
 
@@ -74,18 +74,6 @@ async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(world: World) -> 
     assert (await world.client.get(PAGE, world.key(tier=Tier.CLAIMED, email=ANN))).status == 303, "a key opens no page"
 
 
-async def test_a_form_from_elsewhere_does_nothing(world: World, ann: Browser) -> None:
-    before = of_ann(world)
-    for site in ("cross-site", "same-site", "none"):
-        assert (await ann.send({"do": "create-key", "kind": "full"}, site)).words == "403 forbidden"
-    assert of_ann(world) == before
-
-
-@pytest.mark.parametrize("act", ["", "delete-everything"])
-async def test_a_form_that_the_page_has_not_is_refused(ann: Browser, act: str) -> None:
-    assert (await ann.send({"do": act})).words == "400 invalid_request"
-
-
 # Usage.
 
 
@@ -114,15 +102,6 @@ async def test_the_plot_is_of_as_many_days_as_were_chosen(world: World, ann: Bro
     html = await ann.look(f"{PAGE}?days={days}")
     assert html.partition('id="keys"')[0].count('<th scope="row">') == rows, "many days are summed up by week"
     assert f'<a href="/dashboard?days={days}" aria-current="true">' in html
-
-
-@pytest.mark.parametrize("days", ["0", "91", "x", "%3Cscript%3E"])
-async def test_a_span_that_is_none_is_a_page_that_says_so(world: World, days: str) -> None:
-    headers = {"Cookie": f"__Host-session={world.session(ANN)}", "Accept": "text/html"}
-    response = await world.client.get(f"{PAGE}?days={days}", headers=headers)
-    assert response.status == 400
-    assert "Something in the address of this page is not valid." in response.body.decode()
-    assert "<script>" not in response.body.decode()
 
 
 # Keys.
@@ -296,14 +275,6 @@ async def test_a_form_that_comes_to_nothing_says_why_and_keeps_what_was_typed(
     assert of_ann(world) == before
 
 
-async def test_the_eleventh_full_key_is_refused_on_the_page(ann: Browser) -> None:
-    for _ in range(9):
-        assert (await ann.send({"do": "create-key", "kind": "full"})).status == 200
-    refused = await ann.send({"do": "create-key", "kind": "full"})
-    assert refused.status == 409
-    assert "10 live full keys, the maximum" in refused.body.decode()
-
-
 async def test_each_form_that_creates_a_key_has_an_idempotency_key(ann: Browser) -> None:
     names = []
     for _ in range(2):
@@ -332,13 +303,6 @@ async def test_a_form_that_creates_a_key_and_is_sent_twice_creates_one(
     assert (again.status, again.header("location")) == (303, "/dashboard?notice=key_created_already")
     assert NOTICES["key_created_already"] in await ann.look("/dashboard?notice=key_created_already")
     assert len(of_ann(world) - before) == 1
-
-
-@pytest.mark.parametrize("form_id", ["", "1" * 101, "a b", "é"])
-async def test_an_invalid_idempotency_key_of_a_form_is_refused(world: World, ann: Browser, form_id: str) -> None:
-    before = of_ann(world)
-    assert (await ann.send({"do": "create-key", "kind": "full", "form_id": form_id})).status == 400
-    assert of_ann(world) == before
 
 
 async def test_a_form_whose_outcome_is_unknown_keeps_its_idempotency_key(world: World, ann: Browser) -> None:
@@ -448,13 +412,6 @@ async def test_revoking_asks_first_and_then_ends_the_key(world: World, ann: Brow
         assert "The key is revoked." in await ann.look("/dashboard?notice=key_revoked")
 
 
-async def test_a_key_of_another_account_is_not_revoked(world: World, ann: Browser) -> None:
-    world.key(tier=Tier.CLAIMED, email=BOB)
-    for key_id in (world.id_of(world.key_of(BOB)), world.id_of(world.key()), "key_unknown", "..%2Fkeys", "a%00b"):
-        assert (await ann.send({"do": "revoke"}, page=f"{PAGE}/keys/{key_id}")).status == 404, key_id
-    assert not [key for key in world.memory.keys.values() if key.revoked_ms is not None]
-
-
 # Sessions.
 
 
@@ -482,8 +439,7 @@ async def test_a_session_of_another_account_is_not_ended(world: World) -> None:
     world.session(BOB)
     [_, bobs_id] = world.memory.sessions
     assert bobs_id not in await ann.look(SECURITY)
-    for page in (SECURITY, PAGE):
-        assert (await ann.send({"do": "end-session", "id": bobs_id}, page=page)).status == 404
+    assert (await ann.send({"do": "end-session", "id": bobs_id}, page=SECURITY)).status == 404
     assert bobs_id in world.memory.sessions
 
 
@@ -500,14 +456,3 @@ async def test_who_ends_his_own_session_is_signed_out_and_keeps_no_cookie(world:
 
 
 # The page itself.
-
-
-async def test_the_page_holds_to_its_policy_and_labels_its_fields(ann: Browser) -> None:
-    for page in (PAGE, SECURITY, "/dashboard/settings"):
-        html = await ann.look(page)
-        for forbidden in (" style=", "<style", "<script>", " onclick=", "javascript:"):
-            assert forbidden not in html
-        ids = re.findall(r' id="([^"]+)"', html)
-        assert len(ids) == len(set(ids)), "an id stands once"
-        for field in re.findall(r'<(?:input|select) id="([^"]+)"', html):
-            assert re.search(f'<label (?:class="choice" )?for="{field}">', html)

@@ -2,7 +2,7 @@
 
 import html
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -95,21 +95,6 @@ async def test_a_link_with_the_code_fills_it_in_and_does_nothing_else(world: Wor
     assert repr(world.memory) == before, "a wrong code in a link is charged to nobody"
 
 
-async def test_who_is_not_signed_in_is_led_to_sign_in_and_back(world: World) -> None:
-    response = await world.client.get("/device?user_code=WDJB-MJHT")
-    assert (response.status, response.header("location")) == (
-        303,
-        "/sign-in?next=%2Fdevice%3Fuser_code%3DWDJB-MJHT",
-    )
-
-
-async def test_a_form_from_elsewhere_does_nothing(world: World, ann: Browser) -> None:
-    device = await begun(world)
-    for site in ("cross-site", "same-site", "none"):
-        await replace(ann, site=site).send("approve", device["user_code"])
-    assert await outcome(world, device) == "400 authorization_pending"
-
-
 @pytest.mark.parametrize(
     ("fate", "words"),
     [
@@ -166,8 +151,3 @@ async def test_a_program_cannot_write_into_the_page(world: World, ann: Browser) 
     assert "<b>" not in page
     await ann.visit("/device?" + urlencode({"user_code": '"><script>alert(1)</script>'}))
     assert "<script>" not in ann.last.body.decode()
-
-
-async def test_the_page_is_kept_by_nobody(world: World, ann: Browser) -> None:
-    await ann.visit("/device")
-    assert ann.last.all("cache-control")[-1] == "no-store"

@@ -60,6 +60,7 @@ async def test_a_page_is_sound_html_by_the_design_under_a_strict_policy_for_whoe
         if response.status == 200:
             html = response.body.decode()
             assert faults_of(html) == []
+            assert len(parsed(html).all("table")) == len(parsed(html).all("caption"))
             assert faults_of_design(html, CLASSES, queue=page.path in QUEUES) == []
             assert _acts_of_nothing(html, path) == set()
             assert html.count(static_url("page.js")) == 1

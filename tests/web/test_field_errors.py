@@ -18,7 +18,7 @@ from service.schemas.problems import problems_of
 from service.web.pages.parts.forms import (
     FORMS,
     GONE,
-    SAID,
+    PAGE_PROBLEM,
     Field,
     Form,
     above,
@@ -261,7 +261,7 @@ def test_a_refusal_can_be_about_a_field() -> None:
 def test_a_page_names_fields_of_its_form_itself() -> None:
     form = Form({"scopes": Field("It can", of="scopes"), "days": Field("Expires", of="expiresAt")})
     refused = wrong(days="Choose an end.", scopes="Choose what it can do.")
-    assert [each.code for each in refused.problems] == [SAID, SAID]
+    assert [each.code for each in refused.problems] == [PAGE_PROBLEM, PAGE_PROBLEM]
     assert list(errors_of(refused, form, {})["errors"]) == ["scopes", "days"]
 
 

@@ -7,7 +7,7 @@ import pytest
 from actors.clock import DAY_MS
 from actors.shared.announcements import Topic
 from actors.values import Tier
-from service.web.pages.ops.outbox import Acts, acts_of
+from service.web.pages.ops.outbox import MailLinks, acts_of
 from service.web.pages.table import PAGES
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE
@@ -141,9 +141,9 @@ async def test_the_html_of_a_mail_is_a_page_in_a_sandbox_that_loads_nothing() ->
 
 def test_the_outbox_finds_the_code_and_the_links_of_a_mail() -> None:
     text = f"Code of {SITE}:\n\n123456\n\nSee the page:\n{SITE}/end/lnk_a\n\n{SITE}/end/lnk_a\nhttps://other.example/x\n{SITE}\n"
-    assert acts_of(text, SITE) == Acts("123456", ("/end/lnk_a",))
-    assert acts_of(f"{SITE}//other.example/x\n{SITE}/\\other.example/x", SITE) == Acts("", ())
-    assert acts_of("Order 123456 of today", SITE) == acts_of(None, SITE) == Acts("", ())
+    assert acts_of(text, SITE) == MailLinks("123456", ("/end/lnk_a",))
+    assert acts_of(f"{SITE}//other.example/x\n{SITE}/\\other.example/x", SITE) == MailLinks("", ())
+    assert acts_of("Order 123456 of today", SITE) == acts_of(None, SITE) == MailLinks("", ())
 
 
 # Where mails lead.

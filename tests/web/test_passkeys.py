@@ -11,7 +11,7 @@ from actors.clock import MINUTE_MS
 from tests.api.asgi import Response
 from tests.api.authenticator import Authenticator
 from tests.api.callers import OUR_PAGE
-from tests.api.passkeys import PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
+from tests.api.passkeys import PASSKEYS, Owner, owner_with_passkey
 from tests.api.world import World, away, fails_once, open_world
 
 ANN = "ann@example.com"
@@ -200,11 +200,3 @@ async def test_where_browsers_offer_no_passkeys_the_page_says_so() -> None:
         page = words(await world.client.get(PAGE, headers=headers))
         assert "Browsers offer no passkeys at http://127.0.0.1:8080." in page
         assert "data-passkey" not in page
-
-
-async def test_other_sites_cannot_send_these_forms(world: World) -> None:
-    owner, _, _ = await half(world)
-    headers = {**cookies(owner), "Sec-Fetch-Site": "cross-site", "Content-Type": "application/x-www-form-urlencoded"}
-    refused = await world.client.post("/sign-in/passkey", headers=headers, body=b"do=cancel")
-    assert refused.status == 403
-    assert (await owner.call("GET", SECOND_STEP)).status == 200

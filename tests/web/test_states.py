@@ -89,7 +89,7 @@ def test_every_problem_of_a_payment_has_words() -> None:
 @pytest.mark.parametrize(
     ("table", "statuses"),
     [
-        (badges.NOT_SHOWN, set(CampaignStatus) - {CampaignStatus.APPROVED}),
+        (badges.NOT_DISPLAYED, set(CampaignStatus) - {CampaignStatus.APPROVED}),
         (badges.CAMPAIGNS, set(CampaignStatus)),
         (badges.VIDEOS, set(YoutubeStatus)),
         (badges.TIERS, set(Tier)),

@@ -45,8 +45,8 @@ def _fixed(path: str) -> str:
 
 def _shortest(paths: Iterable[str]) -> Sequence[str]:
     """The paths, sorted, without those that another one covers."""
-    kept: list[str] = []
+    shortest: list[str] = []
     for path in sorted(set(paths)):
-        if not any(path.startswith(above) for above in kept):
-            kept.append(path)
-    return kept
+        if not any(path.startswith(above) for above in shortest):
+            shortest.append(path)
+    return shortest

@@ -41,10 +41,10 @@ def search(rows: Sequence[Row], query: str) -> list[Row]:
     words = [_stem(word) for word in _WORD.findall(query.lower())]
     wanted = [word for word in words if word not in FILLERS] or words
     points = [[_points(row, word) for word in wanted] for row in rows]
-    most = max((_found(each) for each in points), default=0)
+    most = max((_matches(each) for each in points), default=0)
     if most == 0 or most * 2 < len(wanted):
         return []
-    ranked = [(sum(each), row) for each, row in zip(points, rows, strict=True) if _found(each) == most]
+    ranked = [(sum(each), row) for each, row in zip(points, rows, strict=True) if _matches(each) == most]
     return [row for _, row in sorted(ranked, key=lambda pair: -pair[0])]
 
 
@@ -62,5 +62,5 @@ def _points(row: Row, word: str) -> int:
     return 1 if word in row.weak else 0
 
 
-def _found(points: Sequence[int]) -> int:
+def _matches(points: Sequence[int]) -> int:
     return sum(each > 0 for each in points)

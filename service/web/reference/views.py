@@ -5,7 +5,7 @@ operation and group, and the start page. Results of a search are rendered for ea
 """
 
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from quart import Response, abort, render_template, request
 
@@ -15,13 +15,11 @@ from service.api.cookies import cookie_name
 from service.api.messages import note
 from service.api.openapi import Described
 from service.api.validation import read_form
-from service.http.asgi import Scope
 from service.web.page_pipeline import PAGE_HEADERS
-from service.web.page_views import response_of
-from service.web.reference.contents import Contents, Entry, Group, read
+from service.web.page_views import document_response
+from service.web.reference.contents import Contents, Entry, read
 from service.web.reference.search import LONGEST_QUERY, Row, search
 from service.web.representations import Representation
-from service.web.requests import headers_of
 
 HTML = "text/html; charset=utf-8"
 
@@ -39,10 +37,6 @@ class Reference:
         return read(self._described.document, self._base_url, cookie_name(self._base_url))
 
     @cached_property
-    def _groups(self) -> dict[str, Group]:
-        return {group.name.slug: group for group in self._contents.groups}
-
-    @cached_property
     def _entries(self) -> dict[str, Entry]:
         return {entry.name: entry for entry in self._contents.entries}
 
@@ -54,14 +48,15 @@ class Reference:
         """The start page, or with `?q=` what a search finds."""
         query = read_form(request.query_string).get("q", "").strip()
         if query:
-            return await self._found(query)
+            return await self._search(query)
         return await self._shared("/docs", "docs.html")
 
     async def page(self, name: str) -> Response:
         """The page of an operation or a group. Any other name is a 404."""
         path = f"/docs/{name}"
-        if name in self._groups:
-            return await self._shared(path, "docs_group.html", group=self._groups[name])
+        group = next((each for each in self._contents.groups if each.name.slug == name), None)
+        if group is not None:
+            return await self._shared(path, "docs_group.html", group=group)
         entry = self._entries.get(name)
         if entry is None:
             abort(404)
@@ -75,9 +70,9 @@ class Reference:
         if path not in self._pages:
             html = await self._rendered(path, template, **values)
             self._pages[path] = Representation(html, HTML, PAGE_HEADERS.items())
-        return await _answered(self._pages[path])
+        return await document_response(self._pages[path])
 
-    async def _found(self, query: str) -> Response:
+    async def _search(self, query: str) -> Response:
         """The rows that a search finds. A query that is too long is refused above the search."""
         long = len(query) > LONGEST_QUERY
         if long:
@@ -99,8 +94,3 @@ class Reference:
             **values,
         )
         return html.encode()
-
-
-async def _answered(page: Representation) -> Response:
-    """The response with a page to the current request."""
-    return response_of(await page.answer(headers_of(cast(Scope, request.scope))))

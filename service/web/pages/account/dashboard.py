@@ -9,10 +9,10 @@ from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 
 
 async def dashboard(request: PageRequest) -> Template:
-    usage = (await request.ask("getUsage")).or_refused()
-    days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_refused()["items"]
-    own = (await request.ask("listAccountKeys")).or_refused()["items"]
-    deletion = (await request.ask("getAccountDeletion")).or_refused()
+    usage = (await request.ask("getUsage")).or_raise()
+    days = (await request.ask("listUsageDays", query={"days": request.query.get("days")})).or_raise()["items"]
+    own = (await request.ask("listAccountKeys")).or_raise()["items"]
+    deletion = (await request.ask("getAccountDeletion")).or_raise()
     return Template(
         "dashboard.html",
         {
@@ -29,7 +29,7 @@ async def dashboard(request: PageRequest) -> Template:
             "keys": own,
             "soon": keys.ending_soon(own, request.now_ms),
             **keys.key_list_section(request, request.now_ms, own),
-            **await keys.shown(request),
+            **await keys.key_section(request),
             "deletes_at": deletion.get("deletesAt"),
         },
     )

@@ -24,7 +24,7 @@ async def device(request: PageRequest) -> Template:
     return Template("device.html", {"typed": typed, "asked": None, "administers": request.caller.admin})
 
 
-async def look(request: PageRequest) -> Template | FormError:
+async def review(request: PageRequest) -> Template | FormError:
     """Show the device's request."""
     typed = request.form.get("user_code", "")
     if not typed.strip():
@@ -35,21 +35,14 @@ async def look(request: PageRequest) -> Template | FormError:
     return Template("device.html", {"typed": typed, "asked": result.json, "administers": request.caller.admin})
 
 
-async def approve(request: PageRequest) -> SeeOther | FormError:
-    return await _decided(request, "approve", "device_approved")
-
-
-async def deny(request: PageRequest) -> SeeOther | FormError:
-    return await _decided(request, "deny", "device_denied")
-
-
-async def _decided(request: PageRequest, decision: str, notice: str) -> SeeOther | FormError:
-    """Record the decision. Sending the same decision twice does no harm."""
+async def decide(request: PageRequest) -> SeeOther | FormError:
+    """Record the decision, which is the form's `do`. Sending the same decision twice does no harm."""
+    decision = request.form["do"]
     body: dict[str, object] = {"userCode": request.form.get("user_code", ""), "decision": decision}
     if "admin" in request.form:
         body["admin"] = True
-    result = await request.ask("decideDevice", body=body)
-    return result.see_other("/device", notice)
+    notice = "device_approved" if decision == "approve" else "device_denied"
+    return (await request.ask("decideDevice", body=body)).see_other("/device", notice)
 
 
 FORM = Form({"user_code": Field("Code", CODE, of="userCode")}, {Code.INVALID_CODE: ("user_code", "")})
@@ -58,7 +51,7 @@ PAGES = (
     Page(
         "/device",
         device,
-        {"look": look, "approve": approve, "deny": deny},
+        {"look": review, "approve": decide, "deny": decide},
         Audience.ACCOUNT,
         forms={"look": FORM, "approve": FORM, "deny": FORM},
     ),

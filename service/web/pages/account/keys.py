@@ -18,6 +18,7 @@ from service.web.pages.parts.page import (
     PageRequest,
     SeeOther,
     Template,
+    calling,
     nothing_here,
 )
 from service.web.pages.parts.paging import Addressed, numbered, page_at
@@ -41,7 +42,7 @@ SCOPES: Mapping[Scope, str] = {
 CHOSEN = "scope "
 """Prefix of the names of the scope checkboxes. Each needs its own name, because a form has one value per name."""
 
-LIVES = (7, 30, 90, 365)
+LIFETIME_DAYS = (7, 30, 90, 365)
 """The lives of a key to choose from, in days."""
 
 RECOMMENDED = 90
@@ -85,14 +86,14 @@ def chart(days: Sequence[Key], first_ms: int, now_ms: int) -> Chart:
     return by_day([day["day"] for day in days], Counts("Requests", used, "request", "No requests"), now_ms=now_ms)
 
 
-async def shown(request: PageRequest) -> Mapping[str, object]:
+async def key_section(request: PageRequest) -> Mapping[str, object]:
     """The values of the dashboard about keys, besides their list."""
-    usage = (await request.ask("listUsageByKey", query={"days": request.query.get("days")})).or_refused()
+    usage = (await request.ask("listUsageByKey", query={"days": request.query.get("days")})).or_raise()
     return {
         "scopes": {str(scope): SCOPES[scope] for scope in request.caller.scopes},
         "administers": request.caller.admin,
         "ends": [
-            *((days, f"In {days} days{' (recommended)' * (days == RECOMMENDED)}") for days in LIVES),
+            *((days, f"In {days} days{' (recommended)' * (days == RECOMMENDED)}") for days in LIFETIME_DAYS),
             ("", "Never"),
         ],
         "recommended": RECOMMENDED,
@@ -105,12 +106,12 @@ async def shown(request: PageRequest) -> Mapping[str, object]:
 async def one_key(request: PageRequest) -> Template:
     """The page of a key: its use, its facts, and the forms that change it."""
     key_id = request.path_values["id"]
-    own = {key["id"]: key for key in (await request.ask("listAccountKeys")).or_refused()["items"]}
+    own = {key["id"]: key for key in (await request.ask("listAccountKeys")).or_raise()["items"]}
     if key_id not in own:
         raise nothing_here()
     key, span = own[key_id], {"days": request.query.get("days")}
-    days = (await request.ask("listUsageDays", query=span)).or_refused()["items"]
-    usage = (await request.ask("listUsageByKey", query=span)).or_refused()["items"]
+    days = (await request.ask("listUsageDays", query=span)).or_raise()["items"]
+    usage = (await request.ask("listUsageByKey", query=span)).or_raise()["items"]
     used = {day["day"]: day["used"] for item in usage if item["id"] == key_id for day in item["days"]}
     by_day = [{"day": day["day"], "used": used.get(day["day"], 0)} for day in days]
     values = {
@@ -125,7 +126,7 @@ async def one_key(request: PageRequest) -> Template:
         "span": len(days),
         "spans": SPANS,
         "chart": chart(by_day, min([*used, key["createdAt"]]), request.now_ms),
-        "ends": [("keep", "As it is"), *((life, f"{life} days from now") for life in LIVES), (NEVER, "Never")],
+        "ends": [("keep", "As it is"), *((life, f"{life} days from now") for life in LIFETIME_DAYS), (NEVER, "Never")],
         "graces": GRACES,
     }
     return Template("key.html", values)
@@ -137,7 +138,7 @@ async def one_key(request: PageRequest) -> Template:
 def _end_of_life(request: PageRequest) -> dict[str, object]:
     """The end of a key, from its life in days."""
     days = request.form.get("days", "")
-    return {"expiresAt": request.now_ms + int(days) * DAY_MS} if days in map(str, LIVES) else {}
+    return {"expiresAt": request.now_ms + int(days) * DAY_MS} if days in map(str, LIFETIME_DAYS) else {}
 
 
 async def create(request: PageRequest) -> Template | SeeOther | FormError:
@@ -213,11 +214,6 @@ async def rotate(request: PageRequest) -> Template | SeeOther | FormError:
     return _made(result, rotated, "key_rotated_already", old_ends_ms=rotated.get("previousEndsAt"))
 
 
-async def revoke(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("revokeAccountKey", path=request.path_values)
-    return result.see_other("/dashboard", "key_revoked")
-
-
 KEY_NAME = "Write a name for the key."
 NEW_KEY = Form(
     {
@@ -231,7 +227,7 @@ FORMS = {
     "edit-key": Form({"key_name": Field("Name", KEY_NAME, of="name"), "days": Field("Ends", of="expiresAt")}),
     "rotate-key": Form({"grace": Field("The old key", of="graceSeconds")}),
 }
-ACTIONS = {"edit-key": edit, "rotate-key": rotate, "revoke": revoke}
+ACTIONS = {"edit-key": edit, "rotate-key": rotate, "revoke": calling("revokeAccountKey", "key_revoked", "/dashboard")}
 PAGES = (Page("/dashboard/keys/{id}", one_key, ACTIONS, who=Audience.ACCOUNT, forms=FORMS),)
 
 

@@ -10,7 +10,7 @@ from actors.values import Code, Refused
 from service.api.messages import NO_STORE
 from service.web.pages.account.sign_in import local_path
 from service.web.pages.parts.forms import Field, Form
-from service.web.pages.parts.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.parts.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 
 PATH = "/dashboard/security"
 
@@ -18,11 +18,11 @@ PLACE = "/dashboard/security#passkeys"
 
 
 async def security(request: PageRequest) -> Template:
-    sessions = (await request.ask("listSessions")).or_refused()["items"]
+    sessions = (await request.ask("listSessions")).or_raise()["items"]
     values = {
         "sessions": sorted(sessions, key=lambda session: not session["current"]),
         "session_days": request.config.sessions.days,
-        **await shown(request),
+        **await passkey_section(request),
     }
     return Template("security.html", values)
 
@@ -65,7 +65,7 @@ async def second_step(request: PageRequest) -> Template | SeeOther:
     pending = await request.ask("getPendingSignIn")
     if pending.refused is not None and pending.refused.code is Code.UNAUTHORIZED:
         return SeeOther("/sign-in", "sign_in_ended")
-    values = {"next": onward, "pending": pending.or_refused()}
+    values = {"next": onward, "pending": pending.or_raise()}
     return Template("sign_in_passkey.html", values, headers=[*NO_STORE])
 
 
@@ -77,17 +77,12 @@ async def finish(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(local_path(request.form.get("next", "")), "signed_in")
 
 
-async def cancel(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("cancelPasskeySignIn")
-    return result.see_other("/sign-in", "sign_in_cancelled")
-
-
 # The section of the page on security.
 
 
-async def shown(request: PageRequest) -> dict[str, object]:
+async def passkey_section(request: PageRequest) -> dict[str, object]:
     """The values of the section."""
-    return {"passkeys": (await request.ask("listPasskeys")).or_refused(), "passkeys_offered": request.passkeys_offered}
+    return {"passkeys": (await request.ask("listPasskeys")).or_raise(), "passkeys_offered": request.passkeys_offered}
 
 
 async def add(request: PageRequest) -> SeeOther | FormError:
@@ -139,8 +134,9 @@ FORMS = {
     "rename-passkey": Form({"new_name": Field("New name", PASSKEY_NAME, of="name", id="name-{id}")}),
 }
 
+CANCEL = calling("cancelPasskeySignIn", "sign_in_cancelled", "/sign-in")
 
 PAGES = (
     Page(PATH, security, SESSIONS | ACTIONS, who=Audience.ACCOUNT, forms=FORMS),
-    Page("/sign-in/passkey", second_step, {"finish": finish, "cancel": cancel}),
+    Page("/sign-in/passkey", second_step, {"finish": finish, "cancel": CANCEL}),
 )

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from actors.values import Code
 from service.web.pages.parts.forms import Field, Form, code_of
 from service.web.pages.parts.messages import CODE
-from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 
 PATH = "/dashboard/settings"
 
@@ -23,8 +23,8 @@ HERE = "/account/delete"
 
 
 async def settings(request: PageRequest) -> Template:
-    mails = (await request.ask("getNotifications")).or_refused()
-    deletion = (await request.ask("getAccountDeletion")).or_refused()
+    mails = (await request.ask("getNotifications")).or_raise()
+    deletion = (await request.ask("getAccountDeletion")).or_raise()
     values = {
         "topics": [(topic, *words, mails[topic]) for topic, words in TOPICS.items()],
         "deletes_at": deletion.get("deletesAt"),
@@ -54,12 +54,8 @@ async def confirm(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(HERE, "deletion_scheduled")
 
 
-async def keep(request: PageRequest) -> SeeOther | FormError:
-    return (await request.ask("undoAccountDeletion")).see_other("/dashboard", "deletion_undone")
-
-
 async def _at(request: PageRequest, *, code_sent: bool) -> Template:
-    deletion = (await request.ask("getAccountDeletion")).or_refused()
+    deletion = (await request.ask("getAccountDeletion")).or_raise()
     values = {
         "deletes_at": deletion.get("deletesAt"),
         "code_sent": code_sent,
@@ -85,7 +81,7 @@ PAGES = (
     Page(
         HERE,
         delete_account,
-        {"start": start, "confirm": confirm, "keep": keep},
+        {"start": start, "confirm": confirm, "keep": calling("undoAccountDeletion", "deletion_undone", "/dashboard")},
         who=Audience.ACCOUNT,
         while_suspended=True,
         forms={"confirm": FORM},

@@ -112,7 +112,7 @@ async def sign_out(request: PageRequest) -> Template | SeeOther:
 async def leave(request: PageRequest) -> SeeOther:
     person = request.caller.signed_in
     if person is not None:
-        (await request.ask("endSession", path={"id": person.session.id})).or_refused()
+        (await request.ask("endSession", path={"id": person.session.id})).or_raise()
     return SeeOther("/", "signed_out", [delete_session_cookie(request.base_url)])
 
 

@@ -23,7 +23,7 @@ FILTERS = (*SEARCH.fields, *SEARCH.unseen)
 async def accounts(request: PageRequest) -> Template:
     query = {name: request.query.get(name) for name in (*FILTERS, "cursor")}
     listed = filtered(await request.ask("listAccounts", query=query), SEARCH, request.query)
-    query, page = listed.kept(query), listed.page
+    query, page = listed.usable(query), listed.page
     text = query["query"]
     kinds = [
         (page_at(LIST, query=text), "All", None, not (query["tier"] or query["suspended"])),
@@ -38,7 +38,7 @@ async def accounts(request: PageRequest) -> Template:
         "paging": listed.paging(request, *FILTERS, total=page.get("total")),
         "csv": page_at("/api/v1/admin/accounts", format="csv", **{name: query[name] for name in FILTERS}),
     }
-    return listed.shown(Template("admin_accounts.html", values))
+    return listed.with_errors(Template("admin_accounts.html", values))
 
 
 async def set_tier(request: PageRequest) -> SeeOther | FormError:
@@ -47,16 +47,12 @@ async def set_tier(request: PageRequest) -> SeeOther | FormError:
 
 
 async def account(request: PageRequest) -> Template:
-    found = (await request.ask("getAccount", path=request.path_values)).or_refused()
+    found = (await request.ask("getAccount", path=request.path_values)).or_raise()
     shown = found["account"]
     command = f"python -m service {'revoke' if shown['isAdmin'] else 'grant'}-admin {shlex.quote(shown['email'])}"
-    values = {"account": shown, "bookings": _bookings(shown["bookings"]), "command": command}
+    bookings = [(LISTED[BookingStatus(state)], number) for state, number in shown["bookings"].items() if number]
+    values = {"account": shown, "bookings": bookings, "command": command}
     return Template("admin_account.html", values)
-
-
-def _bookings(numbers: dict[str, int]) -> list[tuple[str, int]]:
-    """The states that an account has bookings in, in words."""
-    return [(LISTED[BookingStatus(state)], number) for state, number in numbers.items() if number]
 
 
 async def suspend(request: PageRequest) -> SeeOther | FormError:

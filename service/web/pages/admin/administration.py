@@ -15,8 +15,8 @@ from service.web.pages.parts.words import month
 
 async def sponsors(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
-    page = (await request.ask("listSponsors", query={"cursor": cursor})).or_refused()
-    counts = (await request.ask("countLists")).or_refused()
+    page = (await request.ask("listSponsors", query={"cursor": cursor})).or_raise()
+    counts = (await request.ask("countLists")).or_raise()
     values = {
         "sponsors": page["items"],
         "total": counts["sponsors"],
@@ -41,15 +41,15 @@ async def audit(request: PageRequest) -> Template:
     result = await request.ask("listAudit", query={**wanted, "cursor": request.query.get("cursor")})
     listed = filtered(result, AUDITED, request.query)
     values = {
-        "records": [_told(record) for record in listed.page["items"]],
+        "records": [_with_texts(record) for record in listed.page["items"]],
         "filters": filters,
         "csv": page_at("/api/v1/admin/sponsorships/audit", format="csv", **wanted),
         "paging": listed.paging(request, *filters),
     }
-    return listed.shown(Template("admin_audit.html", values))
+    return listed.with_errors(Template("admin_audit.html", values))
 
 
-def _told(record: Mapping[str, Any]) -> dict[str, Any]:
+def _with_texts(record: Mapping[str, Any]) -> dict[str, Any]:
     """A record with its words: who did what, and the values that changed."""
     kind = record["targetType"]
     changes = [
@@ -83,7 +83,7 @@ async def revenue(request: PageRequest) -> Template:
     if not any(query.values()):
         query = _months_to(request.now_ms, USUAL)
     table = filtered(await request.ask("getRevenue", query=query), MONTHS, request.query)
-    months = [_named(each) for each in table.page["items"]]
+    months = [{**each, "name": month(day_ms_of(f"{each['month']}-01") or 0)} for each in table.page["items"]]
     values = {
         "months": months,
         "sums": _sums(months),
@@ -92,7 +92,7 @@ async def revenue(request: PageRequest) -> Template:
         "spans": [_span(words, number, query, request.now_ms) for words, number in SPANS],
         "csv": page_at("/api/v1/admin/sponsorships/revenue", format="csv", **query),
     }
-    return table.shown(Template("admin_revenue.html", values))
+    return table.with_errors(Template("admin_revenue.html", values))
 
 
 def _months_to(now_ms: int, number: int) -> dict[str, str | None]:
@@ -106,11 +106,6 @@ def _span(words: str, number: int, query: Mapping[str, str | None], now_ms: int)
     """The chip of so many months."""
     months = _months_to(now_ms, number)
     return page_at("/admin/revenue", **months), words, None, query == months
-
-
-def _named(each: Mapping[str, Any]) -> dict[str, Any]:
-    """A line of the revenue with its month in words."""
-    return {**each, "name": month(day_ms_of(f"{each['month']}-01") or 0)}
 
 
 def _sums(months: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from actors.bookings.records import BookingStatus, CampaignStatus
+from service.web.pages.admin.record_changes import LABELS
 from service.web.pages.parts.badges import CAMPAIGNS, ISSUES, LISTED
 
 DONE: Mapping[str, str] = {
@@ -91,12 +92,9 @@ PARTS: Mapping[str, str] = {
 """By the part of the service that acted, if its name says more than that it did."""
 
 NAMES: Mapping[str, str] = {
-    "body": "Text",
-    "cta": "Call to action",
-    "targetUrl": "Link",
-    "target_url": "Link",
-    "logoText": "Logo",
-    "logo_text": "Logo",
+    **LABELS,
+    "target_url": LABELS["targetUrl"],
+    "logo_text": LABELS["logoText"],
     "shownAs": "Shown as",
     "shown_as": "Shown as",
     "durationWeeks": "Weeks of one booking",

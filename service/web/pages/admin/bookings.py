@@ -30,7 +30,7 @@ MOST_TROUBLE = 8
 """Bookings that need attention on one page. The rest is behind the filter for them."""
 
 
-SHOWN = 14
+PAGE_SIZE = 14
 """Other bookings on one page. Each has its forms, and a page stays under 60 kB."""
 
 
@@ -39,15 +39,15 @@ async def bookings(request: PageRequest) -> Template:
     query = typed | {"week": _week(typed["week"])}
     cursor = request.query.get("cursor")
     # Bookings that need attention stand first, so the rest leaves them out.
-    rest = query | {"trouble": typed["trouble"] or "false", "cursor": cursor, "limit": SHOWN}
+    rest = query | {"trouble": typed["trouble"] or "false", "cursor": cursor, "limit": PAGE_SIZE}
     listed = filtered(await request.ask("listAllBookings", query=rest), SEARCH, request.query)
-    typed = listed.kept(typed)
+    typed = listed.usable(typed)
     trouble: list[Any] = []
     if typed["trouble"] is None and cursor is None and not listed.refused:
         first = query | {"trouble": "true", "limit": MOST_TROUBLE}
-        trouble = (await request.ask("listAllBookings", query=first)).or_refused()["items"]
+        trouble = (await request.ask("listAllBookings", query=first)).or_raise()["items"]
     slots = await by_name(request)
-    counts = (await request.ask("countLists")).or_refused()
+    counts = (await request.ask("countLists")).or_raise()
     values = {
         "trouble": trouble,
         "bookings": listed.page["items"],
@@ -61,7 +61,7 @@ async def bookings(request: PageRequest) -> Template:
         "paging": listed.paging(request, *FILTERS, total=_total(typed, counts)),
         "csv": page_at("/api/v1/admin/sponsorships/bookings", format="csv", **typed | {"week": query["week"]}),
     }
-    return listed.shown(Template("admin_bookings.html", values))
+    return listed.with_errors(Template("admin_bookings.html", values))
 
 
 def _slot_choices(slots: Sequence[Mapping[str, Any]], chosen: str | None) -> list[tuple[str, str]]:
@@ -96,16 +96,16 @@ def _summary(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> str:
 
 def _states(typed: Mapping[str, str | None], counts: Mapping[str, Any]) -> list[tuple[str, str, int, bool]]:
     """A chip for each state that bookings are in, with its number in all bookings."""
-    kept = {name: typed[name] for name in FILTERS if name not in ("status", "trouble")}
+    others = {name: typed[name] for name in FILTERS if name not in ("status", "trouble")}
     number, trouble = sum(counts["bookings"].values()), counts["bookingsInTrouble"]
     chips = [
-        (page_at(LIST, **kept), "All", number, not (typed["status"] or typed["trouble"])),
-        (page_at(LIST, trouble="true", **kept), "Needs attention", trouble, typed["trouble"] == "true"),
+        (page_at(LIST, **others), "All", number, not (typed["status"] or typed["trouble"])),
+        (page_at(LIST, trouble="true", **others), "Needs attention", trouble, typed["trouble"] == "true"),
     ]
     for status, count in counts["bookings"].items():
         chosen = typed["status"] == status
         if count or chosen:
-            chips.append((page_at(LIST, status=status, **kept), LISTED[BookingStatus(status)], count, chosen))
+            chips.append((page_at(LIST, status=status, **others), LISTED[BookingStatus(status)], count, chosen))
     return chips
 
 

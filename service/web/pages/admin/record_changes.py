@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from service.web.pages.parts.words import day, moment, money
@@ -128,13 +130,5 @@ def _parts(old: list[str], new: list[str]) -> Iterator[tuple[str, str]]:
 
 def _merged(parts: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Join neighbours of one kind, so that a page has few elements."""
-    kept: tuple[str, str] | None = None
-    for kind, text in parts:
-        if kept is not None and kept[0] == kind:
-            kept = kind, kept[1] + text
-            continue
-        if kept is not None:
-            yield kept
-        kept = kind, text
-    if kept is not None:
-        yield kept
+    for kind, group in groupby(parts, key=itemgetter(0)):
+        yield kind, "".join(text for _, text in group)

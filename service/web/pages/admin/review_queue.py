@@ -9,7 +9,7 @@ from service.web.pages.parts.forms import Field, Form, text_of
 from service.web.pages.parts.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
 from service.web.pages.parts.paging import PLACE, this_page
 
-SHOWN = 10
+PAGE_SIZE = 10
 """Campaigns on one page. Each that waits for review costs a query of its history."""
 
 HISTORY = 50
@@ -44,20 +44,20 @@ async def queue(request: PageRequest) -> Template:
     state = request.query.get("status") or STATES[0]
     cursor = request.query.get("cursor")
     if state == STATES[0]:
-        result = await request.ask("listReviews", query={"limit": SHOWN, "cursor": cursor})
+        result = await request.ask("listReviews", query={"limit": PAGE_SIZE, "cursor": cursor})
         listed = filtered(result, FILTERS, request.query)
         entries = [await _waiting(request, item) for item in listed.page["items"]]
     else:
-        query = {"status": state, "order": "newest", "limit": SHOWN, "cursor": cursor}
+        query = {"status": state, "order": "newest", "limit": PAGE_SIZE, "cursor": cursor}
         listed = filtered(await request.ask("listAllCampaigns", query=query), FILTERS, request.query)
         entries = [_entry(campaign) for campaign in listed.page["items"]]
-    counted = (await request.ask("countLists")).or_refused()
+    counted = (await request.ask("countLists")).or_raise()
     counts = counted["campaigns"]
     waiting = counts["pending"] + counted["refundRequests"]
     requests: list[Any] = []
     if state == STATES[0] and cursor is None:
         query = {"trouble": "requested", "limit": MOST_REQUESTS}
-        requests = (await request.ask("listAllBookings", query=query)).or_refused()["items"]
+        requests = (await request.ask("listAllBookings", query=query)).or_raise()["items"]
     values = {
         "entries": entries,
         "requests": requests,
@@ -76,7 +76,7 @@ async def queue(request: PageRequest) -> Template:
         "action": this_page(request, "status", *PLACE),
         "paging": listed.paging(request, "status", total=counts.get(state)),
     }
-    return listed.shown(Template("admin_reviews.html", values))
+    return listed.with_errors(Template("admin_reviews.html", values))
 
 
 async def _waiting(request: PageRequest, item: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +99,7 @@ async def _news(request: PageRequest, campaign: Mapping[str, Any]) -> News | Non
     if campaign["status"] != "pending" and not campaign.get("pendingRevision"):
         return None
     query = {"targetId": campaign["id"], "limit": HISTORY}
-    audit = (await request.ask("listAudit", query=query)).or_refused()
+    audit = (await request.ask("listAudit", query=query)).or_raise()
     return news_of(campaign, audit["items"], complete=not audit["hasMore"])
 
 

@@ -42,7 +42,7 @@ async def slots(request: PageRequest) -> Template:
 
 async def by_name(request: PageRequest) -> Sequence[Mapping[str, Any]]:
     """All slots in the order of their names."""
-    items: Sequence[Mapping[str, Any]] = (await request.ask("listSlots")).or_refused()["items"]
+    items: Sequence[Mapping[str, Any]] = (await request.ask("listSlots")).or_raise()["items"]
     return sorted(items, key=lambda each: each["name"].casefold())
 
 
@@ -71,7 +71,7 @@ async def create(request: PageRequest) -> SeeOther | FormError:
 
 
 async def slot(request: PageRequest) -> Template:
-    found = await _found(request)
+    found = await _slot(request)
     typed = was = _as_typed(found)
     if request.problem is not None and request.form.get("do") == "save":
         # The form comes back with the typed values and the ones that they replace.
@@ -81,7 +81,7 @@ async def slot(request: PageRequest) -> Template:
 
 async def save(request: PageRequest) -> SeeOther | FormError:
     """Send only the fields that changed in the form, so that concurrent changes of other fields survive."""
-    found = await _found(request)
+    found = await _slot(request)
     changed = [name for name in FIELDS if request.form.get(name, "") != request.form.get(f"was_{name}", "")]
     body = _body(request.form, changed)
     if not body:
@@ -99,7 +99,7 @@ def _id(request: PageRequest) -> str:
     return request.path_values["id"].removeprefix(MARK)
 
 
-async def _found(request: PageRequest) -> dict[str, Any]:
+async def _slot(request: PageRequest) -> dict[str, Any]:
     for each in await by_name(request):
         if each["id"] == _id(request):
             return dict(each)

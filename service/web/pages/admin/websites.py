@@ -18,7 +18,7 @@ async def sites(request: PageRequest) -> Template:
     typed = {name: request.query.get(name) for name in ("from", "to")}
     listed = filtered(await request.ask("listSites", query=typed), DAYS, request.query)
     if listed.refused:
-        return listed.shown(Template("admin_sites.html", {"shown": None, "days": typed}))
+        return listed.with_errors(Template("admin_sites.html", {"shown": None, "days": typed}))
     shown = listed.page
     values = {
         "shown": shown,

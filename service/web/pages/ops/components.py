@@ -27,8 +27,8 @@ TEXTS: Mapping[str, str] = {
     "Like HTML": MARKUP,
     "Nothing": "",
 }
-SHOWN = (120, 180, 95, None, 240, 310, 205, 0, 260, 330, 290, 150)
-CLICKED = (2, 4, 1, None, 6, 9, 3, 0, 5, 8, 7, 2)
+IMPRESSIONS = (120, 180, 95, None, 240, 310, 205, 0, 260, 330, 290, 150)
+CLICKS = (2, 4, 1, None, 6, 9, 3, 0, 5, 8, 7, 2)
 ERRORS: Mapping[str, str] = {
     "wrong-field": "Write an address such as tools.example.com.",
     "wrong-area": "This has 61 characters. Shorten it by 6.",
@@ -68,13 +68,13 @@ async def components(request: PageRequest) -> Template:
 def _charts(now_ms: int) -> Sequence[Chart]:
     """A plot with a line and a gap, one without a line, and those that have too little to draw."""
     today = day_of(now_ms)
-    days = [day * DAY_MS for day in range(today - len(SHOWN) + 1, today + 1)]
+    days = [day * DAY_MS for day in range(today - len(IMPRESSIONS) + 1, today + 1)]
     shown, clicked = (
-        Counts("Times shown", SHOWN, "time shown", "Not shown"),
-        Counts("Clicks", CLICKED, "click", "No clicks"),
+        Counts("Times shown", IMPRESSIONS, "time shown", "Not shown"),
+        Counts("Clicks", CLICKS, "click", "No clicks"),
     )
-    ratios = [None if not one or two is None else two / one for one, two in zip(SHOWN, CLICKED, strict=True)]
-    none = Counts("Times shown", (0,) * len(SHOWN), "time shown", "Not shown")
+    ratios = [None if not one or two is None else two / one for one, two in zip(IMPRESSIONS, CLICKS, strict=True)]
+    none = Counts("Times shown", (0,) * len(IMPRESSIONS), "time shown", "Not shown")
     return (
         by_day(days, shown, now_ms=now_ms, also=[clicked], rate=Rate("Click rate", ratios)),
         by_day(days, clicked, now_ms=now_ms),

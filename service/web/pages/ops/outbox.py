@@ -15,31 +15,31 @@ CODE = re.compile(r"^\s*(\d{6}|\d{12})\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Acts:
+class MailLinks:
     """The acts that a mail asks of its reader: its code, and its links to this service as paths."""
 
     code: str
     links: tuple[str, ...]
 
 
-def acts_of(text: str | None, base_url: str) -> Acts:
+def acts_of(text: str | None, base_url: str) -> MailLinks:
     """The code and the links of a mail, each link once and in order."""
     code = CODE.search(text or "")
     # Browsers read two slashes as the start of another host, and a mail has lines that others wrote.
     links = re.findall(rf"^\s*{re.escape(base_url)}(/(?![/\\])\S+)\s*$", text or "", re.MULTILINE)
-    return Acts(code[1] if code else "", tuple(dict.fromkeys(links)))
+    return MailLinks(code[1] if code else "", tuple(dict.fromkeys(links)))
 
 
 async def outbox(request: PageRequest) -> Template:
     """The mails. Their codes and links are secrets, so the page is neither stored nor compressed."""
-    mails = (await request.ask("listOutbox")).or_refused()["mails"]
+    mails = (await request.ask("listOutbox")).or_raise()["mails"]
     acts = {mail["id"]: acts_of(mail["text"], request.base_url) for mail in mails}
     return Template("outbox.html", {"mails": mails, "acts": acts}, headers=[*NO_STORE])
 
 
 async def html_part(request: PageRequest) -> Template:
     """The HTML of one mail as a page of its own."""
-    mails = (await request.ask("listOutbox")).or_refused()["mails"]
+    mails = (await request.ask("listOutbox")).or_raise()["mails"]
     for mail in mails:
         if mail["id"] == request.path_values["id"] and mail["html"] is not None:
             headers = [*NO_STORE, ("content-security-policy", POLICY)]

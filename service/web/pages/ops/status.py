@@ -64,7 +64,7 @@ class Trouble(NamedTuple):
 
 
 async def ops(request: PageRequest) -> Template:
-    status = (await request.ask("getOperationsStatus")).or_refused()
+    status = (await request.ask("getOperationsStatus")).or_raise()
     parts = parts_of(status["actors"])
     troubles = list(troubles_of(status, parts))
     values = {
@@ -108,7 +108,7 @@ def troubles_of(status: Mapping[str, Any], parts: Sequence[Part]) -> Iterable[Tr
         if part.state == "Nearly full":
             yield Trouble(
                 f"The queue of {part.actor['name']} is nearly full.",
-                "Once it is full, requests get 503 and are told when to try again. Look at the time to save: if it is "
+                "Once it is full, requests get 503 with the time to try again. Look at the time to save: if it is "
                 "long, the database is slow; otherwise add a process.",
             )
     if status["mail"]["oldestSeconds"] >= MAIL_LATE_SECONDS:

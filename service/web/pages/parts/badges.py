@@ -51,7 +51,7 @@ OVER: Mapping[BookingStatus, State] = {
 }
 """States that do not depend on the day."""
 
-NOT_SHOWN: Mapping[CampaignStatus, State] = {
+NOT_DISPLAYED: Mapping[CampaignStatus, State] = {
     CampaignStatus.DRAFT: State("Paid, ad not sent", "warm"),
     CampaignStatus.PENDING: State("Paid, in review", "cool"),
     CampaignStatus.REJECTED: State("Ad rejected", "bad"),
@@ -102,8 +102,8 @@ def _paid(thing: Thing, issue: str | None, now_ms: int) -> State:
     if thing["weekEnd"] <= now_ms:
         return State("Ended")
     shown = CampaignStatus(thing.get("campaignStatus", CampaignStatus.APPROVED))
-    if shown in NOT_SHOWN:
-        return NOT_SHOWN[shown]
+    if shown in NOT_DISPLAYED:
+        return NOT_DISPLAYED[shown]
     if now_ms < thing["weekStart"]:
         return State(f"Paid, begins {words.short(thing['weekStart'], now_ms)}", "good")
     return State("Running", "good")
@@ -236,9 +236,6 @@ LISTED: Mapping[BookingStatus, str] = {
     BookingStatus.RESERVED: "Held",
     BookingStatus.CHECKOUT: "In checkout",
     BookingStatus.PAID: "Paid",
-    BookingStatus.EXPIRED: "Not paid in time",
-    BookingStatus.CANCELLED: "Cancelled",
-    BookingStatus.REFUNDING: "Refund under way",
-    BookingStatus.REFUNDED: "Refunded",
+    **{status: state.words for status, state in OVER.items()},
 }
 """The states of bookings as filters and counts name them, where no day is known."""

@@ -41,16 +41,18 @@ class Notice:
     tone: str = ""
 
 
-def told(booking: Json, now_ms: int, *, refund_unshown: bool) -> Notice | None:
+def notice_of(booking: Json, now_ms: int, *, refund_unshown: bool) -> Notice | None:
     """The notice of a booking, None if its state and its figures say it all."""
     step, issue = booking["nextStep"], booking.get("paymentIssue", "")
-    said = _ended(booking) if step == "book_again" else _steps(booking, now_ms, refund_unshown=refund_unshown).get(step)
+    notice = (
+        _ended(booking) if step == "book_again" else _steps(booking, now_ms, refund_unshown=refund_unshown).get(step)
+    )
     if issue not in ISSUES:
-        return said
-    tone = "bad" if issue in TROUBLE else "warm" if said is None else said.tone
-    if said is None:
+        return notice
+    tone = "bad" if issue in TROUBLE else "warm" if notice is None else notice.tone
+    if notice is None:
         return Notice(ISSUES[issue], tone=tone)
-    return Notice(said.first, f"{said.rest} {ISSUES[issue]}".strip(), tone)
+    return Notice(notice.first, f"{notice.rest} {ISSUES[issue]}".strip(), tone)
 
 
 def _steps(booking: Json, now_ms: int, *, refund_unshown: bool) -> Mapping[str, Notice]:
@@ -129,13 +131,13 @@ def by_weeks(booking: Json, one: str, several: str) -> str:
 def run_of(booking: Json, now_ms: int) -> str:
     """The days and the number of weeks of a booking, and how far a paid one is."""
     days = dates.days(booking["weekStart"], booking["weekEnd"], now_ms)
-    said = f"{days}, {words.counted(weeks_of(booking), 'week')}."
+    text = f"{days}, {words.counted(weeks_of(booking), 'week')}."
     if booking["status"] != "paid" or now_ms >= booking["weekEnd"]:
-        return said
+        return text
     if now_ms < booking["weekStart"]:
-        return f"{said} Begins in {words.span(booking['weekStart'] - now_ms)}."
+        return f"{text} Begins in {words.span(booking['weekStart'] - now_ms)}."
     first = day_of(booking["weekStart"])
-    return f"{said} Day {day_of(now_ms) - first + 1} of {day_of(booking['weekEnd']) - first}."
+    return f"{text} Day {day_of(now_ms) - first + 1} of {day_of(booking['weekEnd']) - first}."
 
 
 def used_cents(booking: Json, paid_ms: int, now_ms: int) -> int:

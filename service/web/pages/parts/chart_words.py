@@ -58,17 +58,23 @@ def measured(days: Sequence[int], series: Sequence[Counts], rate: Rate | None, n
         if day > today or series[0].counts[index] is None:
             continue
         counts = tuple(each.counts[index] or 0 for each in series)
-        ratio = rate.ratios[index] if rate else None
-        rates = [words.rate(ratio, rate.none)] if rate else []
         when = "Today" if day == today else words.short(day * DAY_MS, now_ms).words
-        told = [each.words(count) for each, count in zip(series, counts, strict=True)]
-        yield Day(
-            number=day,
-            counts=counts,
-            percent=None if ratio is None else ratio * words.PERCENT,
-            cells=(when, *map(words.number, counts), *rates),
-            words=f"{when}: {', '.join([*told, *(each.lower() for each in rates)])}",
-        )
+        yield _day(day, when, counts, series, rate, rate.ratios[index] if rate else None)
+
+
+def _day(
+    number: int, when: str, counts: tuple[int, ...], series: Sequence[Counts], rate: Rate | None, ratio: float | None
+) -> Day:
+    """A measured day or week with its texts."""
+    rates = [words.rate(ratio, rate.none)] if rate else []
+    texts = [each.words(count) for each, count in zip(series, counts, strict=True)]
+    return Day(
+        number=number,
+        counts=counts,
+        percent=None if ratio is None else ratio * words.PERCENT,
+        cells=(when, *map(words.number, counts), *rates),
+        words=f"{when}: {', '.join([*texts, *(each.lower() for each in rates)])}",
+    )
 
 
 def label(day: int) -> str:
@@ -149,22 +155,13 @@ def _weeks(known: Sequence[Day], series: Sequence[Counts], rate: Rate | None, no
     for monday, group in groupby(known, key=lambda day: _monday(day.number)):
         days = list(group)
         counts = tuple(sum(day.counts[place] for day in days) for place in range(len(series)))
-        percent = _percent(days) if rate else None
         first, last = max(monday, known[0].number), min(monday + 6, known[-1].number)
         when = dates.days(first * DAY_MS, (last + 1) * DAY_MS, now_ms, short=True)
-        rates = [words.rate(None if percent is None else percent / words.PERCENT, rate.none)] if rate else []
-        told = [each.words(count) for each, count in zip(series, counts, strict=True)]
-        yield Day(
-            number=monday,
-            counts=counts,
-            percent=percent,
-            cells=(when, *map(words.number, counts), *rates),
-            words=f"{when}: {', '.join([*told, *(each.lower() for each in rates)])}",
-        )
+        yield _day(monday, when, counts, series, rate, _ratio(days))
 
 
-def _percent(days: Sequence[Day]) -> float | None:
-    """The rate of all days together: their rates, weighted by the count that they are a rate of."""
+def _ratio(days: Sequence[Day]) -> float | None:
+    """The ratio of all days together: their rates, weighted by the count that they are a rate of."""
     weighted = [(day.percent, day.counts[0]) for day in days if day.percent is not None]
     total = sum(count for _, count in weighted)
-    return sum(percent * count for percent, count in weighted) / total if total else None
+    return sum(percent * count for percent, count in weighted) / total / words.PERCENT if total else None

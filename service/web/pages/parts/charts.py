@@ -5,7 +5,7 @@
     {% from "charts.html" import plot %}   {{ plot(chart) }}
 
 Bars are drawn for the first series only; the others are in the hover titles and in the table. A day without a measured count
-(None, missing between two days, or after today) is told in a sentence and not drawn. A measured 0 is a 0.
+(None, missing between two days, or after today) is named in a sentence and not drawn. A measured 0 is a 0.
 """
 
 from collections.abc import Sequence
@@ -148,12 +148,12 @@ def by_day(
     width: int = FULL,
 ) -> Chart:
     """A plot of `bars`. `days` are the starts of days in epoch milliseconds, in order; each series has a value for each.
-    If the period goes on until `until_ms`, the days from tomorrow to then are said to be still to come."""
+    If the period goes on until `until_ms`, a sentence says that the days from tomorrow to then are still to come."""
     assert all(len(each.counts) == len(days) for each in (bars, *also)), "each series has a value for each day"
     assert rate is None or len(rate.ratios) == len(days), "the rate has a value for each day"
     series, numbers = (bars, *also), [day_of(day) for day in days]
     known = tuple(chart_words.measured(numbers, series, rate, now_ms))
-    told = len(known) > 1 and any(any(day.counts) for day in known)
+    has_table = len(known) > 1 and any(any(day.counts) for day in known)
     drawn, scale = scaled(known, series, rate, now_ms)
     rated = rate if any(day.percent for day in known) else None
     axes = axes_of(drawn, rated) if sum(day.counts[0] > 0 for day in known) > 1 else None
@@ -171,7 +171,7 @@ def by_day(
         wide=_drawing(drawn, axes, scale, width, height) if axes else None,
         narrow=_drawing(drawn, axes, scale, NARROW, HEIGHT) if axes else None,
         head=(scale.name.capitalize(), *(each.label for each in series), *([rate.label] if rate else [])),
-        rows=tuple(day.cells for day in reversed(drawn)) if told else (),
+        rows=tuple(day.cells for day in reversed(drawn)) if has_table else (),
     )
 
 

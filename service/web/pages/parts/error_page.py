@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import quote, unquote
 
-MOST_WORDS = 8
-MOST_LETTERS = 80
+MAX_SEARCH_WORDS = 8
+MAX_SEARCH_CHARACTERS = 80
 LONGEST_ADDRESS = 120
 """Characters of an address that the page repeats."""
 
@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"(?=.*\d)(?=.*[^\W\d_])")
 """A word of letters and digits, as in ids and tokens. Nobody searches for it."""
 
-_SAID = re.compile(
+_GENERIC_MESSAGE = re.compile(
     r"This address does not support this method\.|The request body is too large\.|That was too fast\..*"
     r"|Something went wrong on our side\..*|The service is temporarily unavailable\..*"
 )
@@ -23,34 +23,36 @@ _SAID = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StatusPage:
     """The words of a page about a status: its heading, and what the visitor can do."""
 
     heading: str
-    way: str
+    advice: str
 
 
-TOLD: Mapping[int, Told] = {
-    400: Told("We could not read that request", "Check what you typed, or go back and try again."),
-    403: Told(
+STATUS_PAGES: Mapping[int, StatusPage] = {
+    400: StatusPage("We could not read that request", "Check what you typed, or go back and try again."),
+    403: StatusPage(
         "This page is not open to you", "If another account of yours has access, sign out, and sign in with that one."
     ),
-    404: Told("We could not find that page", "It may have moved, or the address has a typing mistake."),
-    405: Told(
+    404: StatusPage("We could not find that page", "It may have moved, or the address has a typing mistake."),
+    405: StatusPage(
         "That does not work here",
         "This address does not take what was sent. Start again from a page of this site.",
     ),
-    409: Told("Something changed in the meantime", "Nothing was saved. Go back, reload the page and look at it anew."),
-    413: Told("That was too large", "Nothing was saved. Go back and send less."),
-    429: Told(
+    409: StatusPage(
+        "Something changed in the meantime", "Nothing was saved. Go back, reload the page and look at it anew."
+    ),
+    413: StatusPage("That was too large", "Nothing was saved. Go back and send less."),
+    429: StatusPage(
         "That was a little too fast",
         "We limit requests so that everybody is served. This one was not carried out, and nothing is lost.",
     ),
-    500: Told(
+    500: StatusPage(
         "Something went wrong on our side",
         "We have noted it. Try again; if it happens again, tell us the request id below.",
     ),
-    503: Told(
+    503: StatusPage(
         "We cannot answer right now",
         "This usually lasts only moments. Everything that we confirmed before is saved.",
     ),
@@ -58,38 +60,38 @@ TOLD: Mapping[int, Told] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
-    """A list that may have what was looked for: its address, and the words of its search and of the button to all of it."""
+class SearchableList:
+    """A list that may have the wanted entry: its address, and the texts of its search and of the button to all of it."""
 
     address: str
     search: str
     whole: str
 
 
-USE_CASES = Shelf("/usecases", "Search use cases", "All use cases")
-SHELVES: Mapping[str, Shelf] = {
-    "bots": Shelf("/bots", "Search bot templates", "All bot templates"),
-    "docs": Shelf("/docs", "Search the reference", "API reference"),
+USE_CASES = SearchableList("/usecases", "Search use cases", "All use cases")
+LISTS: Mapping[str, SearchableList] = {
+    "bots": SearchableList("/bots", "Search bot templates", "All bot templates"),
+    "docs": SearchableList("/docs", "Search the reference", "API reference"),
 }
 """By the first part of an address. Everything else may be a use case."""
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """The source of a link that opens a page by itself: `way` says how to get a new one. The page of the account at
+class LinkSource:
+    """The source of a link that opens a page by itself: `advice` says how to get a new one. The page of the account at
     `address`, with the button `words`, does the same after a sign-in."""
 
-    way: str
+    advice: str
     address: str
     words: str
 
 
-_MAIL = Origin("Open it from the newest mail that has it.", "/dashboard", "Open your dashboard")
-_BOOKING = Origin("Open it again from the page of the booking.", "/sponsor/bookings", "Open your bookings")
-LINKS: Mapping[str, Origin] = {"end": _MAIL, "unsubscribe": _MAIL, "checkout": _BOOKING, "receipt": _BOOKING}
+_MAIL = LinkSource("Open it from the newest mail that has it.", "/dashboard", "Open your dashboard")
+_BOOKING = LinkSource("Open it again from the page of the booking.", "/sponsor/bookings", "Open your bookings")
+LINKS: Mapping[str, LinkSource] = {"end": _MAIL, "unsubscribe": _MAIL, "checkout": _BOOKING, "receipt": _BOOKING}
 """By the first part of an address."""
 
-REFUSED_FORM = Told("We did not take that form", "Nothing was changed.")
+REFUSED_FORM = StatusPage("We did not take that form", "Nothing was changed.")
 """The words for a form that is refused with 403. The refusal itself says what to do."""
 
 
@@ -106,29 +108,31 @@ class Asked:
 def values_of(status: int, asked: Asked) -> Mapping[str, object]:
     """The values of the page beside the refusal itself. `again` is the address to ask for once more; None after a form, of
     which `page` is the page."""
-    looked = asked.method in ("GET", "HEAD")
+    read = asked.method in ("GET", "HEAD")
     area = asked.path.split("/")[1]
     return {
         "unknown": asked.has_session,
         "status": status,
-        "told": told(status) if looked or status != HTTPStatus.FORBIDDEN else REFUSED_FORM,
+        "status_page": status_page(status) if read or status != HTTPStatus.FORBIDDEN else REFUSED_FORM,
         "address": printable_address(asked.path),
-        "again": address_of(asked.path, asked.query) if looked else None,
+        "again": address_of(asked.path, asked.query) if read else None,
         "page": address_of(asked.path, ""),
         "words": words_of(asked.path),
-        "shelf": SHELVES.get(area, USE_CASES),
+        "searchable": LISTS.get(area, USE_CASES),
         "link": LINKS.get(area) if status == HTTPStatus.NOT_FOUND else None,
     }
 
 
 def specific_message(message: str) -> str:
     """The message of a refusal if it says more than the words of its status; else nothing."""
-    return "" if _SAID.fullmatch(message) else message
+    return "" if _GENERIC_MESSAGE.fullmatch(message) else message
 
 
-def told(status: int) -> Told:
+def status_page(status: int) -> StatusPage:
     """The words for a status. A status without its own has those of its class."""
-    return TOLD.get(status) or Told(HTTPStatus(status).phrase, TOLD[500 if status >= 500 else 400].way)
+    return STATUS_PAGES.get(status) or StatusPage(
+        HTTPStatus(status).phrase, STATUS_PAGES[500 if status >= 500 else 400].advice
+    )
 
 
 def address_of(path: str, query: str) -> str:
@@ -146,7 +150,7 @@ def printable_address(path: str) -> str:
 def words_of(path: str) -> str:
     """Words to search for, from the last part of an address that has any: `/usecases/late-fees` gives `late fees`."""
     for part in reversed(path.split("/")[2:] or path.split("/")):
-        words = [word for word in _WORD.findall(part) if not _NAME.match(word)][:MOST_WORDS]
+        words = [word for word in _WORD.findall(part) if not _NAME.match(word)][:MAX_SEARCH_WORDS]
         if words:
-            return " ".join(words)[:MOST_LETTERS].strip()
+            return " ".join(words)[:MAX_SEARCH_CHARACTERS].strip()
     return ""

@@ -1,4 +1,4 @@
-"""Lists with filters. A filter that cannot be used is refused on the page of its list, with status 400 and all values kept.
+"""Lists with filters. A filter that cannot be used is refused on the page of its list, with status 400 and all typed values.
 
 A page declares its filters as a `Form`: those with a field have their error there, and those that only links set (`unseen`)
 have theirs above the list. It asks the operation and passes the result to `filtered`.
@@ -36,7 +36,7 @@ class Filtered:
     def refused(self) -> bool:
         return bool(self.errors)
 
-    def kept(self, typed: Mapping[str, str | None]) -> dict[str, str | None]:
+    def usable(self, typed: Mapping[str, str | None]) -> dict[str, str | None]:
         """The filters without those that cannot be used."""
         return {name: None if name in self.unusable else value for name, value in typed.items()}
 
@@ -44,7 +44,7 @@ class Filtered:
         """The place of the page in its list. `names` are the parameters of the filters."""
         return Paging(0, 0) if self.refused else paged(request, self.page, *names, total=total)
 
-    def shown(self, template: Template) -> Template:
+    def with_errors(self, template: Template) -> Template:
         """The page of the list with the errors of its filters."""
         return replace(template, values={**template.values, **self.errors}, status=self.status)
 
@@ -57,6 +57,6 @@ def filtered(result: OperationResult, form: Form, query: Mapping[str, str]) -> F
     unusable = frozenset(each.field for each in refused.problems) & form.unseen.keys()
     others = [each for each in refused.problems if each.field not in unusable]
     if refused.code is not Code.INVALID_REQUEST or any(form.name_of(each) is None for each in others):
-        result.or_refused()
+        result.or_raise()
     errors = {**query_errors(refused, form, query), "filters_refused": True}
     return Filtered(NOTHING, status_of(refused), unusable, errors, too_much=not refused.problems)

@@ -26,7 +26,7 @@ from actors.shared.dates import calendar
 from actors.values import Code, Problem, Refused
 from service.web.pages.parts.messages import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WHOLE, WRONG_ADDRESS
 
-SAID = "said"
+PAGE_PROBLEM = "page_problem"
 """The code of a problem that a page found itself: its field is that of the form, and its message a sentence."""
 
 FILL_IN = "Fill this in."
@@ -73,7 +73,7 @@ class Form:
 
     def name_of(self, problem: Problem) -> str | None:
         """The field of the form that a problem of the operation is about."""
-        if problem.code == SAID:
+        if problem.code == PAGE_PROBLEM:
             return problem.field if problem.field in self.fields else None
         top = problem.field.partition(".")[0]
         for path in (problem.field, top):
@@ -88,13 +88,13 @@ NOTHING = Form({})
 
 def wrong(**sentences: str) -> Refused:
     """A refusal by the page itself: the sentence for each field of the form."""
-    problems = tuple(Problem(name, SAID, words) for name, words in sentences.items())
+    problems = tuple(Problem(name, PAGE_PROBLEM, words) for name, words in sentences.items())
     return Refused(Code.INVALID_REQUEST, problems[0].message, problems=problems)
 
 
 def above(code: Code, sentence: str) -> Refused:
     """A refusal by the page itself that stands above the form, whatever the form says about its code."""
-    return Refused(code, sentence, problems=(Problem("", SAID, sentence),))
+    return Refused(code, sentence, problems=(Problem("", PAGE_PROBLEM, sentence),))
 
 
 def errors_of(refused: Refused, form: Form, typed: Mapping[str, str]) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def in_one_line(refused: Refused, form: Form, query: Mapping[str, str]) -> str:
 def sentence_of(problem: Problem, field: Field, typed: str) -> str:
     """The sentence about a wrong field, with what to do. `typed` is its text."""
     code, written = problem.code, typed.replace("\r\n", "\n").strip()
-    if code == SAID:
+    if code == PAGE_PROBLEM:
         return problem.message
     if not written or code in ("missing", "too_short"):
         return field.empty
@@ -181,7 +181,7 @@ def _id(name: str, field: Field, typed: Mapping[str, str]) -> str:
 
 def _above(problem: Problem) -> str:
     """The sentence for a problem that stands at no field of the form."""
-    if problem.code == SAID:
+    if problem.code == PAGE_PROBLEM:
         return problem.message
     return BY_MESSAGE.get(problem.message, UNREADABLE) if not problem.field else UNREADABLE
 

@@ -101,7 +101,7 @@ class OperationResult:
         """The headers that set or drop cookies."""
         return [(name, value) for name, value in self.headers if name == "set-cookie"]
 
-    def or_refused(self) -> Any:
+    def or_raise(self) -> Any:
         """The JSON. Raises `PageRefused` if the operation refused."""
         if self.refused is not None:
             raise PageRefused(self.refused)
@@ -187,6 +187,16 @@ class PageRequest:
 
 Show = Callable[[PageRequest], Awaitable[Template | SeeOther]]
 Act = Callable[[PageRequest], Awaitable[Template | SeeOther | FormError]]
+
+
+def calling(operation: str, notice: str, onward: str = "") -> Act:
+    """The action of a form without fields: calls an operation with the path's values, and leads to `onward` or back here."""
+
+    async def act(request: PageRequest) -> SeeOther | FormError:
+        result = await request.ask(operation, path=request.path_values)
+        return result.see_other(onward or request.path, notice)
+
+    return act
 
 
 @dataclass(frozen=True, slots=True)

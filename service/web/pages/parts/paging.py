@@ -18,7 +18,7 @@ before it. A form leads back to its page with them."""
 
 LONGEST_TRAIL = 8
 LONGEST_CURSOR = 160
-"""Characters. A longer cursor is not kept, so that an address stays short enough for proxies."""
+"""Characters. A longer cursor is not parameters, so that an address stays short enough for proxies."""
 
 T = TypeVar("T")
 
@@ -78,13 +78,13 @@ class Paging:
 
 def page_at(path: str, **query: str | None) -> str:
     """An address with the parameters that are not empty."""
-    kept = {name: value for name, value in query.items() if value}
-    return f"{path}?{urlencode(kept)}" if kept else path
+    parameters = {name: value for name, value in query.items() if value}
+    return f"{path}?{urlencode(parameters)}" if parameters else path
 
 
 def this_page(request: Addressed, *names: str) -> str:
     """The address of this page with these of its parameters, for a form to lead back to."""
-    return page_at(request.path, **_kept(request, names))
+    return page_at(request.path, **_parameters(request, names))
 
 
 def placed(
@@ -105,23 +105,23 @@ def placed(
 
 def paged(request: Addressed, page: Mapping[str, Any], *names: str, total: int | None = None) -> Paging:
     """The paging of a list whose operation answers `items`, `cursor` and `hasMore`. `names` are the page's other parameters.
-    `total` may be some seconds old; the last page tells it, too."""
-    kept, shown = _kept(request, names), len(page["items"])
+    `total` may be some seconds old; the last page has the exact one."""
+    parameters, shown = _parameters(request, names), len(page["items"])
     cursor = request.query.get(CURSOR, "")
     seen = _number(request.query.get(SEEN, "")) if cursor else 0
     trail = _trail(request.query.get(TRAIL, "")) if cursor else []
 
     def at(step: Step, trail: Sequence[Step]) -> str:
         if not step.cursor:
-            return page_at(request.path, **kept)
+            return page_at(request.path, **parameters)
         written = BETWEEN.join(f"{each.seen}{WITHIN}{each.cursor}" for each in trail)
-        return page_at(request.path, **kept, cursor=step.cursor, seen=str(step.seen), trail=written)
+        return page_at(request.path, **parameters, cursor=step.cursor, seen=str(step.seen), trail=written)
 
     following = None
     if page["hasMore"]:
         if seen is None:
             # Without the rows before this page, the pages after it do not know theirs either.
-            following = page_at(request.path, **kept, cursor=page["cursor"])
+            following = page_at(request.path, **parameters, cursor=page["cursor"])
         else:
             behind = [*trail, Step(seen, cursor)][-LONGEST_TRAIL:]
             following = at(Step(seen + shown, page["cursor"]), behind if _short(behind) else [])
@@ -136,7 +136,7 @@ def paged(request: Addressed, page: Mapping[str, Any], *names: str, total: int |
         total=total,
         previous=at(trail[-1], trail[:-1]) if trail else None,
         next=following,
-        start=page_at(request.path, **kept) if cursor else None,
+        start=page_at(request.path, **parameters) if cursor else None,
     )
 
 
@@ -186,5 +186,5 @@ def _number(typed: str) -> int | None:
     return int(typed) if typed.isascii() and typed.isdigit() and len(typed) <= MOST_DIGITS else None
 
 
-def _kept(request: Addressed, names: Sequence[str]) -> dict[str, str | None]:
+def _parameters(request: Addressed, names: Sequence[str]) -> dict[str, str | None]:
     return {name: request.query.get(name) for name in names}

@@ -12,7 +12,7 @@ Slot = Mapping[str, Any]
 
 
 async def advertise(request: PageRequest) -> Template:
-    card = (await request.ask("getRateCard")).or_refused()
+    card = (await request.ask("getRateCard")).or_raise()
     free = [slot for slot in card["slots"] if slot["nextWeeks"] and not slot["comingSoon"]]
     values = {
         "card": card,

@@ -10,7 +10,7 @@ from service.api.errors import status_of
 from service.api.messages import NO_STORE
 from service.web.pages.parts import structured_data
 from service.web.pages.parts.forms import Field, Form, in_one_line
-from service.web.pages.parts.page import OperationResult, Page, PageRequest, Template
+from service.web.pages.parts.page import Page, PageRequest, Template
 from service.web.pages.parts.paging import Paging, page_at, placed
 from service.web.pages.public.placements import some_sponsored
 
@@ -33,7 +33,7 @@ FITTING = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class CatalogPage:
     """One of the two lists: its kind, its path, its name and that of one entry, the operation that lists it, its name in a
     category, and how its page begins and is described."""
 
@@ -57,36 +57,40 @@ class Shelf:
             "limit": MOST_FOUND if q else PAGE_SIZE,
         }
         result = await request.ask(self.lists, query=query)
-        every = (await request.ask("listCategories")).or_refused()["data"]
+        every = (await request.ask("listCategories")).or_raise()["data"]
         topics = _topics(every, self.counts, category)
         category = next((each.name for each in topics[0] if each.chosen), category)
         values: dict[str, object] = {"shelf": self, "q": q, "category": category, "topics": topics}
-        values |= {"total": (await request.ask("countCatalog")).or_refused()[self.kind]}
+        values |= {"total": (await request.ask("countCatalog")).or_raise()[self.kind]}
         values |= {"placements": await some_sponsored(request), "every": request.query.get("categories") == "all"}
         # Search engines list the first page, and find the entries themselves in the sitemap.
         values["indexed"] = not q and not cursor and not category and not values["every"]
         if result.refused is None:
             entries = result.json["data"]
-            values |= {"entries": entries, "relaxed": _relaxed(result), "most": len(entries) == MOST_FOUND}
+            values |= {
+                "entries": entries,
+                "relaxed": any(name == "x-search-relaxed" for name, _ in result.headers),
+                "most": len(entries) == MOST_FOUND,
+            }
             values["structured"] = structured_data.listing(request.base_url, self.path, self.name, entries)
             values["other"] = await _other(request, OTHER[self.kind], q, category, every)
             if not entries and (q or category):
                 newest = await request.ask(self.lists, query={"limit": SUGGESTED})
-                values["newest"] = newest.or_refused()["data"]
+                values["newest"] = newest.or_raise()["data"]
             if not q:
                 values["paging"] = await self._paging(request, query, result.json)
             return Template("shelf.html", values)
         if result.refused.code is not Code.INVALID_REQUEST:
-            result.or_refused()
+            result.or_raise()
         values |= {"entries": None, "problem": in_one_line(result.refused, SEARCH, request.query)}
         return Template("shelf.html", values, status_of(result.refused), [*NO_STORE])
 
     async def _paging(self, request: PageRequest, query: Mapping[str, Any], page: Mapping[str, Any]) -> Paging:
-        place = (await request.ask("placeInCatalog", path={"kind": self.kind}, query=query)).or_refused()
+        place = (await request.ask("placeInCatalog", path={"kind": self.kind}, query=query)).or_raise()
         return placed(self.path, {"category": query["category"]}, place, len(page["data"]), page["nextCursor"])
 
 
-USECASES = Shelf(
+USECASES = CatalogPage(
     Kind.USECASES,
     "/usecases",
     "Use cases",
@@ -96,7 +100,7 @@ USECASES = Shelf(
     "What people have automated: who did it, what it brought, and where they tell about it.",
     "Automations that people built, each with its builder, its result and its source, newest first.",
 )
-BOTS = Shelf(
+BOTS = CatalogPage(
     Kind.BOTS,
     "/bots",
     "Bot templates",
@@ -135,7 +139,7 @@ def _same(name: str, other: str) -> bool:
 
 
 async def _other(
-    request: PageRequest, shelf: Shelf, q: str, category: str, every: Sequence[Mapping[str, Any]]
+    request: PageRequest, shelf: CatalogPage, q: str, category: str, every: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, object] | None:
     """The other list with the same search or category: its address, and what it has of it. None on the whole list."""
     if not q and not category:
@@ -152,12 +156,8 @@ async def _other(
     return {"shelf": shelf, "address": address, "found": found, "more": found == MOST_FOUND}
 
 
-def _relaxed(result: OperationResult) -> bool:
-    return any(name == "x-search-relaxed" for name, _ in result.headers)
-
-
 async def usecase(request: PageRequest) -> Template:
-    entry = (await request.ask("getUseCase", path=request.path_values)).or_refused()
+    entry = (await request.ask("getUseCase", path=request.path_values)).or_raise()
     guide = entry.get("guide", {})
     named = await _named(request, guide.get("botSlugs", ()))
     bots = [each for each in named if each.get("name")]
@@ -172,11 +172,11 @@ async def usecase(request: PageRequest) -> Template:
     return Template("usecase.html", values | {"structured": structured_data.usecase(request.base_url, entry)})
 
 
-async def _others(request: PageRequest, shelf: Shelf, slug: str, category: str | None) -> Sequence[Entry]:
+async def _others(request: PageRequest, shelf: CatalogPage, slug: str, category: str | None) -> Sequence[Entry]:
     """The newest other entries of a category, or of the whole list if there is no category or nothing else in it."""
     for wanted in (category, None) if category else (None,):
         query = {"category": wanted, "limit": FITTING + 1}
-        found = (await request.ask(shelf.lists, query=query)).or_refused()["data"]
+        found = (await request.ask(shelf.lists, query=query)).or_raise()["data"]
         others = [each for each in found if each["slug"] != slug][:FITTING]
         if others:
             return others
@@ -189,24 +189,24 @@ async def _named(request: PageRequest, slugs: Sequence[str]) -> Sequence[Entry]:
     for slug in dict.fromkeys(slugs):
         result = await request.ask("getBot", path={"slug": slug})
         if result.refused is not None and result.refused.code is not Code.NOT_FOUND:
-            result.or_refused()
+            result.or_raise()
         bots.append(result.json if result.refused is None else {"slug": slug})
     return bots
 
 
 async def _fitting(
-    request: PageRequest, shelf: Shelf, category: str | None, first: Sequence[Entry] = ()
+    request: PageRequest, shelf: CatalogPage, category: str | None, first: Sequence[Entry] = ()
 ) -> Sequence[Entry]:
     """The entries that are given, then the newest of a category, up to `FITTING` together."""
     if category is None or len(first) >= FITTING:
         return first
-    found = (await request.ask(shelf.lists, query={"category": category, "limit": FITTING * 2})).or_refused()["data"]
+    found = (await request.ask(shelf.lists, query={"category": category, "limit": FITTING * 2})).or_raise()["data"]
     known = {each["slug"] for each in first}
     return [*first, *(each for each in found if each["slug"] not in known)][:FITTING]
 
 
 async def bot(request: PageRequest) -> Template:
-    entry = (await request.ask("getBot", path=request.path_values)).or_refused()
+    entry = (await request.ask("getBot", path=request.path_values)).or_raise()
     values = {
         "entry": entry,
         "usecases": await _fitting(request, USECASES, entry.get("category")),

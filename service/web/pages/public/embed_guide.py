@@ -51,21 +51,16 @@ def snippet_of(choice: Choice, base_url: str) -> str:
     return f'<div {attributes}></div>\n<script async src="{escape(base_url)}/embed.js"></script>'
 
 
-def style_of(choice: Choice) -> str:
-    """The rule for the style sheet of the website; empty if none is needed."""
-    return RULES[choice.look]
-
-
 async def embed(request: PageRequest) -> Template:
-    placements = (await request.ask("listPlacements")).or_refused()["placements"]
-    slots = (await request.ask("getInventory")).or_refused()["slots"]
+    placements = (await request.ask("listPlacements")).or_raise()["placements"]
+    slots = (await request.ask("getInventory")).or_raise()["slots"]
     choice = _choice(request.query, [slot["id"] for slot in slots])
     values = {
         "choice": choice,
         "slots": slots,
         "looks": LOOKS,
         "snippet": snippet_of(choice, request.base_url),
-        "style": style_of(choice),
+        "style": RULES[choice.look],
         "origin": request.base_url,
         "live": [each for each in placements if choice.shows(each)],
         "counting_sites": request.config.events.count_sites,

@@ -17,17 +17,17 @@ TOPICS = 8
 ANSWERED = ("slug", "title", "who", "handle", "roi")
 """The first fields of an entry, in their order."""
 
-SHOWN_CHARACTERS = 26
+MAX_VALUE_CHARACTERS = 26
 """The letters of a value of the answer, so that each stays on its line, also on phones."""
 
 
 async def home(request: PageRequest) -> Template:
-    counts = (await request.ask("countCatalog")).or_refused()
+    counts = (await request.ask("countCatalog")).or_raise()
     placements = await sponsored(request)
     limit = MORE if len(placements) > FEW else NEWEST
-    usecases = (await request.ask("listUseCases", query={"limit": limit})).or_refused()["data"]
-    bots = (await request.ask("listBots", query={"limit": NEWEST})).or_refused()["data"]
-    categories = (await request.ask("listCategories")).or_refused()["data"]
+    usecases = (await request.ask("listUseCases", query={"limit": limit})).or_raise()["data"]
+    bots = (await request.ask("listBots", query={"limit": NEWEST})).or_raise()["data"]
+    categories = (await request.ask("listCategories")).or_raise()["data"]
     topics = sorted(categories, key=lambda each: -each["useCases"])[:TOPICS]
     return Template(
         "home.html",
@@ -55,8 +55,8 @@ def answer_of(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _beginning(text: str) -> str:
-    cut = text[: SHOWN_CHARACTERS - 1]
-    return text if len(text) <= SHOWN_CHARACTERS else f"{cut.rpartition(' ')[0] or cut}…"
+    cut = text[: MAX_VALUE_CHARACTERS - 1]
+    return text if len(text) <= MAX_VALUE_CHARACTERS else f"{cut.rpartition(' ')[0] or cut}…"
 
 
 async def _lowest(request: PageRequest) -> Mapping[str, Any] | None:

@@ -12,34 +12,27 @@ ONE_CLICK = (b"List-Unsubscribe", b"One-Click")
 
 
 async def ending(request: PageRequest) -> Template:
-    return await _asked(request, "viewEnding")
+    return await _page(request, "viewEnding", "ending.html")
 
 
 async def end(request: PageRequest) -> Template:
-    return await _asked(request, "endByLink")
-
-
-async def _asked(request: PageRequest, operation: str) -> Template:
-    link = (await request.ask(operation, path=request.path_values)).or_refused()
-    return Template("ending.html", link, headers=[*NO_STORE])
+    return await _page(request, "endByLink", "ending.html")
 
 
 async def stopping(request: PageRequest) -> Template:
-    return await _ask(request, "viewStopping")
+    return await _page(request, "viewStopping", "unsubscribe.html")
 
 
 async def stop(request: PageRequest) -> Template | FormError:
+    """Turn the topic off. The form has no field `do`, because mail programs send none."""
     if not all(word in request.request.body for word in ONE_CLICK):
         return FormError(Refused(Code.INVALID_REQUEST, "Send the form of this page."))
-    return await _ask(request, "stopMails")
+    return await _page(request, "stopMails", "unsubscribe.html")
 
 
-async def _ask(request: PageRequest, operation: str) -> Template:
-    link = (await request.ask(operation, path=request.path_values)).or_refused()
-    return Template("unsubscribe.html", link, headers=[*NO_STORE])
-
-
-"""The form has no field `do`, because mail programs send none."""
+async def _page(request: PageRequest, operation: str, template: str) -> Template:
+    link = (await request.ask(operation, path=request.path_values)).or_raise()
+    return Template(template, link, headers=[*NO_STORE])
 
 
 PAGES = (

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from service.web.pages.parts.booking_words import HELD, daily, run_of, told, used_cents, weeks_of
+from service.web.pages.parts.booking_words import HELD, daily, notice_of, run_of, used_cents, weeks_of
 from service.web.pages.parts.chart_words import Counts, Rate
 from service.web.pages.parts.charts import Chart, by_day
 from service.web.pages.parts.forms import Field, Form
-from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 from service.web.pages.sponsor.booking_history import history
 
 MOST_INVOICES = 50
@@ -21,11 +21,11 @@ Json = Mapping[str, Any]
 
 async def booking(request: PageRequest) -> Template:
     now_ms = request.now_ms
-    read = (await request.ask("getBooking", path=request.path_values)).or_refused()
+    read = (await request.ask("getBooking", path=request.path_values)).or_raise()
     shown, receipt = read["booking"], read["receipt"]
-    delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
-    campaign = (await request.ask("getCampaign", path={"id": shown["campaignId"]})).or_refused()["campaign"]
-    steps = (await request.ask("readBookingSteps", path=request.path_values)).or_refused()["items"]
+    delivery = (await request.ask("getDelivery", path=request.path_values)).or_raise()
+    campaign = (await request.ask("getCampaign", path={"id": shown["campaignId"]})).or_raise()["campaign"]
+    steps = (await request.ask("readBookingSteps", path=request.path_values)).or_raise()["items"]
     paid_ms = receipt["paidAt"] if receipt else None
     refundable = shown["status"] == "paid" and shown["weekEnd"] > now_ms and shown.get("paymentIssue") != "disputed"
     unshown = request.config.bookings.refund_unshown
@@ -36,7 +36,7 @@ async def booking(request: PageRequest) -> Template:
         "held": shown["status"] in HELD,
         "weeks": weeks_of(shown),
         "run": run_of(shown, now_ms),
-        "told": told(shown, now_ms, refund_unshown=unshown),
+        "booking_notice": notice_of(shown, now_ms, refund_unshown=unshown),
         "refund_unshown": unshown,
         "can_ask": refundable and not shown.get("refundRequestedAt"),
         "history": history(shown, campaign, paid_ms, now_ms, steps),
@@ -136,18 +136,17 @@ async def request_refund(request: PageRequest) -> SeeOther | FormError:
     return result.see_other(request.path, "refund_requested")
 
 
-async def cancel(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("cancelBooking", path=request.path_values)
-    return result.see_other(request.path, "booking_cancelled")
-
-
 REFUND_FORM = Form({"reason": Field("Why?", "Write a few words, so that we can decide.")})
 
 PAGES = (
     Page(
         "/sponsor/bookings/{id}",
         booking,
-        {"checkout": check_out, "cancel": cancel, "request_refund": request_refund},
+        {
+            "checkout": check_out,
+            "cancel": calling("cancelBooking", "booking_cancelled"),
+            "request_refund": request_refund,
+        },
         Audience.ACCOUNT,
         forms={"request_refund": REFUND_FORM},
     ),

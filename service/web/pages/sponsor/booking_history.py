@@ -13,10 +13,10 @@ Json = Mapping[str, Any]
 Item = tuple[str, words.Moment | str, bool]
 """Words, their moment where it is known, and whether it is so now."""
 
-MOST_OF_THE_AD = 8
-"""The newest steps of the ad that are told. It may be edited often in a season."""
+MAX_AD_STEPS = 8
+"""The newest steps of the ad that are listed. It may be edited often in a season."""
 
-OF_THE_AD: Mapping[str, str] = {
+AD_STEPS: Mapping[str, str] = {
     "campaign.submitted": "Ad sent for review",
     "campaign.withdrawn": "Ad taken out of review",
     "campaign.approved": "Ad approved",
@@ -27,7 +27,7 @@ OF_THE_AD: Mapping[str, str] = {
     "campaign.edit_rejected": "Edit of the ad not approved",
 }
 ASKED = "You asked for a refund"
-OF_THE_BOOKING: Mapping[str, str] = {
+BOOKING_STEPS: Mapping[str, str] = {
     "booking.expired": "Not paid in time",
     "booking.cancelled": "Cancelled",
     "booking.paid_too_late": "A payment arrived too late",
@@ -43,12 +43,12 @@ OF_THE_BOOKING: Mapping[str, str] = {
     "booking.dispute_won": "The bank decided for the payment",
     "booking.dispute_lost": "The bank took the payment back",
 }
-ENDS = ("booking.refund_ordered", "booking.refunded", "booking.dispute_lost", "booking.paid_too_late")
+DISPLAY_ENDS = ("booking.refund_ordered", "booking.refunded", "booking.dispute_lost", "booking.paid_too_late")
 """Steps after which a booking that was paid does not run."""
 
 UNPAID = ("booking.expired", "booking.cancelled")
 
-SHOWS = ("campaign.approved", "campaign.resumed")
+DISPLAY_STARTS = ("campaign.approved", "campaign.resumed")
 """Steps from which on the ad is shown in weeks that have begun."""
 
 ENDINGS: Mapping[str, str] = {
@@ -57,27 +57,27 @@ ENDINGS: Mapping[str, str] = {
     "refunding": "Refund ordered",
     "refunded": "Refunded",
 }
-"""States whose step is told without its moment if the audit does not have it, or no longer."""
+"""States whose step is listed without its moment if the audit does not have it, or no longer."""
 
 
 def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json] = ()) -> list[Item]:
     """The history of a booking, newest first."""
     over_ms = _over(booking, steps)
-    before = [each for each in steps if each["action"] in OF_THE_AD and each["at"] < over_ms]
-    of_the_ad = [(each["at"], OF_THE_AD[each["action"]]) for each in before]
-    of_it = [(each["at"], OF_THE_BOOKING[each["action"]]) for each in steps if each["action"] in OF_THE_BOOKING]
+    before = [each for each in steps if each["action"] in AD_STEPS and each["at"] < over_ms]
+    ad_steps = [(each["at"], AD_STEPS[each["action"]]) for each in before]
+    booking_steps = [(each["at"], BOOKING_STEPS[each["action"]]) for each in steps if each["action"] in BOOKING_STEPS]
     known = [(booking["createdAt"], "Reserved")]
     if paid_ms is not None:
         known.append((paid_ms, f"Paid, {words.money(booking['amountCents'], booking['currency'])}"))
-    known += [*of_the_ad[-MOST_OF_THE_AD:], *_weeks(booking, paid_ms, now_ms, steps), *of_it]
-    for name, said in (("refundRequestedAt", ASKED), ("submittedAt", OF_THE_AD["campaign.submitted"])):
+    known += [*ad_steps[-MAX_AD_STEPS:], *_weeks(booking, paid_ms, now_ms, steps), *booking_steps]
+    for name, text in (("refundRequestedAt", ASKED), ("submittedAt", AD_STEPS["campaign.submitted"])):
         at_ms = (booking if name == "refundRequestedAt" else campaign).get(name)
-        if at_ms and booking["status"] == "paid" and (at_ms, said) not in known:
-            known.append((at_ms, said))
+        if at_ms and booking["status"] == "paid" and (at_ms, text) not in known:
+            known.append((at_ms, text))
     known.sort(key=lambda each: each[0])
-    items: list[Item] = [(said, words.when(at_ms, now_ms, first=True), False) for at_ms, said in reversed(known)]
+    items: list[Item] = [(text, words.when(at_ms, now_ms, first=True), False) for at_ms, text in reversed(known)]
     ending = ENDINGS.get(booking["status"])
-    if ending and ending not in [said for _, said in of_it]:
+    if ending and ending not in [text for _, text in booking_steps]:
         items.insert(0, (ending, "", False))
     first, moment, _ = items[0]
     return [(first, moment, True), *items[1:]]
@@ -85,7 +85,7 @@ def history(booking: Json, campaign: Json, paid_ms: int | None, now_ms: int, ste
 
 def _over(booking: Json, steps: Sequence[Json]) -> int:
     """The moment at which the booking ended. Later steps of its ad are no part of its history."""
-    ended: list[int] = [each["at"] for each in steps if each["action"] in (*ENDS, *UNPAID)]
+    ended: list[int] = [each["at"] for each in steps if each["action"] in (*DISPLAY_ENDS, *UNPAID)]
     return min([int(booking["weekEnd"]), *([] if booking["status"] == "paid" else ended)])
 
 
@@ -93,16 +93,16 @@ def _weeks(booking: Json, paid_ms: int | None, now_ms: int, steps: Sequence[Json
     """The beginning and the end of the weeks, if the booking was paid for them then."""
     if paid_ms is None:
         return []
-    ended = [each["at"] for each in steps if each["action"] in ENDS]
+    ended = [each["at"] for each in steps if each["action"] in DISPLAY_ENDS]
     if not ended and booking["status"] != "paid":
         return []
     until_ms = min([*ended, now_ms]) if booking["status"] != "paid" else now_ms
     start_ms, end_ms = max(booking["weekStart"], paid_ms), booking["weekEnd"]
-    told = []
+    weeks = []
     if start_ms <= until_ms and booking["nextStep"] == "watch_delivery":
-        told.append((max([start_ms, *(each["at"] for each in steps if each["action"] in SHOWS)]), "Running"))
+        weeks.append((max([start_ms, *(each["at"] for each in steps if each["action"] in DISPLAY_STARTS)]), "Running"))
     elif start_ms <= until_ms:
-        told.append((start_ms, f"The {by_weeks(booking, 'week', 'weeks')} began"))
+        weeks.append((start_ms, f"The {by_weeks(booking, 'week', 'weeks')} began"))
     if end_ms <= until_ms:
-        told.append((end_ms, f"The {by_weeks(booking, 'week', 'weeks')} ended"))
-    return told
+        weeks.append((end_ms, f"The {by_weeks(booking, 'week', 'weeks')} ended"))
+    return weeks

@@ -30,8 +30,11 @@ SENT_BEFORE = (
 
 GONE = "This slot is not sold any more."
 
-TAKING_PLACE = (*HELD, "paid")
+OCCUPYING = (*HELD, "paid")
 """The states of bookings whose weeks are taken."""
+
+NEW_SPONSOR = ("name", "website", "headline", "body")
+"""The fields of the form of a sponsor who has no campaign yet."""
 
 UUID_BYTES = 16
 
@@ -40,7 +43,7 @@ Json = Mapping[str, Any]
 
 async def bookings(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
-    listed = (await request.ask("listBookings", query={"cursor": cursor})).or_refused()
+    listed = (await request.ask("listBookings", query={"cursor": cursor})).or_raise()
     total = await _total(request) if cursor or listed["hasMore"] else None
     present, over = by_weeks(listed["items"], request.now_ms)
     values = {"present": present, "over": over, "paging": paged(request, listed, total=total)}
@@ -50,7 +53,7 @@ async def bookings(request: PageRequest) -> Template:
 def by_weeks(bookings: Sequence[Json], now_ms: int) -> tuple[list[Json], list[Json]]:
     """The bookings that run or are to come, soonest first, and those that are over or came to nothing, latest first."""
     ordered = sorted(bookings, key=lambda each: each["weekStart"])
-    present = [each for each in ordered if each["status"] in TAKING_PLACE and now_ms < each["weekEnd"]]
+    present = [each for each in ordered if each["status"] in OCCUPYING and now_ms < each["weekEnd"]]
     return present, [each for each in reversed(ordered) if each not in present]
 
 
@@ -73,11 +76,11 @@ async def book(request: PageRequest) -> Template | SeeOther:
     if calendar.refused is not None and request.problem is not None:
         # The form says what is wrong with its week, and offers others.
         calendar = await request.ask("getCalendar", query={"weeks": WEEKS})
-    weeks = calendar.or_refused()["weeks"]
+    weeks = calendar.or_raise()["weeks"]
     slots = {week["weekStart"]: _slot_in(week, slot_id) for week in weeks}
     wanted = weeks[0]["weekStart"]
-    me = (await request.ask("getSponsor")).or_refused()
-    campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_refused()
+    me = (await request.ask("getSponsor")).or_raise()
+    campaigns = (await request.ask("listCampaigns", query={"limit": CAMPAIGNS})).or_raise()
     bookable = [each for status in BOOKABLE for each in campaigns["items"] if each["status"] == status]
     full_price = slots[wanted]["durationWeeks"] * slots[wanted]["weekPriceCents"]
     prices = {week_start: slot.get("priceCents") for week_start, slot in slots.items() if slot["available"]}
@@ -101,33 +104,11 @@ async def book(request: PageRequest) -> Template | SeeOther:
 
 
 async def reserve(request: PageRequest) -> SeeOther | FormError:
-    return await _reserved(request, "createBooking", ("campaignId",))
-
-
-async def start(request: PageRequest) -> SeeOther | FormError:
-    return await _reserved(request, "startBooking", ("name", "website", "headline", "body"))
-
-
-async def reserve_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
-    return await _on_to_checkout(request, await reserve(request))
-
-
-async def start_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
-    return await _on_to_checkout(request, await start(request))
-
-
-async def _on_to_checkout(request: PageRequest, reserved: SeeOther | FormError) -> SeeOther | FormError | Template:
-    """Open the checkout of a booking that was just reserved. If that is refused, the booking's page offers it again."""
-    if isinstance(reserved, FormError):
-        return reserved
-    checkout = await checkout_of(request, reserved.path.rpartition("/")[2])
-    return reserved if isinstance(checkout, FormError) else checkout
-
-
-async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...]) -> SeeOther | FormError:
     form = request.form
+    starts = form["do"].startswith("start")
+    operation, fields = ("startBooking", NEW_SPONSOR) if starts else ("createBooking", ("campaignId",))
     body: dict[str, Any] = {name: line_of(form, name) for name in (*fields, "slotId", "idempotencyKey")}
-    if "website" in fields:
+    if starts:
         body["website"] = address_of(form, "website")
     result = await request.ask(operation, body={**body, "weekStart": _number(form.get("weekStart", ""))})
     if result.refused is not None and result.refused.code is Code.IDEMPOTENCY_CONFLICT:
@@ -135,6 +116,15 @@ async def _reserved(request: PageRequest, operation: str, fields: tuple[str, ...
     if result.refused is not None:
         return FormError(result.refused)
     return SeeOther(f"/sponsor/bookings/{result.json['booking']['id']}", "reserved")
+
+
+async def reserve_and_pay(request: PageRequest) -> SeeOther | FormError | Template:
+    """Reserve, and open the checkout of the booking. If that is refused, the booking's page offers it again."""
+    reserved = await reserve(request)
+    if isinstance(reserved, FormError):
+        return reserved
+    checkout = await checkout_of(request, reserved.path.rpartition("/")[2])
+    return reserved if isinstance(checkout, FormError) else checkout
 
 
 def _slot_in(week: Mapping[str, Any], slot_id: str) -> Mapping[str, Any]:
@@ -183,9 +173,9 @@ BOOKING_FORMS = {
 
 BOOKING_ACTIONS = {
     "reserve": reserve,
-    "start": start,
+    "start": reserve,
     "reserve-and-pay": reserve_and_pay,
-    "start-and-pay": start_and_pay,
+    "start-and-pay": reserve_and_pay,
 }
 
 PAGES = (

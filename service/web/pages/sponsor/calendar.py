@@ -53,10 +53,10 @@ class Run(NamedTuple):
 
 async def inventory(request: PageRequest) -> Template:
     now_ms = request.now_ms
-    # One more week than the page shows tells whether a later page exists.
+    # One week more than the page shows, to know whether there is a later page.
     query = {"weekStart": request.query.get("weekStart"), "weeks": WEEKS + 1}
-    weeks = (await request.ask("getCalendar", query=query)).or_refused()["weeks"]
-    listed = (await request.ask("listBookings", query={"limit": OWN_BOOKINGS})).or_refused()
+    weeks = (await request.ask("getCalendar", query=query)).or_raise()["weeks"]
+    listed = (await request.ask("listBookings", query={"limit": OWN_BOOKINGS})).or_raise()
     own = [each for each in listed["items"] if each["status"] in OWNED]
     shown = weeks[:WEEKS]
     first_ms = shown[0]["weekStart"]

@@ -25,12 +25,12 @@ OWNERS_MOVES = (CampaignMove.WITHDRAW, CampaignMove.PAUSE, CampaignMove.RESUME)
 
 async def campaigns(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
-    listed = (await request.ask("listCampaigns", query={"cursor": cursor})).or_refused()
+    listed = (await request.ask("listCampaigns", query={"cursor": cursor})).or_raise()
     return Template("sponsor_campaigns.html", {"campaigns": listed, "paging": paged(request, listed)})
 
 
 async def new(request: PageRequest) -> Template:
-    return Template("sponsor_campaign_new.html", {"me": (await request.ask("getSponsor")).or_refused()})
+    return Template("sponsor_campaign_new.html", {"me": (await request.ask("getSponsor")).or_raise()})
 
 
 async def create(request: PageRequest) -> SeeOther | FormError:
@@ -41,7 +41,7 @@ async def create(request: PageRequest) -> SeeOther | FormError:
 
 
 async def campaign(request: PageRequest) -> Template:
-    found = (await request.ask("getCampaign", path=request.path_values)).or_refused()["campaign"]
+    found = (await request.ask("getCampaign", path=request.path_values)).or_raise()["campaign"]
     status = CampaignStatus(found["status"])
     moves = [move.value for move in OWNERS_MOVES if after(CAMPAIGN_MOVES, status, move) is not None]
     if found.get("pendingRevision"):

@@ -24,7 +24,7 @@ async def cancel(request: PageRequest) -> Template:
 
 async def receipt(request: PageRequest) -> Template:
     """The receipt, or a page that says that the booking is not paid."""
-    bought = (await request.ask("viewReceipt", path=request.path_values)).or_refused()
+    bought = (await request.ask("viewReceipt", path=request.path_values)).or_raise()
     values = {
         "state": bought["status"],
         "paid": bought["paidAt"] if bought["receiptUrl"] else None,
@@ -36,7 +36,7 @@ async def receipt(request: PageRequest) -> Template:
 
 
 async def _checkout(request: PageRequest, operation: str) -> Template:
-    bought = (await request.ask(operation, path=request.path_values)).or_refused()
+    bought = (await request.ask(operation, path=request.path_values)).or_raise()
     # A reserved booking has to enter checkout through the API before it can be paid.
     state = "open" if bought["status"] == "checkout" else bought["status"]
     values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
@@ -69,7 +69,7 @@ async def cancelled(request: PageRequest) -> Template:
     shows the sponsor all that are held."""
     held: list[Mapping[str, Any]] = []
     if request.caller.signed_in is not None:
-        present = (await request.ask("readOverview")).or_refused()["present"]
+        present = (await request.ask("readOverview")).or_raise()["present"]
         held = sorted((each for each in present if each["status"] in HELD), key=lambda each: each["heldUntil"])
     return Template("checkout_cancelled.html", {"held": held})
 

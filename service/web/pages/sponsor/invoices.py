@@ -6,13 +6,13 @@ from service.web.pages.parts.paging import paged
 
 async def invoices(request: PageRequest) -> Template:
     cursor = request.query.get("cursor")
-    listed = (await request.ask("listInvoices", query={"cursor": cursor})).or_refused()
+    listed = (await request.ask("listInvoices", query={"cursor": cursor})).or_raise()
     return Template("sponsor_invoices.html", {"invoices": listed, "paging": paged(request, listed)})
 
 
 async def invoice(request: PageRequest) -> Template:
     """One document of a booking: the one with the number in the address, otherwise the first invoice."""
-    read = (await request.ask("getInvoices", path=request.path_values)).or_refused()
+    read = (await request.ask("getInvoices", path=request.path_values)).or_raise()
     documents, number = read["invoices"], request.query.get("number")
     shown = next((each for each in documents if number in (None, "", each["number"])), None)
     if shown is None and number:

@@ -52,9 +52,9 @@ class Run:
 
 async def overview(request: PageRequest) -> Template:
     now_ms = request.now_ms
-    me = (await request.ask("getSponsor")).or_refused()
-    campaigns = (await request.ask("listCampaigns", query={"limit": NEWEST})).or_refused()["items"]
-    read = (await request.ask("readOverview")).or_refused()
+    me = (await request.ask("getSponsor")).or_raise()
+    campaigns = (await request.ask("listCampaigns", query={"limit": NEWEST})).or_raise()["items"]
+    read = (await request.ask("readOverview")).or_raise()
     running = [each for each in read["present"] if each["nextStep"] == "watch_delivery"][:MOST_RUNNING]
     others = [each for each in read["present"] if each not in running] + read["past"]
     tasks = list(tasks_of(me, campaigns, read["present"], now_ms))
@@ -118,7 +118,7 @@ UNSENT: Mapping[str, tuple[str, str, str]] = {
 
 
 async def _run(request: PageRequest, booking: Json) -> Run:
-    delivery = (await request.ask("getDelivery", path={"id": booking["id"]})).or_refused()
+    delivery = (await request.ask("getDelivery", path={"id": booking["id"]})).or_raise()
     counted = {each["day"]: each["impressions"] for each in delivery["items"]}
     today = day_of(request.now_ms)
     days = range(day_of(booking["weekStart"]), day_of(booking["weekEnd"]))
@@ -134,7 +134,7 @@ def since_of(read: Json) -> str:
 
 
 async def profile(request: PageRequest) -> Template:
-    me = (await request.ask("getSponsor")).or_refused()
+    me = (await request.ask("getSponsor")).or_raise()
     return Template("sponsor_profile.html", {"me": me})
 
 

@@ -82,7 +82,7 @@ async def report(request: PageRequest) -> Template:
         "tables": {name: _table(name, each, days) for name, each in rows.items()},
         "spans": _spans(days, request.now_ms),
     }
-    return listed.shown(Template("sponsor_reports.html", values))
+    return listed.with_errors(Template("sponsor_reports.html", values))
 
 
 def _table(name: str, rows: Sequence[Sums | Json], days: Mapping[str, str | None]) -> Table:
@@ -145,9 +145,9 @@ def _spans(days: Mapping[str, str | None], now_ms: int) -> list[tuple[str, str, 
 
 
 async def booking_report(request: PageRequest) -> Template:
-    read = (await request.ask("getBooking", path=request.path_values)).or_refused()
-    delivery = (await request.ask("getDelivery", path=request.path_values)).or_refused()
-    me = (await request.ask("getSponsor")).or_refused()
+    read = (await request.ask("getBooking", path=request.path_values)).or_raise()
+    delivery = (await request.ask("getDelivery", path=request.path_values)).or_raise()
+    me = (await request.ask("getSponsor")).or_raise()
     shown, receipt = read["booking"], read["receipt"]
     values = {
         "booking": shown,

@@ -6,7 +6,7 @@ from actors.values import Code
 from actors.webhooks.messages import EventType
 from service.web.pages.parts.forms import Field, Form, address_of
 from service.web.pages.parts.messages import ADDRESS
-from service.web.pages.parts.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.parts.page import Act, Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 from service.web.pages.parts.paging import paged
 
 PATH = "/sponsor/webhooks"
@@ -26,7 +26,7 @@ EVENTS = {
 
 
 async def webhooks(request: PageRequest) -> Template:
-    listed = (await request.ask("listWebhooks")).or_refused()["items"]
+    listed = (await request.ask("listWebhooks")).or_raise()["items"]
     most = request.config.webhooks.per_account
     values = {"webhooks": listed, "events": EVENTS, "most": most, "names_of": names_of}
     return Template("sponsor_webhooks.html", values)
@@ -54,10 +54,10 @@ async def create(request: PageRequest) -> Template | FormError:
 
 
 async def webhook(request: PageRequest) -> Template:
-    found = (await request.ask("getWebhook", path=request.path_values)).or_refused()["webhook"]
+    found = (await request.ask("getWebhook", path=request.path_values)).or_raise()["webhook"]
     cursor = request.query.get("cursor")
     log = await request.ask("listWebhookDeliveries", path=request.path_values, query={"cursor": cursor})
-    deliveries = log.or_refused()
+    deliveries = log.or_raise()
     values = {"webhook": found, "deliveries": deliveries, "paging": paged(request, deliveries)}
     return Template("sponsor_webhook.html", values | {"names_of": names_of, "name_of": name_of})
 
@@ -67,22 +67,11 @@ async def resend(request: PageRequest) -> SeeOther | FormError:
     return (await request.ask("resendWebhookDelivery", path=path)).see_other(request.path, "webhook_resent")
 
 
-async def delete(request: PageRequest) -> SeeOther | FormError:
-    return (await request.ask("deleteWebhook", path=request.path_values)).see_other(PATH, "webhook_deleted")
-
-
-def _asking(operation: str, notice: str) -> Act:
-    async def act(request: PageRequest) -> SeeOther | FormError:
-        return (await request.ask(operation, path=request.path_values)).see_other(request.path, notice)
-
-    return act
-
-
 ACTIONS: dict[str, Act] = {
-    "test": _asking("testWebhook", "webhook_tested"),
-    "enable": _asking("enableWebhook", "webhook_enabled"),
+    "test": calling("testWebhook", "webhook_tested"),
+    "enable": calling("enableWebhook", "webhook_enabled"),
     "resend": resend,
-    "delete": delete,
+    "delete": calling("deleteWebhook", "webhook_deleted", PATH),
 }
 
 FORM = Form(
