@@ -27,7 +27,7 @@ from service.observability.node_report import Report
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble
-from service.running.foundation import listen_addresses, open_to_serve, prepare, storage_options
+from service.running.foundation import allow_open_files, listen_addresses, open_to_serve, prepare, storage_options
 from service.running.limits import Limits, serving_limits
 from service.running.operators_listener import open_operators_listener
 from service.running.scheduled_backups import new_backup_directory, running_backups
