@@ -53,9 +53,10 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
-from actors.shared.ids import ID_BYTES, fingerprint, new_id
+from actors.shared.ids import fingerprint, new_id
+from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 
 RESERVE, START = "bookings", "bookings/start"
@@ -65,7 +66,7 @@ START_CTA = "Learn more"
 CAMPAIGN_NAME_CHARACTERS = 80
 
 
-class BookingLedger(Actor[Message, Answer]):
+class BookingLedger(RecordingActor[Message, Answer]):
     """All changes of the sponsorship area. `owner` is the tenant of an account; None means an administrator."""
 
     def __init__(
@@ -78,10 +79,8 @@ class BookingLedger(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("bookings", node, limits)
+        super().__init__("bookings", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self.rules = rules
 
     # Intents of sponsors.
@@ -287,9 +286,6 @@ class BookingLedger(Actor[Message, Answer]):
         return (await self._store.transact(batch_id, locks, on)).answers
 
     # Making records.
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))
 
     def _origin(self, agent: Agent) -> Origin:
         return Origin(agent, request_id.get(), self._id("aud"))

@@ -21,11 +21,10 @@ from actors.devices.messages import (
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.shared.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
-from actors.shared.ids import ID_BYTES, new_id
-from actors.shared.notices import notice
+from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4
@@ -48,7 +47,7 @@ class RedeemedKey:
     key: FreshKey
 
 
-class DeviceAuthorizer(Actor[Message, Answer]):
+class DeviceAuthorizer(RecordingActor[Message, Answer]):
     """Owns device logins."""
 
     def __init__(
@@ -61,10 +60,8 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("devices", node, limits)
+        super().__init__("devices", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self.rules = rules
 
     # Intents.
@@ -93,8 +90,8 @@ class DeviceAuthorizer(Actor[Message, Answer]):
             return unknown_code()
         text = new_key(Kind.USER, self._entropy.token(ENTROPY_BYTES))
         key = FreshKey(self._id("key"), digest(text), prefix_of(text), "", self._clock.now_ms())
-        told = notice(self._id("let"), "new_key", "", self._clock.now_ms())
-        answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get(), told))
+        mail = self._notice("new_key", "")
+        answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get(), mail))
         assert isinstance(answer, Redeemed | Refused)
         return answer if isinstance(answer, Refused) else RedeemedKey(text, answer.key)
 
@@ -123,6 +120,3 @@ class DeviceAuthorizer(Actor[Message, Answer]):
             return decide(snapshot, messages, now_ms, self.rules)
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))

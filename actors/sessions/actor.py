@@ -1,10 +1,10 @@
 """The session keeper: sends sign-in codes, and starts, touches and ends sessions, one transaction per batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.sessions.messages import (
     Answer,
     CodeSent,
@@ -25,7 +25,6 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import PasskeyNeeded, PendingSignIn
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock, unusable_link
 from actors.sessions.store import SessionStore
-from actors.shared.audits import audit_record
 from actors.shared.code_mails import Draft, Origin, count_id
 from actors.shared.credentials import (
     ENTROPY_BYTES,
@@ -37,10 +36,10 @@ from actors.shared.credentials import (
     new_session_token,
     new_sign_in_link_token,
 )
-from actors.shared.ids import ID_BYTES, new_id
-from actors.shared.notices import NoticeLimiter, notice
+from actors.shared.notices import NoticeLimiter
+from actors.shared.records import RecordingActor
 from actors.times import MINUTE_MS
-from actors.values import Agent, AuditRecord, BatchId, Code, OutboxMessage, Refused
+from actors.values import Agent, AuditRecord, BatchId, Code, Refused
 
 SUBJECT = digest("sign-in")
 """The subject of sign-in code proofs. It has the length of a claim token's hash and matches no claim token."""
@@ -54,35 +53,26 @@ LINK_LIFE_MS = 10 * MINUTE_MS
 class StartedSignIn:
     """A code is in the outbox. `browser` is the token of the browser that has to complete the sign-in."""
 
-    browser: str
-
-    def __repr__(self) -> str:
-        return "<StartedSignIn>"
+    browser: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class StartedSession:
     """A fresh session. `token` is available in clear only here."""
 
-    token: str
+    token: str = field(repr=False)
     session: Session
-
-    def __repr__(self) -> str:
-        return f"<StartedSession {self.session.id}>"
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitedSession:
     """A sign-in that waits for a passkey. `token` is available in clear only here."""
 
-    token: str
+    token: str = field(repr=False)
     pending: PendingSignIn
 
-    def __repr__(self) -> str:
-        return f"<AwaitedSession {self.pending.id}>"
 
-
-class SessionActor(Actor[Message, Answer]):
+class SessionActor(RecordingActor[Message, Answer]):
     """Owns sign-ins and sessions."""
 
     def __init__(
@@ -96,10 +86,8 @@ class SessionActor(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("sessions", node, limits)
+        super().__init__("sessions", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self._secret = secret
         self.rules = rules
         self._notices = NoticeLimiter(rules.notices_per_hour)
@@ -112,17 +100,9 @@ class SessionActor(Actor[Message, Answer]):
 
         `browser` is the token that the browser has from an earlier start; without a valid one, it gets a new one.
         """
-        now_ms = self._clock.now_ms()
         if browser is None or not is_browser_token(browser):
             browser = new_browser_token(self._entropy.token(ENTROPY_BYTES))
-        message = OutboxMessage(
-            id=self._id("let"),
-            recipient=email,
-            template=TEMPLATE,
-            nonce=self._entropy.token(16),
-            created_ms=now_ms,
-            expires_ms=now_ms + self.rules.codes.life_ms,
-        )
+        message = self._code_mail(TEMPLATE, email, self.rules.codes.life_ms)
         draft = Draft.of(self._secret, SUBJECT, message, origin)
         answer = await self.ask_for(StartSignIn(email, digest(browser), draft), CodeSent, Refused)
         return answer if isinstance(answer, Refused) else StartedSignIn(browser)
@@ -141,8 +121,8 @@ class SessionActor(Actor[Message, Answer]):
         token, session, audit = self._session(email, agent_words, "session.started")
         proof = code_proof(self._secret, SUBJECT, email, code)
         network_id = count_id(self._secret, TEMPLATE, email, origin.network)
-        told = self._notice(email)
-        message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit, told)
+        mail = self._notice("new_session", email)
+        message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit, mail)
         return _started(token, await self.ask(message))
 
     async def issue_link(self, email: str, agent: Agent) -> str:
@@ -158,7 +138,7 @@ class SessionActor(Actor[Message, Answer]):
         if not is_sign_in_link_token(link_token):
             return unusable_link()
         token, session, audit = self._session("", agent_words, "session.started_by_link")
-        message = UseLink(digest(link_token), session, self._id("ten"), audit, self._notice(""))
+        message = UseLink(digest(link_token), session, self._id("ten"), audit, self._notice("new_session", ""))
         return _started(token, await self.ask(message))
 
     def _session(self, email: str, agent_words: str, action: str) -> tuple[str, Session, AuditRecord]:
@@ -175,9 +155,6 @@ class SessionActor(Actor[Message, Answer]):
             expires_ms=now_ms + self.rules.life_ms,
         )
         return token, session, self._audit(Agent("session", session.id, email), action, "session", session.id)
-
-    def _notice(self, email: str) -> OutboxMessage:
-        return notice(self._id("let"), "new_session", email, self._clock.now_ms())
 
     def touch(self, session: Session) -> bool:
         """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does
@@ -212,14 +189,6 @@ class SessionActor(Actor[Message, Answer]):
             return decision
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
-
-    # Making records.
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))
-
-    def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
-        return audit_record(self._id("aud"), self._clock.now_ms(), agent, action, target_type, target_id)
 
 
 def _started(token: str, answer: Answer) -> StartedSession | AwaitedSession | Refused:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.sessions.actor import StartedSession
 from actors.sessions.messages import Answer, Kept, Message
 from actors.sessions.passkey_rules import not_available, not_verified, sign_in_ended
@@ -35,11 +35,9 @@ from actors.sessions.second_factor import (
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
-from actors.shared.audits import audit_record
 from actors.shared.credentials import ENTROPY_BYTES, digest, is_session_token, new_session_token
-from actors.shared.ids import ID_BYTES, new_id
-from actors.shared.notices import notice
-from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
+from actors.shared.records import RecordingActor
+from actors.values import Agent, BatchId, Refused
 
 CHALLENGE_BYTES = 32
 
@@ -51,7 +49,7 @@ class Ceremony:
     options: Mapping[str, Any] = field(repr=False)
 
 
-class PasskeyActor(Actor[Message, Answer]):
+class PasskeyActor(RecordingActor[Message, Answer]):
     """Owns passkeys, and the sign-ins that wait for one."""
 
     def __init__(
@@ -66,11 +64,9 @@ class PasskeyActor(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("passkeys", node, limits)
+        super().__init__("passkeys", clock, entropy, node=node, limits=limits)
         self._store = store
         self._relying_party = relying_party
-        self._clock = clock
-        self._entropy = entropy
         self._secret = secret
         self.rules = rules
 
@@ -103,8 +99,8 @@ class PasskeyActor(Actor[Message, Answer]):
             return not_verified()
         fresh = new_session_token(self._entropy.token(ENTROPY_BYTES))
         audit = self._audit(Agent("session", pending.id, pending.email), "session.started", "session", pending.id)
-        told = notice(self._id("let"), "new_session", pending.email, self._clock.now_ms())
-        answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit, told))
+        mail = self._notice("new_session", pending.email)
+        answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit, mail))
         assert isinstance(answer, Kept | Refused)
         return answer if isinstance(answer, Refused) else StartedSession(fresh, answer.session)
 
@@ -147,7 +143,7 @@ class PasskeyActor(Actor[Message, Answer]):
             created_ms=self._clock.now_ms(),
         )
         audit = self._audit(agent, "passkey.added", "passkey", passkey.id)
-        message = self._mail("passkey_added", email)
+        message = self._notice("passkey_added", email)
         return await self.ask_for(
             Register(agent.id, attestation.challenge_hash, passkey, audit, message), PasskeySaved, Refused
         )
@@ -173,13 +169,13 @@ class PasskeyActor(Actor[Message, Answer]):
         """Remove a passkey, if the session has just shown one."""
         email = _email_of(agent)
         audit = self._audit(agent, "passkey.removed", "passkey", passkey_id)
-        message = self._mail("passkey_removed", email)
+        message = self._notice("passkey_removed", email)
         return await self.ask_for(Remove(passkey_id, agent.id, email, audit, message), PasskeysRemoved, Refused)
 
     async def remove_all(self, email: str, agent: Agent) -> PasskeysRemoved:
         """Remove all passkeys of an account, as an operator."""
         audit = self._audit(agent, "account.passkeys_removed", "account", email)
-        return await self.ask_for(RemoveAll(email, audit, self._mail("passkey_removed", email)), PasskeysRemoved)
+        return await self.ask_for(RemoveAll(email, audit, self._notice("passkey_removed", email)), PasskeysRemoved)
 
     # The batch.
 
@@ -197,8 +193,8 @@ class PasskeyActor(Actor[Message, Answer]):
         if not self._relying_party.available:
             return not_available()
         expires_ms = self._clock.now_ms() + self.rules.passkeys.challenge_ms
-        kept = Challenge(holder_id, purpose, challenge_hash(challenge), expires_ms)
-        return await self.ask_for(StartCeremony(kept, email), CeremonyStarted, Refused)
+        stored = Challenge(holder_id, purpose, challenge_hash(challenge), expires_ms)
+        return await self.ask_for(StartCeremony(stored, email), CeremonyStarted, Refused)
 
     async def _start_assertion(self, purpose: Purpose, holder_id: str, email: str) -> Ceremony | Refused:
         challenge = self._entropy.token(CHALLENGE_BYTES)
@@ -213,17 +209,6 @@ class PasskeyActor(Actor[Message, Answer]):
             return None
         own = await self._store.passkeys_of(email)
         return self._relying_party.asserted(response, {each.credential_id: each.public_key for each in own})
-
-    # Making records.
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))
-
-    def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
-        return audit_record(self._id("aud"), self._clock.now_ms(), agent, action, target_type, target_id)
-
-    def _mail(self, template: str, email: str) -> OutboxMessage:
-        return notice(self._id("let"), template, email, self._clock.now_ms())
 
 
 def _email_of(agent: Agent) -> str:
