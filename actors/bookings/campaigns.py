@@ -12,7 +12,6 @@ from actors.bookings.messages import (
     MoveCampaign,
     Origin,
     SaveProfile,
-    SponsorSaved,
 )
 from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
@@ -46,7 +45,7 @@ REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
 
 
 def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
-    return SponsorSaved(save_sponsor_profile(unit, message.sponsor, message.origin, message.sponsor.profile))
+    return save_sponsor_profile(unit, message.sponsor, message.origin, message.sponsor.profile)
 
 
 def save_sponsor_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin, changes: Mapping[str, Any]) -> Sponsor:

@@ -5,8 +5,9 @@ earlier ones.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, get_args
 
 from actors.keys.locking import LockSet, rows_to_lock
 from actors.keys.membership import BootstrapAdmins, GrantAdmin, Restore, RevokeAdmin, Suspend
@@ -44,46 +45,19 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
     batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        batch.decision.answers.append(batch.handle(message))
+        batch.decision.answers.append(_RULES[type(message)](batch, message))
     return batch.decision
 
 
 class _Batch(KeyRenewing):
     """Answers the messages of one batch."""
 
-    def handle(self, message: Message) -> Answer:
-        match message:
-            case Mint():
-                return self._mint(message)
-            case StartClaim():
-                return self._start_claim(message)
-            case CompleteClaim():
-                return self._complete_claim(message)
-            case Issue():
-                return self._issue(message)
-            case EditKey():
-                return self._edit(message)
-            case RotateKey():
-                return self._rotate(message)
-            case SendEndNotices():
-                return self._send_end_notices(message)
-            case Revoke():
-                return self._revoke(message)
-            case EndKeys():
-                return self._end_keys(message)
-            case SetTier():
-                return self._set_tier(message)
-            case Suspend(email=email):
-                account, admin = self._account(email), email in self._admins
-                return suspend(self.decision, account, message, self._now_ms, admin=admin)
-            case Restore(email=email):
-                return restore(self.decision, self._account(email), message)
-            case GrantAdmin():
-                return self._admins.grant(message)
-            case RevokeAdmin():
-                return self._admins.revoke(message)
-            case BootstrapAdmins():
-                return self._admins.bootstrap(message)
+    def _suspend(self, message: Suspend) -> Answer:
+        account, admin = self._account(message.email), message.email in self._admins
+        return suspend(self.decision, account, message, self._now_ms, admin=admin)
+
+    def _restore(self, message: Restore) -> Answer:
+        return restore(self.decision, self._account(message.email), message)
 
     def _mint(self, mint: Mint) -> Answer:
         key = mint.key
@@ -207,3 +181,23 @@ class _Batch(KeyRenewing):
 
 def _unknown_token() -> Refused:
     return Refused(Code.INVALID_CLAIM, "The claim token is unknown, or the code was sent to another email.")
+
+
+_RULES: Mapping[type, Callable[[_Batch, Any], Answer]] = {
+    Mint: _Batch._mint,
+    StartClaim: _Batch._start_claim,
+    CompleteClaim: _Batch._complete_claim,
+    Issue: _Batch._issue,
+    EditKey: _Batch._edit,
+    RotateKey: _Batch._rotate,
+    SendEndNotices: _Batch._send_end_notices,
+    Revoke: _Batch._revoke,
+    EndKeys: _Batch._end_keys,
+    SetTier: _Batch._set_tier,
+    Suspend: _Batch._suspend,
+    Restore: _Batch._restore,
+    GrantAdmin: lambda batch, message: batch._admins.grant(message),
+    RevokeAdmin: lambda batch, message: batch._admins.revoke(message),
+    BootstrapAdmins: lambda batch, message: batch._admins.bootstrap(message),
+}
+assert _RULES.keys() == set(get_args(Message)), "each message has a rule"

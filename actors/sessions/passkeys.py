@@ -1,8 +1,9 @@
 """The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0063."""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from actors.sessions.messages import Kept, Session
 from actors.sessions.passkey_rules import (
@@ -31,7 +32,6 @@ from actors.sessions.second_factor import (
     RemoveAll,
     Rename,
     SecondFactorAnswer,
-    SecondFactorMessage,
     SecondFactorRows,
     SignInCancelled,
     StartCeremony,
@@ -75,25 +75,6 @@ class Passkeys:
         self._now_ms = now_ms
         self._rules = rules
         self._session_life_ms = session_life_ms
-
-    def handle(self, message: SecondFactorMessage) -> SecondFactorAnswer | Kept | Refused:
-        match message:
-            case StartCeremony():
-                return self._start(message)
-            case Register():
-                return self._register(message)
-            case Confirm():
-                return self._confirm(message)
-            case FinishSignIn():
-                return self._finish(message)
-            case CancelSignIn():
-                return self._cancel(message)
-            case Rename():
-                return self._rename(message)
-            case Remove():
-                return self._remove(message)
-            case RemoveAll():
-                return self._remove_all(message)
 
     def of(self, email: str) -> list[Passkey]:
         """The passkeys of an account, oldest first."""
@@ -291,3 +272,15 @@ class Passkeys:
         if session is None or session.email != email or not session.is_live(self._now_ms):
             return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
         return session
+
+
+RULES: Mapping[type, Callable[[Passkeys, Any], SecondFactorAnswer | Kept | Refused]] = {
+    StartCeremony: Passkeys._start,
+    Register: Passkeys._register,
+    Confirm: Passkeys._confirm,
+    FinishSignIn: Passkeys._finish,
+    CancelSignIn: Passkeys._cancel,
+    Rename: Passkeys._rename,
+    Remove: Passkeys._remove,
+    RemoveAll: Passkeys._remove_all,
+}

@@ -1,7 +1,9 @@
 """The rows of a batch of the session keeper: their limits, which ones to lock, and what a decision changes. Pure."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from actors.sessions.messages import (
     Answer,
@@ -18,7 +20,17 @@ from actors.sessions.messages import (
     UseLink,
 )
 from actors.sessions.passkey_rules import PasskeyRules
-from actors.sessions.second_factor import SecondFactorRows, rows_of
+from actors.sessions.second_factor import (
+    CancelSignIn,
+    Confirm,
+    FinishSignIn,
+    Register,
+    Remove,
+    RemoveAll,
+    Rename,
+    SecondFactorRows,
+    StartCeremony,
+)
 from actors.shared.code_mails import CodeMailCount, CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.times import DAY_MS, HOUR_MS
@@ -68,52 +80,45 @@ class LockSet:
     change passkeys: their accounts, live sessions and passkeys are read, too. The store adds the emails of links to them.
     `holders` are the ids of sessions and pending sign-ins with a challenge, and `credential_ids` those of new passkeys."""
 
-    sign_ins: tuple[tuple[str, bytes], ...]
-    code_mail_ids: tuple[bytes, ...]
-    link_hashes: tuple[bytes, ...]
-    entering: tuple[str, ...]
-    session_ids: tuple[str, ...]
+    sign_ins: tuple[tuple[str, bytes], ...] = ()
+    code_mail_ids: tuple[bytes, ...] = ()
+    link_hashes: tuple[bytes, ...] = ()
+    entering: tuple[str, ...] = ()
+    session_ids: tuple[str, ...] = ()
     holders: tuple[str, ...] = ()
     credential_ids: tuple[bytes, ...] = ()
 
 
 def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    sign_ins: set[tuple[str, bytes]] = set()
-    code_mail_ids: set[bytes] = set()
-    link_hashes: set[bytes] = set()
-    entering: set[str] = set()
-    session_ids: set[str] = set()
-    holders: set[str] = set()
-    credential_ids: set[bytes] = set()
+    rows: defaultdict[str, set[Any]] = defaultdict(set)
     for message in messages:
         match message:
             case StartSignIn(email=email, browser=browser, draft=draft):
-                sign_ins.add((email, browser))
-                code_mail_ids.update(draft.count_ids)
+                rows["sign_ins"].add((email, browser))
+                rows["code_mail_ids"].update(draft.count_ids)
             case CompleteSignIn(session=session, browser=browser, network_id=network_id):
-                sign_ins.add((session.email, browser))
-                code_mail_ids.add(network_id)
-                entering.add(session.email)
+                rows["sign_ins"].add((session.email, browser))
+                rows["code_mail_ids"].add(network_id)
+                rows["entering"].add(session.email)
             case IssueLink(link=link):
-                link_hashes.add(link.token_hash)
+                rows["link_hashes"].add(link.token_hash)
             case UseLink(token_hash=token_hash):
-                link_hashes.add(token_hash)
+                rows["link_hashes"].add(token_hash)
             case Touch(session_id=session_id) | EndSession(session_id=session_id):
-                session_ids.add(session_id)
-            case EndSessions(email=email):
-                entering.add(email)
-            case _:
-                rows = rows_of(message)
-                entering.update(rows.emails)
-                holders.update(rows.holders)
-                credential_ids.update(rows.credential_ids)
-    return LockSet(
-        tuple(sorted(sign_ins)),
-        tuple(sorted(code_mail_ids)),
-        tuple(sorted(link_hashes)),
-        tuple(sorted(entering)),
-        tuple(sorted(session_ids)),
-        tuple(sorted(holders)),
-        tuple(sorted(credential_ids)),
-    )
+                rows["session_ids"].add(session_id)
+            case EndSessions(email=email) | Rename(email=email) | Remove(email=email) | RemoveAll(email=email):
+                rows["entering"].add(email)
+            case StartCeremony(challenge=challenge, email=email):
+                rows["entering"].add(email)
+                rows["holders"].add(challenge.holder_id)
+            case Register(session_id=holder_id, passkey=passkey):
+                rows["entering"].add(passkey.email)
+                rows["holders"].add(holder_id)
+                rows["credential_ids"].add(passkey.credential_id)
+            case Confirm(session_id=holder_id, email=email) | FinishSignIn(pending_id=holder_id, email=email):
+                rows["entering"].add(email)
+                rows["holders"].add(holder_id)
+            case CancelSignIn(pending_id=holder_id):
+                rows["holders"].add(holder_id)
+    return LockSet(**{name: tuple(sorted(ids)) for name, ids in rows.items()})

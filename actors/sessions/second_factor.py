@@ -175,29 +175,6 @@ class RemoveAll:
 SecondFactorMessage = StartCeremony | Register | Confirm | FinishSignIn | CancelSignIn | Rename | Remove | RemoveAll
 
 
-@dataclass(frozen=True, slots=True)
-class RowsToLock:
-    """The rows that a message needs: accounts by email, holders of challenges, and new credentials."""
-
-    emails: tuple[str, ...] = ()
-    holders: tuple[str, ...] = ()
-    credential_ids: tuple[bytes, ...] = ()
-
-
-def rows_of(message: SecondFactorMessage) -> RowsToLock:
-    match message:
-        case StartCeremony(challenge=challenge, email=email):
-            return RowsToLock((email,), (challenge.holder_id,))
-        case Register(session_id=holder_id, passkey=passkey):
-            return RowsToLock((passkey.email,), (holder_id,), (passkey.credential_id,))
-        case Confirm(session_id=holder_id, email=email) | FinishSignIn(pending_id=holder_id, email=email):
-            return RowsToLock((email,), (holder_id,))
-        case CancelSignIn(pending_id=holder_id):
-            return RowsToLock(holders=(holder_id,))
-        case Rename(email=email) | Remove(email=email) | RemoveAll(email=email):
-            return RowsToLock((email,))
-
-
 # Answers.
 
 

@@ -5,8 +5,9 @@ earlier ones.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, get_args
 
 from actors.sessions.messages import (
     Answer,
@@ -25,8 +26,10 @@ from actors.sessions.messages import (
     Touch,
     UseLink,
 )
+from actors.sessions.passkeys import RULES as PASSKEY_RULES
 from actors.sessions.passkeys import Passkeys
 from actors.sessions.rows import Decision, LockSet, SessionRules, Snapshot, rows_to_lock
+from actors.sessions.second_factor import SecondFactorMessage
 from actors.shared.browsers import browser
 from actors.shared.code_mails import CodeMailCounter
 from actors.shared.codes import guess, renew, wrong_code
@@ -40,7 +43,7 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
     batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        batch.decision.answers.append(batch.handle(message))
+        batch.decision.answers.append(_RULES[type(message)](batch, message))
     return batch.decision
 
 
@@ -63,25 +66,6 @@ class _Batch:
             rules.passkeys,
             rules.life_ms,
         )
-
-    def handle(self, message: Message) -> Answer:
-        match message:
-            case StartSignIn():
-                return self._start(message)
-            case CompleteSignIn():
-                return self._complete(message)
-            case IssueLink():
-                return self._issue_link(message)
-            case UseLink():
-                return self._use_link(message)
-            case Touch():
-                return self._touch(message)
-            case EndSession():
-                return self._end(message)
-            case EndSessions():
-                return self._end_all(message)
-            case _:
-                return self._passkeys.handle(message)
 
     def _start(self, start: StartSignIn) -> Answer:
         sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
@@ -196,6 +180,9 @@ class _Batch:
     def _ended(self, session: Session) -> Session:
         return replace(session, revoked_ms=self._now_ms, expires_ms=min(session.expires_ms, self._now_ms))
 
+    def _passkey(self, message: SecondFactorMessage) -> Answer:
+        return PASSKEY_RULES[type(message)](self._passkeys, message)
+
     # Rows, overlaid with the changes of this batch.
 
     def _sign_in(self, key: tuple[str, bytes]) -> SignIn | None:
@@ -212,6 +199,19 @@ class _Batch:
 
     def keep_session(self, session: Session) -> None:
         self.decision.changed.sessions[session.id] = session
+
+
+_RULES: Mapping[type, Callable[[_Batch, Any], Answer]] = {
+    StartSignIn: _Batch._start,
+    CompleteSignIn: _Batch._complete,
+    IssueLink: _Batch._issue_link,
+    UseLink: _Batch._use_link,
+    Touch: _Batch._touch,
+    EndSession: _Batch._end,
+    EndSessions: _Batch._end_all,
+    **dict.fromkeys(PASSKEY_RULES, _Batch._passkey),
+}
+assert _RULES.keys() == set(get_args(Message)), "each message has a rule"
 
 
 def unusable_link() -> Refused:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.bookings.decision import CampaignCounts, WaitingReviews
-from actors.bookings.digests import SHOWN
+from actors.bookings.digests import MOST_NAMED
 from actors.bookings.records import Booking, Campaign, DayDelivered, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
@@ -109,7 +109,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
 async def _reviews(connection: Connection) -> WaitingReviews:
     mailed_ms = await connection.fetchval(SQL.digest)
     waiting = await connection.fetchrow(SQL.waiting)
-    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, SHOWN)]
+    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, MOST_NAMED)]
     return WaitingReviews(mailed_ms, waiting["count"], waiting["newest_ms"] or 0, first)
 
 
