@@ -112,6 +112,11 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
+class Done:
+    """Committed, and there is nothing else to say. Repeating a message that changed nothing gives the same answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """An expected refusal, as a value: a code, a message, and how long to wait where waiting helps.
 

@@ -8,7 +8,6 @@ from actors.accounts.messages import (
     Answer,
     BeginErasure,
     ChooseMails,
-    CodeSent,
     ConfirmDeletion,
     Deletion,
     Exported,
@@ -18,7 +17,6 @@ from actors.accounts.messages import (
     Scheduled,
     StartDeletion,
     UndoDeletion,
-    Undone,
 )
 from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
 from actors.accounts.store import EXPORTED, AccountStore
@@ -28,7 +26,7 @@ from actors.shared.announcements import Topic
 from actors.shared.credentials import code_from, code_proof, digest
 from actors.shared.records import RecordingActor
 from actors.times import DAY_MS
-from actors.values import Account, Agent, BatchId, Refused
+from actors.values import Account, Agent, BatchId, Done, Refused
 
 SUBJECT = digest("delete-account")
 """The subject of the proofs of deletion codes, so that no other code confirms a deletion."""
@@ -60,11 +58,11 @@ class AccountActor(RecordingActor[Message, Answer]):
 
     # Intents.
 
-    async def start_deletion(self, email: str) -> CodeSent | Refused:
+    async def start_deletion(self, email: str) -> Done | Refused:
         """Send a code to `email` that confirms the deletion of its account."""
         message = self._code_mail("deletion_code", email, self.rules.codes.life_ms)
         proof = self._proof(email, code_from(self._secret, message.nonce))
-        return await self.ask_for(StartDeletion(email, proof, message), CodeSent, Refused)
+        return await self.ask_for(StartDeletion(email, proof, message), Done, Refused)
 
     async def confirm_deletion(self, email: str, code: str, agent: Agent) -> Scheduled | Refused:
         """Schedule the deletion of the account of `email`, using the emailed code."""
@@ -74,11 +72,11 @@ class AccountActor(RecordingActor[Message, Answer]):
         """Schedule the deletion of the account of `email` for an operator, who needs no code."""
         return await self._confirm(email, None, 0 if at_once else self.rules.undo_ms, agent)
 
-    async def undo_deletion(self, email: str, agent: Agent) -> Undone | Refused:
+    async def undo_deletion(self, email: str, agent: Agent) -> Done | Refused:
         """Keep the account of `email` after all. Undoing it again changes nothing."""
         mail = self._code_mail("deletion_undone", email, DAY_MS)
         audit = self._audit(agent, "account.deletion_undone", "account", "")
-        return await self.ask_for(UndoDeletion(email, mail, audit), Undone, Refused)
+        return await self.ask_for(UndoDeletion(email, mail, audit), Done, Refused)
 
     async def begin_erasure(self, deletion: Deletion) -> Deletion:
         """End the account of a deletion that is due. Returns the deletion, which has begun unless it cannot now."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.shared.announcements import Topic
 from actors.shared.codes import EmailedCode, Sendings
-from actors.values import AuditRecord, OutboxMessage, Refused
+from actors.values import AuditRecord, Done, OutboxMessage, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,20 +109,10 @@ Message = StartDeletion | ConfirmDeletion | UndoDeletion | BeginErasure | Choose
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSent:
-    """Committed: the mail is in the outbox."""
-
-
-@dataclass(frozen=True, slots=True)
 class Scheduled:
     """Committed: the deletion as it is now."""
 
     deletion: Deletion
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """Committed: the account is kept. Also if there was nothing to undo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +122,4 @@ class MailsChosen:
     choices: MailChoices
 
 
-Answer = CodeSent | Scheduled | Undone | MailsChosen | Refused
+Answer = Done | Scheduled | MailsChosen | Refused

@@ -11,7 +11,6 @@ from actors.accounts.messages import (
     Answer,
     BeginErasure,
     ChooseMails,
-    CodeSent,
     ConfirmDeletion,
     Deletion,
     MailChoices,
@@ -21,11 +20,10 @@ from actors.accounts.messages import (
     Standing,
     StartDeletion,
     UndoDeletion,
-    Undone,
 )
 from actors.shared.codes import CodeRules, guess, renew, send, wrong_code
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +151,7 @@ class _Batch:
             return sent
         self.decision.deletions[start.email] = renew(sent, start.proof, self._now_ms, codes)
         self.decision.outbox.append(start.message)
-        return CodeSent()
+        return Done()
 
     def _confirm(self, confirm: ConfirmDeletion, account: Account) -> Answer:
         row = self._deletion(confirm.email)
@@ -183,7 +181,7 @@ class _Batch:
     def _undo(self, undo: UndoDeletion) -> Answer:
         row = self._deletion(undo.email)
         if row is None:
-            return Undone()
+            return Done()
         # The counters stay until the row is pruned, so that undoing does not reset the limit of codes.
         kept = replace(row, confirmed_ms=None, due_ms=None, proof=None, code_expires_ms=0)
         if kept != row:
@@ -191,12 +189,12 @@ class _Batch:
         if row.due_ms is not None:
             self.decision.outbox.append(undo.message)
             self.decision.audits.append(replace(undo.audit, target_id=row.tenant_id))
-        return Undone()
+        return Done()
 
     def _begin(self, begin: BeginErasure, account: Account) -> Answer:
         row = self._deletion(begin.email)
         if row is None or row.due_ms is None or row.due_ms > self._now_ms:
-            return Undone()
+            return Done()
         if self._obstacle(begin.email) or self._snapshot.standings.get(begin.email, Standing()).holds:
             # Bought, or made the last administrator, since the confirmation.
             row = replace(row, due_ms=self._now_ms + POSTPONED_MS)

@@ -10,7 +10,6 @@ from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, Rest
 from actors.keys.messages import (
     Answer,
     Claimed,
-    CodeSent,
     CompleteClaim,
     EditKey,
     EndKeys,
@@ -50,7 +49,7 @@ from actors.shared.ids import fingerprint, new_id
 from actors.shared.notices import ENDS, NoticeLimiter
 from actors.shared.records import RecordingActor
 from actors.times import SECOND_MS
-from actors.values import Account, Agent, BatchId, Refused, Scope, Tier
+from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Tier
 
 TEMPLATE = "claim_code"
 
@@ -104,12 +103,12 @@ class KeyActor(RecordingActor[Message, Answer]):
         assert isinstance(answer, Kept)
         return Minted(text, token, answer.key)
 
-    async def start_claim(self, claim_token: str, email: str, origin: Origin) -> CodeSent | Refused:
+    async def start_claim(self, claim_token: str, email: str, origin: Origin) -> Done | Refused:
         """Send a code to `email` (normalised) for `claim_token`. The mail is in the outbox when this returns."""
         token_hash = digest(claim_token)
         message = self._code_mail(TEMPLATE, email, self.rules.codes.life_ms)
         draft = Draft.of(self._secret, token_hash, message, origin)
-        return await self.ask_for(StartClaim(token_hash, email, draft), CodeSent, Refused)
+        return await self.ask_for(StartClaim(token_hash, email, draft), Done, Refused)
 
     async def complete_claim(self, claim_token: str, email: str, code: str, origin: Origin) -> Claimed | Refused:
         """Claim the key of `claim_token` for the account of `email`, using the emailed code."""

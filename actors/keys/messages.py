@@ -15,7 +15,7 @@ from actors.keys.membership import (
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode, Sendings
 from actors.shared.credentials import Kind
-from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
+from actors.values import AuditRecord, Done, OutboxMessage, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,11 +275,6 @@ class KeysEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSent:
-    """Committed: the mail is in the outbox."""
-
-
-@dataclass(frozen=True, slots=True)
 class Claimed:
     """Committed: the key belongs to the account. Includes its tenant's counters."""
 
@@ -295,6 +290,4 @@ class TierSet:
     tenant: Tenant
 
 
-Answer = (
-    Kept | Rotated | EndNoticesSent | KeysEnded | CodeSent | Claimed | TierSet | SuspensionSet | Membership | Refused
-)
+Answer = Kept | Rotated | EndNoticesSent | KeysEnded | Done | Claimed | TierSet | SuspensionSet | Membership | Refused

@@ -15,7 +15,6 @@ from actors.keys.messages import (
     Answer,
     Claim,
     Claimed,
-    CodeSent,
     CompleteClaim,
     EditKey,
     EndKeys,
@@ -36,7 +35,7 @@ from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.shared.codes import guess, renew, send, wrong_code
 from actors.shared.notices import Ending, telling
-from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Done, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
 
@@ -85,7 +84,7 @@ class _Batch(KeyRenewing):
         self._save_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
         # The prefix alone tells the reader which key it is: the sender of the link may have named another one.
         self.decision.outbox.append(replace(sent.message, facts=json.dumps({"label": key.prefix})))
-        return CodeSent()
+        return Done()
 
     def _complete_claim(self, complete: CompleteClaim) -> Answer:
         claim = self._claim(complete.token_hash)

@@ -7,13 +7,11 @@ from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     EndSessions,
     IssueLink,
     Kept,
-    LinkIssued,
     Message,
     Session,
     SessionsEnded,
@@ -39,7 +37,7 @@ from actors.shared.credentials import (
 from actors.shared.notices import NoticeLimiter
 from actors.shared.records import RecordingActor
 from actors.times import MINUTE_MS
-from actors.values import Agent, AuditRecord, BatchId, Code, Refused
+from actors.values import Agent, AuditRecord, BatchId, Code, Done, Refused
 
 SUBJECT = digest("sign-in")
 """The subject of sign-in code proofs. It has the length of a claim token's hash and matches no claim token."""
@@ -104,7 +102,7 @@ class SessionActor(RecordingActor[Message, Answer]):
             browser = new_browser_token(self._entropy.token(ENTROPY_BYTES))
         message = self._code_mail(TEMPLATE, email, self.rules.codes.life_ms)
         draft = Draft.of(self._secret, SUBJECT, message, origin)
-        answer = await self.ask_for(StartSignIn(email, digest(browser), draft), CodeSent, Refused)
+        answer = await self.ask_for(StartSignIn(email, digest(browser), draft), Done, Refused)
         return answer if isinstance(answer, Refused) else StartedSignIn(browser)
 
     async def complete_sign_in(
@@ -130,7 +128,7 @@ class SessionActor(RecordingActor[Message, Answer]):
         now_ms = self._clock.now_ms()
         token = new_sign_in_link_token(self._entropy.token(ENTROPY_BYTES))
         link = SignInLink(digest(token), email, now_ms, now_ms + LINK_LIFE_MS)
-        await self.ask_for(IssueLink(link, self._audit(agent, "session.link_issued", "account", email)), LinkIssued)
+        await self.ask_for(IssueLink(link, self._audit(agent, "session.link_issued", "account", email)), Done)
         return token
 
     async def use_link(self, link_token: str, agent_words: str) -> StartedSession | AwaitedSession | Refused:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from actors.sessions.second_factor import SecondFactorAnswer, SecondFactorMessage
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode
-from actors.values import AuditRecord, OutboxMessage, Refused, Tier
+from actors.values import AuditRecord, Done, OutboxMessage, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,6 @@ Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSessio
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSent:
-    """Committed: the mail is in the outbox."""
-
-
-@dataclass(frozen=True, slots=True)
 class Kept:
     """Committed: the session as it is now."""
 
@@ -160,9 +155,4 @@ class SessionsEnded:
     session_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkIssued:
-    """Committed: the link works."""
-
-
-Answer = CodeSent | Kept | LinkIssued | SessionsEnded | SecondFactorAnswer | Refused
+Answer = Done | Kept | SessionsEnded | SecondFactorAnswer | Refused

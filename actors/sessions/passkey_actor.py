@@ -30,14 +30,13 @@ from actors.sessions.second_factor import (
     Remove,
     RemoveAll,
     Rename,
-    SignInCancelled,
     StartCeremony,
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
 from actors.shared.credentials import ENTROPY_BYTES, digest, is_session_token, new_session_token
 from actors.shared.records import RecordingActor
-from actors.values import Agent, BatchId, Refused
+from actors.values import Agent, BatchId, Done, Refused
 
 CHALLENGE_BYTES = 32
 
@@ -108,7 +107,7 @@ class PasskeyActor(RecordingActor[Message, Answer]):
         """End the pending sign-in with this token. Changes nothing if there is none."""
         pending = await self.pending(token)
         if pending is not None:
-            await self.ask_for(CancelSignIn(pending.id), SignInCancelled)
+            await self.ask_for(CancelSignIn(pending.id), Done)
 
     # Intents: the passkeys of a signed-in person, whose session is `agent`.
 

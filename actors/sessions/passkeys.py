@@ -33,11 +33,10 @@ from actors.sessions.second_factor import (
     Rename,
     SecondFactorAnswer,
     SecondFactorRows,
-    SignInCancelled,
     StartCeremony,
 )
 from actors.shared.credentials import constant_time_equal
-from actors.values import AuditRecord, Code, OutboxMessage, Refused
+from actors.values import AuditRecord, Code, Done, OutboxMessage, Refused
 
 
 class Sessions(Protocol):
@@ -119,11 +118,11 @@ class Passkeys:
         )
         return self._sessions.begin(session, finish.audit, finish.notice)
 
-    def _cancel(self, cancel: CancelSignIn) -> SignInCancelled:
+    def _cancel(self, cancel: CancelSignIn) -> Done:
         pending = self._pending(cancel.pending_id)
         if pending is not None and pending.is_live(self._now_ms):
             self._changed.pending[pending.id] = replace(pending, expires_ms=0)
-        return SignInCancelled()
+        return Done()
 
     # Challenges.
 

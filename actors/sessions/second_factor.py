@@ -7,7 +7,7 @@ made, so the rules compare only what is stored.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from actors.values import AuditRecord, OutboxMessage
+from actors.values import AuditRecord, Done, OutboxMessage
 
 
 class Purpose(StrEnum):
@@ -206,9 +206,4 @@ class PasskeysRemoved:
     passkeys: tuple[Passkey, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SignInCancelled:
-    """Committed: the pending sign-in has ended."""
-
-
-SecondFactorAnswer = PasskeyNeeded | CeremonyStarted | PasskeySaved | PasskeysRemoved | SignInCancelled
+SecondFactorAnswer = PasskeyNeeded | CeremonyStarted | PasskeySaved | PasskeysRemoved | Done

@@ -11,13 +11,11 @@ from typing import Any, get_args
 
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     EndSessions,
     IssueLink,
     Kept,
-    LinkIssued,
     Message,
     Session,
     SessionsEnded,
@@ -34,7 +32,7 @@ from actors.shared.browsers import browser
 from actors.shared.code_mails import CodeMailCounter
 from actors.shared.codes import guess, renew, wrong_code
 from actors.shared.notices import Ending, telling
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
 
 __all__ = ["Decision", "LockSet", "SessionRules", "Snapshot", "decide", "rows_to_lock", "unusable_link"]
 
@@ -74,7 +72,7 @@ class _Batch:
         row = self._sign_in((start.email, start.browser)) or SignIn(start.email, start.browser)
         self._save_sign_in(renew(row, sent.proof, self._now_ms, self._rules.codes))
         self.decision.outbox.append(sent.message)
-        return CodeSent()
+        return Done()
 
     def _complete(self, complete: CompleteSignIn) -> Answer:
         """A guess needs the code of the same browser, so that nobody else can use it up."""
@@ -95,7 +93,7 @@ class _Batch:
     def _issue_link(self, issue: IssueLink) -> Answer:
         self.decision.changed.links[issue.link.token_hash] = issue.link
         self.decision.audits.append(issue.audit)
-        return LinkIssued()
+        return Done()
 
     def _use_link(self, use: UseLink) -> Answer:
         links = self._snapshot.links | self.decision.changed.links

@@ -7,7 +7,7 @@ from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.shared.ids import fingerprint, new_id
 from actors.shared.records import RecordingActor
-from actors.values import Agent, BatchId, Refused
+from actors.values import Agent, BatchId, Done, Refused
 from actors.webhooks.messages import (
     Answer,
     CreateWebhook,
@@ -20,7 +20,6 @@ from actors.webhooks.messages import (
     Resend,
     SendTest,
     Webhook,
-    WebhookDeleted,
     WebhookSaved,
 )
 from actors.webhooks.sending import delivery_of, event_of_test
@@ -68,10 +67,10 @@ class WebhookActor(RecordingActor[Message, Answer]):
         audit = self._audit(agent, "webhook.created", "webhook", webhook.id, {"events": list(webhook.events)})
         return await self.ask_for(CreateWebhook(webhook, key is not None, audit), WebhookSaved, Refused)
 
-    async def delete(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookDeleted | Refused:
+    async def delete(self, tenant_id: str, webhook_id: str, agent: Agent) -> Done | Refused:
         """Delete a webhook with its deliveries."""
         audit = self._audit(agent, "webhook.deleted", "webhook", webhook_id)
-        return await self.ask_for(DeleteWebhook(tenant_id, webhook_id, audit), WebhookDeleted, Refused)
+        return await self.ask_for(DeleteWebhook(tenant_id, webhook_id, audit), Done, Refused)
 
     async def enable(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookSaved | Refused:
         """Turn on a webhook that is off; what waits is sent in order. Turning it on again changes nothing."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from actors.values import AuditRecord, Code, Refused
+from actors.values import AuditRecord, Code, Done, Refused
 from actors.webhooks.messages import (
     Answer,
     CreateWebhook,
@@ -16,7 +16,6 @@ from actors.webhooks.messages import (
     Resend,
     SendTest,
     Webhook,
-    WebhookDeleted,
     WebhookSaved,
     WebhookStatus,
 )
@@ -148,7 +147,7 @@ class _Work:
         if self.decision.created.pop(gone, None) is None:
             self.decision.deleted.append(gone)
         self.decision.audits.append(message.audit)
-        return WebhookDeleted()
+        return Done()
 
     def _enable(self, message: EnableWebhook) -> Answer:
         webhook = self._own(message.tenant_id, message.webhook_id)

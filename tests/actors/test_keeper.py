@@ -14,11 +14,11 @@ from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
 from actors.keys.actor import Issued, KeyActor, Minted
 from actors.keys.membership import Membership
-from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, TierSet
+from actors.keys.messages import ByKey, Claimed, Kept, TierSet
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import Kind, code_from, digest, is_claim_token, is_key
-from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
+from actors.values import Agent, Code, Done, OutcomeUnknown, Refused, Scope, Tier
 from tests.doubles.keys import MemoryKeys
 from tests.doubles.tables import Memory
 from tests.fakes import Script, SeededEntropy, TrioClock, after, now, together
@@ -53,7 +53,7 @@ def other(code: str) -> str:
 
 async def claimed(keys: KeyActor, memory: Memory, email: str = ANN) -> Minted:
     minted = await keys.mint()
-    assert await keys.start_claim(minted.claim_token, email, ORIGIN) == CodeSent()
+    assert await keys.start_claim(minted.claim_token, email, ORIGIN) == Done()
     assert isinstance(await keys.complete_claim(minted.claim_token, email, last_code(memory), ORIGIN), Claimed)
     return minted
 

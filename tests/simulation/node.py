@@ -21,7 +21,7 @@ from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import IntensityExceeded, Member, running
 from actors.keys.actor import Issued, KeyActor, Minted
 from actors.keys.cache import KeyCache
-from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Key, Resolved, Rotated, TierSet
+from actors.keys.messages import ByKey, Claimed, Kept, Key, Resolved, Rotated, TierSet
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
@@ -32,6 +32,7 @@ from actors.values import (
     ActorFailed,
     Agent,
     Code,
+    Done,
     Overloaded,
     Refused,
     Scope,
@@ -379,9 +380,9 @@ class Node:
     async def mint(self) -> Minted:
         return await self.intent("mint", None, self.keeper.mint)
 
-    async def start_claim(self, token: str, email: str) -> CodeSent | Refused:
+    async def start_claim(self, token: str, email: str) -> Done | Refused:
         answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email, HOME))
-        if isinstance(answer, CodeSent):
+        if isinstance(answer, Done):
             self.mailroom.sender.wake()
         return answer
 

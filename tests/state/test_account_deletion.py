@@ -7,7 +7,6 @@ import pytest
 
 from actors.accounts.messages import (
     BeginErasure,
-    CodeSent,
     ConfirmDeletion,
     Deletion,
     Message,
@@ -15,11 +14,10 @@ from actors.accounts.messages import (
     Standing,
     StartDeletion,
     UndoDeletion,
-    Undone,
 )
 from actors.accounts.state import AccountRules, Decision, Snapshot, decide, obstacle, rows_to_lock
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -65,7 +63,7 @@ def act(
 
 def test_a_code_is_sent_and_nothing_is_scheduled() -> None:
     decision = act(start())
-    assert decision.answers == [CodeSent()]
+    assert decision.answers == [Done()]
     assert [message.template for message in decision.outbox] == ["deletion_code"]
     assert (decision.deletions[ANN].due_ms, decision.deletions[ANN].sent_today) == (None, 1)
     assert decision.audits == []
@@ -119,13 +117,13 @@ def test_an_operator_needs_no_code() -> None:
 
 def test_undoing_keeps_the_account_and_the_limit_of_codes() -> None:
     decision = act(undo(), row=replace(DUE, sent_today=3))
-    assert decision.answers == [Undone()]
+    assert decision.answers == [Done()]
     row = decision.deletions[ANN]
     assert (row.confirmed_ms, row.due_ms, row.sent_today) == (None, None, 3)
     assert [message.template for message in decision.outbox] == ["deletion_undone"]
     again = act(undo(), row=row)
     assert (again.deletions, again.outbox, again.audits) == ({}, [], [])
-    assert act(undo()).answers == [Undone()]
+    assert act(undo()).answers == [Done()]
 
 
 def test_undoing_before_the_confirmation_invalidates_the_code() -> None:
@@ -161,7 +159,7 @@ def test_what_is_over_keeps_nobody() -> None:
 
 def test_an_open_hold_is_waited_for_at_the_end_only() -> None:
     holding = Standing(holds=1)
-    assert act(start(), standing=holding).answers == [CodeSent()]
+    assert act(start(), standing=holding).answers == [Done()]
     assert act(begin(), row=replace(DUE, due_ms=NOON), standing=holding).ended == []
 
 

@@ -10,12 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     IssueLink,
     Kept,
-    LinkIssued,
     Message,
     Session,
     SignIn,
@@ -28,7 +26,7 @@ from actors.sessions.second_factor import SecondFactorRows
 from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailCount, CodeMailRules, Draft
 from actors.shared.codes import CodeRules
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
 from tests.slow import shortened
 from tests.state.manners import well_said
 
@@ -150,7 +148,7 @@ def code_of(answer: Answer) -> Code | None:
 
 def test_a_first_code_makes_a_row_for_the_browser_and_three_counts() -> None:
     book = Book()
-    assert book.one(book.start()) == CodeSent()
+    assert book.one(book.start()) == Done()
     ids = places(ANN)
     assert book.rows == Snapshot(
         {(ANN, HERS): SignIn(ANN, HERS, proof=RIGHT, code_expires_ms=NOON + 10 * MINUTE_MS)},
@@ -262,7 +260,7 @@ def test_the_next_code_has_to_wait() -> None:
     book.now_ms += 59 * SECOND_MS
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED
     book.now_ms += SECOND_MS
-    assert book.one(book.start()) == CodeSent()
+    assert book.one(book.start()) == Done()
     assert (book.outbox, book.rows.letters[place(ANN, "home")].sent_today) == (2, 2)
 
 
@@ -338,7 +336,7 @@ def test_a_strangers_codes_neither_delay_nor_use_up_those_of_another_network() -
         assert (code_of(book.one(book.start(browser=THEIRS, network="elsewhere")))) is Code.RATE_LIMITED
         book.now_ms += MINUTE_MS
     assert book.outbox == 2
-    assert book.one(book.start()) == CodeSent()
+    assert book.one(book.start()) == Done()
 
 
 def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_its_own() -> None:
@@ -346,13 +344,13 @@ def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_i
     book.act(book.start(), book.complete("1"))
     book.act(*(book.start(browser=THEIRS, network="elsewhere") for _ in range(5)))
     assert book.outbox == 6
-    asked = [("new", CodeSent), ("new", Refused), ("elsewhere", Refused), ("home", CodeSent), ("late", Refused)]
+    asked = [("new", Done), ("new", Refused), ("elsewhere", Refused), ("home", Done), ("late", Refused)]
     for network, kind in asked:
         answer = book.one(book.start(browser=THEIRS, network=network))
         assert isinstance(answer, kind), (network, answer)
     assert isinstance(answer, Refused)
     assert answer.message.startswith("No more codes can be sent to this email from a network that is new to it today.")
-    assert [book.one(book.start()) for _ in range(3)] == [CodeSent()] * 3
+    assert [book.one(book.start()) for _ in range(3)] == [Done()] * 3
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED, "a known network has its own limit, too"
 
 
@@ -363,7 +361,7 @@ def test_the_daily_count_does_not_refuse_a_known_network_and_makes_its_codes_lon
     for _ in range(5):
         assert code_of(book.one(book.start(browser=THEIRS))) is Code.RATE_LIMITED, "the pause holds"
         book.now_ms += MINUTE_MS
-        assert book.one(book.start()) == CodeSent()
+        assert book.one(book.start()) == Done()
         templates.append(book.last.outbox[0].template)
     assert templates == ["sign_in_code"] * 2 + ["sign_in_code_long"] * 3
     assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
@@ -407,7 +405,7 @@ def use(book: Book, name: str, token: bytes = b"token 1") -> UseLink:
 def test_a_link_signs_in_once_and_not_after_its_end() -> None:
     book = Book()
     answers = book.act(link(book), use(book, "1"), use(book, "2"), use(book, "3", b"another"))
-    assert [type(answer) for answer in answers] == [LinkIssued, Kept, Refused, Refused]
+    assert [type(answer) for answer in answers] == [Done, Kept, Refused, Refused]
     assert [each.email for each in book.rows.sessions.values()] == [ANN]
     assert book.rows.accounts[ANN].tenant_id == "ten_1"
     assert [(each.action, each.actor_email) for each in book.audits] == [
@@ -485,7 +483,7 @@ class Sessions(RuleBasedStateMachine):
 
     def note(self, message: Message, answer: Answer) -> None:
         match message, answer:
-            case StartSignIn(email=email, browser=browser), CodeSent():
+            case StartSignIn(email=email, browser=browser), Done():
                 self.wrong[email, browser] = 0
             case CompleteSignIn(proof=proof, session=session, browser=browser), Kept():
                 assert (proof, self.wrong[session.email, browser] < 2) == (RIGHT, True)

@@ -13,7 +13,6 @@ from actors.keys.messages import (
     ByAccount,
     ByKey,
     Claimed,
-    CodeSent,
     CompleteClaim,
     Issue,
     Kept,
@@ -33,7 +32,7 @@ from actors.quota.state import Decision as QuotaDecision
 from actors.quota.state import decide as decide_quota
 from actors.shared.code_mails import Draft
 from actors.shared.credentials import Kind
-from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Scope, Tenant, Tier
+from actors.values import AuditRecord, BatchId, Code, Contended, Done, OutboxMessage, Refused, Scope, Tenant, Tier
 from tests.stores.conftest import Stores
 from tests.stores.logins import Logins
 
@@ -139,7 +138,7 @@ async def test_a_minted_key_is_resolved_with_its_tenants_tier(desk: Desk) -> Non
 
 async def test_a_claim_moves_the_key_removes_its_expiry_and_gives_it_the_email(desk: Desk) -> None:
     await desk.keys(mint(1))
-    assert await desk.keys(start(1)) == [CodeSent()]
+    assert await desk.keys(start(1)) == [Done()]
     (claimed,) = await desk.keys(complete(1))
     assert isinstance(claimed, Claimed)
     resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
@@ -156,9 +155,9 @@ async def test_letters_of_claims_are_counted_over_batches(desk: Desk) -> None:
         for each in several
     ]
     sent = [answer for each in shared for answer in await desk.keys(each)]
-    assert [isinstance(answer, CodeSent) for answer in sent] == [True] * 20 + [False] * 5
+    assert [isinstance(answer, Done) for answer in sent] == [True] * 20 + [False] * 5
     elsewhere = replace(shared[20].draft, network_id=hash_of(3), block_id=hash_of(5))
-    assert await desk.keys(replace(shared[20], draft=elsewhere)) == [CodeSent()]
+    assert await desk.keys(replace(shared[20], draft=elsewhere)) == [Done()]
 
 
 async def test_a_second_claim_by_the_same_email_adds_its_counts_to_the_account(desk: Desk) -> None:

@@ -23,10 +23,9 @@ from actors.sessions.second_factor import (
     Remove,
     RemoveAll,
     Rename,
-    SignInCancelled,
     StartCeremony,
 )
-from actors.values import AuditRecord, BatchId, Code, OutboxMessage
+from actors.values import AuditRecord, BatchId, Code, Done, OutboxMessage
 from storage.connection.pool import Database
 from storage.postgres.mail import PostgresOutbox
 from tests.doubles.mail import MemoryOutbox
@@ -133,7 +132,7 @@ async def test_a_pending_sign_in_is_no_session_until_it_is_finished(desk: Desk) 
 async def test_a_cancelled_sign_in_has_ended(desk: Desk) -> None:
     await added(desk, await desk.sign_in(1), 1)
     pending = await half(desk, 2)
-    assert await desk.one(CancelSignIn(pending.id)) == SignInCancelled()
+    assert await desk.one(CancelSignIn(pending.id)) == Done()
     answers = await desk.act(starting(pending.id, Purpose.SIGN_IN), finishing(pending, 1, 77))
     assert [code_of(answer) for answer in answers] == [Code.UNAUTHORIZED] * 2
 

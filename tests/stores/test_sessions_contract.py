@@ -12,12 +12,10 @@ from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     IssueLink,
     Kept,
-    LinkIssued,
     Message,
     Session,
     SignedIn,
@@ -30,7 +28,7 @@ from actors.sessions.state import SessionRules, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailRules, Draft
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import digest
-from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
+from actors.values import AuditRecord, BatchId, Code, Contended, Done, OutboxMessage, Refused, Tier
 from storage.connection.pool import Database
 from storage.postgres.mail import PostgresOutbox
 from tests.doubles.mail import MemoryOutbox
@@ -115,7 +113,7 @@ class Desk:
         return answer
 
     async def sign_in(self, number: int, email: str = ANN, now_ms: int = NOW) -> Session:
-        assert await self.one(start(number, email), now_ms) == CodeSent()
+        assert await self.one(start(number, email), now_ms) == Done()
         answer = await self.one(complete(number, email), now_ms)
         assert isinstance(answer, Kept), answer
         return answer.session
@@ -170,7 +168,7 @@ async def test_attempts_and_codes_are_counted_over_batches(desk: Desk) -> None:
     assert wrong == [Code.INVALID_CODE] * 5
     assert code_of(await desk.one(complete(8))) is Code.INVALID_CODE
     assert code_of(await desk.one(start(2))) is Code.RATE_LIMITED
-    assert await desk.one(start(3), NOW + MINUTE_MS) == CodeSent()
+    assert await desk.one(start(3), NOW + MINUTE_MS) == Done()
     assert isinstance(await desk.one(complete(9), NOW + MINUTE_MS), Kept)
 
 
@@ -249,10 +247,10 @@ async def test_a_code_belongs_to_one_browser_and_only_its_guesses_count(desk: De
 
 async def test_letters_are_counted_by_network_over_batches(desk: Desk) -> None:
     for minute in range(5):
-        assert await desk.one(start(minute), NOW + minute * MINUTE_MS) == CodeSent()
+        assert await desk.one(start(minute), NOW + minute * MINUTE_MS) == Done()
     later = NOW + 5 * MINUTE_MS
     assert code_of(await desk.one(start(6), later)) is Code.RATE_LIMITED
-    assert await desk.one(start(7, network="elsewhere"), later) == CodeSent()
+    assert await desk.one(start(7, network="elsewhere"), later) == Done()
 
 
 async def test_a_network_that_used_a_code_stays_known(desk: Desk) -> None:
@@ -265,7 +263,7 @@ async def test_a_network_that_used_a_code_stays_known(desk: Desk) -> None:
 
 async def test_a_link_signs_in_its_email_once(desk: Desk) -> None:
     await desk.sign_in(1)
-    assert await desk.act(issue(1), issue(2, BOB)) == [LinkIssued(), LinkIssued()]
+    assert await desk.act(issue(1), issue(2, BOB)) == [Done(), Done()]
     assert [code_of(each) for each in await desk.act(use(2, 1), use(3, 1), use(4, 9))] == [
         None,
         *[Code.INVALID_CODE] * 2,

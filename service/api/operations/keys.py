@@ -1,8 +1,8 @@
 """Operations on anonymous keys (specification, 1 to 3): mint a key, and claim it with an emailed code."""
 
-from actors.keys.messages import Claimed, CodeSent
+from actors.keys.messages import Claimed
 from actors.shared.credentials import is_claim_token
-from actors.values import Code, Refused
+from actors.values import Code, Done, Refused
 from service.api.context import Services
 from service.api.errors import too_fast, unavailable
 from service.api.messages import Answer
@@ -38,7 +38,7 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
     if isinstance(outcome, Refused):
         services.budgets.not_mailed(call.request.client)
         return outcome
-    assert isinstance(outcome, CodeSent)
+    assert isinstance(outcome, Done)
     services.mail.wake()
     return Answer.of(ClaimSent(sent=True))
 
