@@ -6,29 +6,35 @@ from dataclasses import dataclass, field, replace
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, Restore, RevokeAdmin, Suspend, SuspensionSet
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     Claimed,
     CompleteClaim,
     EditKey,
     EndKeys,
     EndNotice,
     EndNoticesSent,
+    GrantAdmin,
     Granter,
     Issue,
     Kept,
     Key,
     KeysEnded,
+    Membership,
     Message,
     Mint,
     Resolved,
+    Restore,
     Revoke,
+    RevokeAdmin,
     Rotated,
     RotateKey,
     SendEndNotices,
     SetTier,
     StartClaim,
+    Suspend,
+    SuspensionSet,
     TierSet,
 )
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock

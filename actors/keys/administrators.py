@@ -5,7 +5,7 @@ Source of the rules: ADR 0005.
 
 from collections.abc import Callable, Sequence
 
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
+from actors.keys.messages import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.unit_of_work import Decision, Snapshot
 from actors.shared.notices import Ending, telling
 from actors.values import Account, AuditRecord, OutboxMessage

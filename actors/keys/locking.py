@@ -5,21 +5,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Restore, RevokeAdmin, Suspend
 from actors.keys.messages import (
+    BootstrapAdmins,
     ByAccount,
     ByKey,
     CompleteClaim,
     EditKey,
     EndKeys,
+    GrantAdmin,
     Issue,
     Message,
     Mint,
+    Restore,
     Revoke,
+    RevokeAdmin,
     RotateKey,
     SendEndNotices,
     SetTier,
     StartClaim,
+    Suspend,
 )
 
 

@@ -10,24 +10,28 @@ from dataclasses import replace
 from typing import Any, get_args
 
 from actors.keys.locking import LockSet, rows_to_lock
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Restore, RevokeAdmin, Suspend
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     Claim,
     Claimed,
     CompleteClaim,
     EditKey,
     EndKeys,
+    GrantAdmin,
     Issue,
     Kept,
     Key,
     Message,
     Mint,
+    Restore,
     Revoke,
+    RevokeAdmin,
     RotateKey,
     SendEndNotices,
     SetTier,
     StartClaim,
+    Suspend,
     TierSet,
 )
 from actors.keys.renewing import KeyRenewing

@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from actors.keys.membership import Restore, Suspend, SuspensionSet
+from actors.keys.messages import Restore, Suspend, SuspensionSet
 from actors.keys.unit_of_work import Decision
 from actors.values import Account, Code, Refused
 

@@ -12,7 +12,7 @@ from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.sessions.actor import StartedSession
 from actors.sessions.messages import Answer, Kept, Message
-from actors.sessions.passkey_rules import not_available, not_verified, sign_in_ended
+from actors.sessions.passkeys import not_available, not_verified, sign_in_ended
 from actors.sessions.relying_party import RelyingParty, Response, challenge_hash
 from actors.sessions.second_factor import (
     Assertion,

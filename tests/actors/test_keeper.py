@@ -13,8 +13,7 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
 from actors.keys.actor import Issued, KeyActor, Minted
-from actors.keys.membership import Membership
-from actors.keys.messages import ByKey, Claimed, Kept, TierSet
+from actors.keys.messages import ByKey, Claimed, Kept, Membership, TierSet
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import Kind, code_from, digest, is_claim_token, is_key

@@ -17,8 +17,7 @@ from actors.bookings.transitions import CampaignMove
 from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
-from actors.keys.membership import Membership
-from actors.keys.messages import ByKey, Kept
+from actors.keys.messages import ByKey, Kept, Membership
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller

@@ -387,12 +387,12 @@ def test_administrators_get_one_digest_an_hour_about_new_submissions() -> None:
     assert (digest.template, digest.topic, facts["count"]) == ("review_digest", Topic.REVIEWS, "2")
     assert "New" in facts["ads"]
     ledger.pass_ms(HOUR)
-    assert ledger.one(SendDigest()) == False, "nothing is new"
+    assert ledger.one(SendDigest()) is False, "nothing is new"
     ledger.act(ledger.create_campaign("cmp_2"))
-    assert ledger.one(SendDigest()) == True
+    assert ledger.one(SendDigest()) is True
     ledger.pass_ms(HOUR - 1)
     ledger.act(ledger.create_campaign("cmp_3"))
-    assert ledger.one(SendDigest()) == False, "the last one is too recent"
+    assert ledger.one(SendDigest()) is False, "the last one is too recent"
     assert len(ledger.alerts) == 2
 
 

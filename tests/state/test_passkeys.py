@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from actors.sessions.messages import Answer, Kept, Message, Session
-from actors.sessions.passkey_rules import PasskeyRules
+from actors.sessions.passkeys import PasskeyRules
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,

@@ -7,19 +7,22 @@ import pytest
 import trio
 
 from actors.clock import day_of, month_of
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     ByAccount,
     ByKey,
     Claimed,
     CompleteClaim,
+    GrantAdmin,
     Issue,
     Kept,
     Key,
+    Membership,
     Message,
     Mint,
     Revoke,
+    RevokeAdmin,
     SetTier,
     StartClaim,
 )

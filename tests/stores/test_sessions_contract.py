@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.keys.membership import GrantAdmin
+from actors.keys.messages import GrantAdmin
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
