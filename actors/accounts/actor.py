@@ -3,7 +3,7 @@ transaction per batch."""
 
 from collections.abc import Mapping, Sequence
 
-from actors.accounts.listing import AccountDetails, AccountFilter, AccountList, Spot
+from actors.accounts.listing import AccountDetails, AccountFilter, AccountList, AccountPosition
 from actors.accounts.messages import (
     Answer,
     BeginErasure,
@@ -131,7 +131,7 @@ class AccountActor(RecordingActor[Message, Answer]):
             room -= len(rows)
         return found, None
 
-    async def page_of(self, wanted: AccountFilter, after: Spot | None, limit: int) -> AccountList:
+    async def page_of(self, wanted: AccountFilter, after: AccountPosition | None, limit: int) -> AccountList:
         """A page of accounts for administrators. Raises `StorageUnavailable`."""
         return await self._store.accounts(wanted, after, limit)
 

@@ -23,7 +23,7 @@ class Deletion(Sendings, EmailedCode):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DeletionBlockers:
     """What may keep an account from being deleted. `paid_until_ms` is the end of its last paid week; 0 without one."""
 
     admin: bool = False

@@ -13,11 +13,11 @@ from actors.accounts.messages import (
     ChooseMails,
     ConfirmDeletion,
     Deletion,
+    DeletionBlockers,
     MailChoices,
     MailsChosen,
     Message,
     Scheduled,
-    Standing,
     StartDeletion,
     UndoDeletion,
 )
@@ -48,7 +48,7 @@ class Snapshot:
 
     accounts: dict[str, Account] = field(default_factory=dict)
     deletions: dict[str, Deletion] = field(default_factory=dict)
-    standings: dict[str, Standing] = field(default_factory=dict)
+    blockers: dict[str, DeletionBlockers] = field(default_factory=dict)
     choices: dict[str, MailChoices] = field(default_factory=dict)
 
 
@@ -80,7 +80,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     return LockSet(tuple(sorted({message.email for message in several})), tuple(sorted(ending)))
 
 
-def obstacle(standing: Standing, now_ms: int) -> Refused | None:
+def obstacle(standing: DeletionBlockers, now_ms: int) -> Refused | None:
     """Why the owner of an account cannot delete it now."""
     if standing.admin and standing.administrators <= 1:
         return Refused(
@@ -137,7 +137,7 @@ class _Batch:
         return Deletion(tenant_id=account.tenant_id, email=account.email, requested_ms=self._now_ms)
 
     def _obstacle(self, email: str) -> Refused | None:
-        return obstacle(self._snapshot.standings.get(email, Standing()), self._now_ms)
+        return obstacle(self._snapshot.blockers.get(email, DeletionBlockers()), self._now_ms)
 
     def _start(self, start: StartDeletion, account: Account) -> Answer:
         row = self._deletion(start.email) or self._new(account)
@@ -195,7 +195,7 @@ class _Batch:
         row = self._deletion(begin.email)
         if row is None or row.due_ms is None or row.due_ms > self._now_ms:
             return Done()
-        if self._obstacle(begin.email) or self._snapshot.standings.get(begin.email, Standing()).holds:
+        if self._obstacle(begin.email) or self._snapshot.blockers.get(begin.email, DeletionBlockers()).holds:
             # Bought, or made the last administrator, since the confirmation.
             row = replace(row, due_ms=self._now_ms + POSTPONED_MS)
         else:

@@ -170,7 +170,7 @@ class BookingLedger(RecordingActor[Message, Answer]):
         """Move a reserved booking to checkout. One in checkout stays as it is."""
         return await self._booking(OpenCheckout(owner, booking_id, self._origin(agent)))
 
-    async def keep_session(self, owner: str, booking_id: str, session_id: str) -> BookingView | Refused:
+    async def store_checkout_session(self, owner: str, booking_id: str, session_id: str) -> BookingView | Refused:
         """Store a checkout session of a booking, before anyone can pay it."""
         return await self._booking(StoreCheckoutSession(owner, booking_id, session_id))
 

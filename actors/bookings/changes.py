@@ -81,11 +81,11 @@ def apply(
     if moved.payment_issue is not None:
         facts["paymentIssue"] = moved.payment_issue
     unit.audit(origin, f"booking.{PAST[move]}", "booking", booking.id, facts)
-    _tell(unit, moved, move)
+    _publish_move(unit, moved, move)
     return moved
 
 
-def _tell(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+def _publish_move(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Publish a move, and mail the owner about money."""
     if move in notifications.EVENT_OF_MOVE:
         notifications.publish_booking(unit, booking, notifications.EVENT_OF_MOVE[move])
@@ -119,7 +119,7 @@ def are_free(unit: UnitOfWork, weeks: list[Week]) -> bool:
     )
 
 
-def take(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
+def reserve_all_weeks(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
     """Take all weeks of a booking. Expired holds on them end."""
     for week in weeks_of(booking):
         holder = unit.holder(week)

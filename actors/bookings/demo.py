@@ -182,9 +182,9 @@ def _with_existing_tenants(data: DemoData, tenants: Mapping[str, str]) -> DemoDa
 
 def _writable(data: DemoData, ground: ExistingRows) -> DemoData:
     """The part of the data that can be written. Real rows stay, and so do profiles and campaigns that they need."""
-    kept_sponsors = _kept(ground.sponsors, ground.used_sponsors)
-    kept_campaigns = _kept(ground.campaigns, ground.used_campaigns)
-    real_slots = _kept(ground.slots, set())
+    kept_sponsors = _rows_in_use(ground.sponsors, ground.used_sponsors)
+    kept_campaigns = _rows_in_use(ground.campaigns, ground.used_campaigns)
+    real_slots = _rows_in_use(ground.slots, set())
     bookings = tuple(_with_free_weeks(data.bookings, ground, real_slots))
     written = {booking.id for booking in bookings}
     return replace(
@@ -197,7 +197,7 @@ def _writable(data: DemoData, ground: ExistingRows) -> DemoData:
     )
 
 
-def _kept(found: Mapping[str, bool], used: set[str]) -> set[str]:
+def _rows_in_use(found: Mapping[str, bool], used: set[str]) -> set[str]:
     return {row_id for row_id, demo in found.items() if not demo or row_id in used}
 
 

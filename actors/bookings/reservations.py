@@ -142,7 +142,7 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
         package_description=slot.description,
         youtube_status=YoutubeStatus.PLANNED if slot.package_kind in WITH_VIDEO else None,
     )
-    changes.take(unit, booking, message.origin)
+    changes.reserve_all_weeks(unit, booking, message.origin)
     unit.save_booking(booking)
     unit.remember(
         IdempotencyRecord(
@@ -172,7 +172,7 @@ def open_checkout(unit: UnitOfWork, message: OpenCheckout) -> Answer:
     return changes.changed(unit, booking, BookingMove.OPEN_CHECKOUT, message.origin, hold_ms=hold_ms)
 
 
-def keep_session(unit: UnitOfWork, message: StoreCheckoutSession) -> Answer:
+def store_checkout_session(unit: UnitOfWork, message: StoreCheckoutSession) -> Answer:
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is None:
         return changes.unknown_booking()

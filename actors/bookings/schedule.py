@@ -42,28 +42,33 @@ def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     """Do the step that is due, and set the time of the next one."""
     at_ms, start_ms, settle_ms = booking.next_step_ms or 0, booking.week_start_ms, unit.rules.settle_ms
     if unit.now_ms < start_ms:
-        return _keep(unit, booking, start_ms)
+        return _save(unit, booking, start_ms)
     if at_ms <= start_ms:
         notifications.mail_owner(
-            unit, booking, "week_begins", Topic.BOOKINGS, key=_key(booking, "begins"), shown=_shown(unit, booking)
+            unit,
+            booking,
+            "week_begins",
+            Topic.BOOKINGS,
+            key=_key(booking, "begins"),
+            shown=_display_status(unit, booking),
         )
         first = day_of(max(start_ms, booking.paid_ms or 0)) + 1
-        return _keep(unit, booking, first * DAY_MS + settle_ms)
+        return _save(unit, booking, first * DAY_MS + settle_ms)
     ended_ms = (at_ms - settle_ms) // DAY_MS * DAY_MS
     if ended_ms <= booking.week_end_ms:
         _report_day(unit, booking, day_of(ended_ms) - 1)
     if ended_ms < booking.week_end_ms or _is_undecided(unit, booking, ended_ms):
-        return _keep(unit, booking, ended_ms + DAY_MS + settle_ms)
-    return _end(unit, _keep(unit, booking, None), origin)
+        return _save(unit, booking, ended_ms + DAY_MS + settle_ms)
+    return _end(unit, _save(unit, booking, None), origin)
 
 
-def _keep(unit: UnitOfWork, booking: Booking, next_step_ms: int | None) -> Booking:
+def _save(unit: UnitOfWork, booking: Booking, next_step_ms: int | None) -> Booking:
     booking = replace(booking, next_step_ms=next_step_ms)
     unit.save_booking(booking, visible=False)
     return booking
 
 
-def _shown(unit: UnitOfWork, booking: Booking) -> str:
+def _display_status(unit: UnitOfWork, booking: Booking) -> str:
     """`yes`, or why the booking is not shown."""
     campaign = unit.campaign(booking.campaign_id, None)
     assert campaign is not None, "the campaign of a named booking is read"

@@ -4,9 +4,9 @@ Source of the rules: ADR 0017 and 0019 to 0021. Later messages of a batch see th
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
 from actors.bookings import (
     campaigns,
@@ -151,32 +151,53 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
     unit = UnitOfWork(snapshot, now_ms, rules)
     for message in messages:
-        unit.decision.answers.append(_RULES[type(message)](unit, message))
+        unit.decision.answers.append(_answer(unit, message))
     return unit.finished()
 
 
-_RULES: Mapping[type, Callable[[UnitOfWork, Any], Answer]] = {
-    SaveProfile: campaigns.save_profile,
-    CreateCampaign: campaigns.create_campaign,
-    EditCampaign: campaigns.edit_campaign,
-    MoveCampaign: campaigns.move_campaign,
-    Reserve: reservations.reserve,
-    OpenCheckout: reservations.open_checkout,
-    StoreCheckoutSession: reservations.keep_session,
-    Cancel: reservations.cancel,
-    RecordPayment: settlement.record_payment,
-    OrderRefund: settlement.order_refund,
-    SettleRefund: settlement.settle_refund,
-    SettleDispute: disputes.settle_dispute,
-    PostponeRefund: settlement.postpone_refund,
-    RequestRefund: refund_requests.request_refund,
-    DeclineRefundRequest: refund_requests.decline_refund_request,
-    FollowSchedule: schedule.follow_schedule,
-    SendDigest: digests.send_digest,
-    ExpireHold: reservations.expire_hold,
-    CreateSlot: slots.create_slot,
-    EditSlot: slots.edit_slot,
-    RetireSlot: slots.retire_slot,
-    DescribeVideo: reservations.describe_video,
-}
-assert _RULES.keys() == set(get_args(Message)), "each message has a rule"
+def _answer(unit: UnitOfWork, message: Message) -> Answer:
+    match message:
+        case SaveProfile():
+            return campaigns.save_profile(unit, message)
+        case CreateCampaign():
+            return campaigns.create_campaign(unit, message)
+        case EditCampaign():
+            return campaigns.edit_campaign(unit, message)
+        case MoveCampaign():
+            return campaigns.move_campaign(unit, message)
+        case Reserve():
+            return reservations.reserve(unit, message)
+        case OpenCheckout():
+            return reservations.open_checkout(unit, message)
+        case StoreCheckoutSession():
+            return reservations.store_checkout_session(unit, message)
+        case Cancel():
+            return reservations.cancel(unit, message)
+        case RecordPayment():
+            return settlement.record_payment(unit, message)
+        case OrderRefund():
+            return settlement.order_refund(unit, message)
+        case SettleRefund():
+            return settlement.settle_refund(unit, message)
+        case SettleDispute():
+            return disputes.settle_dispute(unit, message)
+        case PostponeRefund():
+            return settlement.postpone_refund(unit, message)
+        case RequestRefund():
+            return refund_requests.request_refund(unit, message)
+        case DeclineRefundRequest():
+            return refund_requests.decline_refund_request(unit, message)
+        case FollowSchedule():
+            return schedule.follow_schedule(unit, message)
+        case SendDigest():
+            return digests.send_digest(unit, message)
+        case ExpireHold():
+            return reservations.expire_hold(unit, message)
+        case CreateSlot():
+            return slots.create_slot(unit, message)
+        case EditSlot():
+            return slots.edit_slot(unit, message)
+        case RetireSlot():
+            return slots.retire_slot(unit, message)
+        case DescribeVideo():
+            return reservations.describe_video(unit, message)

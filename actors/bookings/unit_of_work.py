@@ -148,7 +148,7 @@ class UnitOfWork:
         before = self.campaign(campaign.id, None)
         self.decision.campaigns[campaign.id] = campaign
         shown = CampaignStatus.APPROVED in (campaign.status, before.status if before else None)
-        self.decision.visible |= shown and before is not None and _shown_part(campaign) != _shown_part(before)
+        self.decision.visible |= shown and before is not None and _visible_content(campaign) != _visible_content(before)
 
     def save_slot(self, slot: Slot) -> None:
         self.decision.slots[slot.id] = slot
@@ -214,7 +214,7 @@ class UnitOfWork:
         return self.decision
 
 
-def _shown_part(campaign: Campaign) -> tuple[object, ...]:
+def _visible_content(campaign: Campaign) -> tuple[object, ...]:
     """The content of a campaign that visitors see."""
     return campaign.status, campaign.content, campaign.shown_as
 

@@ -13,11 +13,11 @@ from actors.devices.messages import (
     DeviceView,
     EndApproved,
     FreshKey,
-    Look,
     Message,
     Poll,
     Redeemed,
     Start,
+    ViewDevice,
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
@@ -97,7 +97,7 @@ class DeviceAuthorizer(RecordingActor[Message, Answer]):
 
     async def look(self, typed: str, agent: Agent) -> DeviceView | Refused:
         """The device login with the user code that was typed in a session."""
-        return await self.ask_for(Look(read_code(typed), agent.id), DeviceView, Refused)
+        return await self.ask_for(ViewDevice(read_code(typed), agent.id), DeviceView, Refused)
 
     async def decide(self, typed: str, agent: Agent, *, approve: bool, admin: bool = False) -> DeviceView | Refused:
         """Approve or deny the device login with the user code that was typed in a session, for the session's account. With

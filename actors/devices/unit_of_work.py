@@ -64,15 +64,15 @@ class UnitOfWork:
         device = self.decision.changed.devices.get(device_id) or self._snapshot.devices[device_id]
         if device.status in OPEN and device.expires_ms <= self._now_ms:
             # `live_keys` no longer counts an overdue approved device.
-            return self._keep(replace(device, status=Status.EXPIRED))
+            return self._save(replace(device, status=Status.EXPIRED))
         return device
 
     def _expire(self, device: Device) -> None:
         account = self._snapshot.accounts[device.email or ""]
         self._live_keys[account.tenant_id] -= 1
-        self._keep(replace(device, status=Status.EXPIRED))
+        self._save(replace(device, status=Status.EXPIRED))
 
-    def _keep(self, device: Device) -> Device:
+    def _save(self, device: Device) -> Device:
         self.decision.changed.devices[device.id] = device
         return device
 

@@ -18,8 +18,8 @@ from actors.keys.messages import (
     GrantAdmin,
     Granter,
     Issue,
-    Kept,
     Key,
+    KeySaved,
     KeysEnded,
     Membership,
     Message,
@@ -106,7 +106,7 @@ class KeyActor(RecordingActor[Message, Answer]):
         token = new_claim_token(self._entropy.token(ENTROPY_BYTES))
         key = self._key(text, Kind.ANONYMOUS, expires_ms=self._clock.now_ms() + self.rules.anonymous_life_ms)
         answer = await self.ask(Mint(key, digest(token)))
-        assert isinstance(answer, Kept)
+        assert isinstance(answer, KeySaved)
         return Minted(text, token, answer.key)
 
     async def start_claim(self, claim_token: str, email: str, origin: Origin) -> Done | Refused:
@@ -156,7 +156,7 @@ class KeyActor(RecordingActor[Message, Answer]):
         changes = {field: value for field, value in facts.items() if value is not None}
         audit = self._audit(agent, "key.issued", "key", key.id, changes)
         answer = await self.ask(Issue(key, email, audit, granted_by, self._notice("new_key", email)))
-        assert isinstance(answer, Kept | Refused)
+        assert isinstance(answer, KeySaved | Refused)
         return answer if isinstance(answer, Refused) else Issued(text, answer.key)
 
     async def edit(
@@ -170,13 +170,13 @@ class KeyActor(RecordingActor[Message, Answer]):
         name: str | None = None,
         sets_end: bool = False,
         expires_ms: int | None = None,
-    ) -> Kept | Refused:
+    ) -> KeySaved | Refused:
         """Rename a live key of the account of `email`, or move its end with `sets_end`: to `expires_ms`, or to never. A key
         ends no later than the one that granted it, and the keys that it granted no later than it. A full key only with
         `full`."""
         audit = self._audit(agent, "key.changed", "key", key_id)
         message = EditKey(key_id, email, audit, by, full, name, sets_end, expires_ms)
-        return await self.ask_for(message, Kept, Refused)
+        return await self.ask_for(message, KeySaved, Refused)
 
     async def rotate(
         self,
@@ -216,11 +216,11 @@ class KeyActor(RecordingActor[Message, Answer]):
 
     async def revoke(
         self, key_id: str, agent: Agent, *, owner: str | None = None, full: bool = False
-    ) -> Kept | Refused:
+    ) -> KeySaved | Refused:
         """Revoke a key for good, and the keys that it granted. Revoking it again changes nothing. With `owner`, only a
         key of that tenant, and a full one only with `full`."""
         return await self.ask_for(
-            Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), Kept, Refused
+            Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), KeySaved, Refused
         )
 
     async def end_keys(self, email: str, agent: Agent) -> KeysEnded:

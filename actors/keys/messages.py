@@ -282,7 +282,7 @@ Message = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeySaved:
     """Committed: the key as it is now, the hashes of all keys that changed, and the ids of those revoked with it."""
 
     key: Key
@@ -346,4 +346,6 @@ class Membership:
     administrators: int
 
 
-Answer = Kept | Rotated | EndNoticesSent | KeysEnded | Done | Claimed | TierSet | SuspensionSet | Membership | Refused
+Answer = (
+    KeySaved | Rotated | EndNoticesSent | KeysEnded | Done | Claimed | TierSet | SuspensionSet | Membership | Refused
+)

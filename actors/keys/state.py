@@ -5,9 +5,8 @@ earlier ones.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, get_args
 
 from actors.keys.locking import LockSet, rows_to_lock
 from actors.keys.messages import (
@@ -20,8 +19,8 @@ from actors.keys.messages import (
     EndKeys,
     GrantAdmin,
     Issue,
-    Kept,
     Key,
+    KeySaved,
     Message,
     Mint,
     Restore,
@@ -38,7 +37,7 @@ from actors.keys.renewing import KeyRenewing
 from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.shared.codes import guess, renew, send, wrong_code
-from actors.shared.notices import Ending, telling
+from actors.shared.notices import Ending, with_facts
 from actors.values import Account, AuditRecord, Code, Done, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
@@ -48,26 +47,53 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
     batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        batch.decision.answers.append(_RULES[type(message)](batch, message))
+        batch.decision.answers.append(batch.handle(message))
     return batch.decision
 
 
 class _Batch(KeyRenewing):
     """Answers the messages of one batch."""
 
-    def _suspend(self, message: Suspend) -> Answer:
-        account, admin = self._account(message.email), message.email in self._admins
-        return suspend(self.decision, account, message, self._now_ms, admin=admin)
-
-    def _restore(self, message: Restore) -> Answer:
-        return restore(self.decision, self._account(message.email), message)
+    def handle(self, message: Message) -> Answer:
+        match message:
+            case Mint():
+                return self._mint(message)
+            case StartClaim():
+                return self._start_claim(message)
+            case CompleteClaim():
+                return self._complete_claim(message)
+            case Issue():
+                return self._issue(message)
+            case EditKey():
+                return self._edit(message)
+            case RotateKey():
+                return self._rotate(message)
+            case SendEndNotices():
+                return self._send_end_notices(message)
+            case Revoke():
+                return self._revoke(message)
+            case EndKeys():
+                return self._end_keys(message)
+            case SetTier():
+                return self._set_tier(message)
+            case Suspend(email=email):
+                account, admin = self._account(email), email in self._admins
+                return suspend(self.decision, account, message, self._now_ms, admin=admin)
+            case Restore(email=email):
+                return restore(self.decision, self._account(email), message)
+            case GrantAdmin():
+                return self._admins.grant(message)
+            case RevokeAdmin():
+                return self._admins.revoke(message)
+            case BootstrapAdmins():
+                return self._admins.bootstrap(message)
 
     def _mint(self, mint: Mint) -> Answer:
         key = mint.key
         self._save_tenant(Tenant(key.tenant_id, Tier.ANONYMOUS))
         self._save_key(key)
         self._save_claim(Claim(mint.claim_hash, key.id, key.created_ms))
-        return Kept(key)
+        return KeySaved(key)
 
     def _start_claim(self, start: StartClaim) -> Answer:
         claim = self._claim(start.token_hash)
@@ -82,7 +108,7 @@ class _Batch(KeyRenewing):
         counted = send(claim, self._now_ms, "for this token", pause_ms=codes.pause_ms, per_day=codes.per_day)
         if isinstance(counted, Refused):
             return counted
-        sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
+        sent = self._code_mails.count(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
         self._save_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
@@ -144,7 +170,7 @@ class _Batch(KeyRenewing):
         key = replace(key, tenant_id=target.id, expires_ms=None, admin=False)
         self._save_key(key)
         self._save_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
-        self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
+        self._code_mails.recognise(complete.network_id, self._now_ms, self._rules.letters)
         self._announce(key, target)
         self.decision.audits.append(
             AuditRecord(
@@ -161,7 +187,7 @@ class _Batch(KeyRenewing):
             )
         )
         how = "Somebody claimed it with the code that was mailed to you."
-        self.decision.outbox += telling(complete.notice, Ending.KEY, key.id, key.prefix, how=how)
+        self.decision.outbox += with_facts(complete.notice, Ending.KEY, key.id, key.prefix, how=how)
         return Claimed(key, target, complete.email)
 
     def _set_tier(self, order: SetTier) -> Answer:
@@ -184,23 +210,3 @@ class _Batch(KeyRenewing):
 
 def _unknown_token() -> Refused:
     return Refused(Code.INVALID_CLAIM, "The claim token is unknown, or the code was sent to another email.")
-
-
-_RULES: Mapping[type, Callable[[_Batch, Any], Answer]] = {
-    Mint: _Batch._mint,
-    StartClaim: _Batch._start_claim,
-    CompleteClaim: _Batch._complete_claim,
-    Issue: _Batch._issue,
-    EditKey: _Batch._edit,
-    RotateKey: _Batch._rotate,
-    SendEndNotices: _Batch._send_end_notices,
-    Revoke: _Batch._revoke,
-    EndKeys: _Batch._end_keys,
-    SetTier: _Batch._set_tier,
-    Suspend: _Batch._suspend,
-    Restore: _Batch._restore,
-    GrantAdmin: lambda batch, message: batch._admins.grant(message),
-    RevokeAdmin: lambda batch, message: batch._admins.revoke(message),
-    BootstrapAdmins: lambda batch, message: batch._admins.bootstrap(message),
-}
-assert _RULES.keys() == set(get_args(Message)), "each message has a rule"

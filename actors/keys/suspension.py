@@ -23,7 +23,7 @@ def suspend(
         return SuspensionSet(account, changed=False)
     suspended = replace(account, suspended_ms=now_ms, suspension_reason=message.reason)
     facts = {"reason": message.reason}
-    return _kept(decision, suspended, message, facts)
+    return _suspension_saved(decision, suspended, message, facts)
 
 
 def restore(decision: Decision, account: Account | None, message: Restore) -> SuspensionSet | Refused:
@@ -32,10 +32,12 @@ def restore(decision: Decision, account: Account | None, message: Restore) -> Su
         return unknown_account()
     if account.suspended_ms is None:
         return SuspensionSet(account, changed=False)
-    return _kept(decision, replace(account, suspended_ms=None, suspension_reason=None), message, {})
+    return _suspension_saved(decision, replace(account, suspended_ms=None, suspension_reason=None), message, {})
 
 
-def _kept(decision: Decision, account: Account, message: Suspend | Restore, facts: dict[str, str]) -> SuspensionSet:
+def _suspension_saved(
+    decision: Decision, account: Account, message: Suspend | Restore, facts: dict[str, str]
+) -> SuspensionSet:
     decision.suspensions[account.email] = account
     decision.touched_tenants.append(account.tenant_id)
     decision.audits.append(replace(message.audit, changes=json.dumps(facts)))

@@ -80,7 +80,7 @@ Block = Callable[[Values], Part | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class MailTemplate:
     """A template. Its functions take the values of one message, and raise `UndefinedError` if one is missing."""
 
     subject: Callable[[Values], str]
@@ -107,13 +107,13 @@ def _expression(text: str) -> TemplateExpression:
     return ENVIRONMENT.compile_expression(text, undefined_to_none=False)
 
 
-def parse_template(source: str) -> Letter:
+def parse_template(source: str) -> MailTemplate:
     """The letter of a file's text."""
     head, *blocks = source.strip().split("\n\n")
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     assert fields.keys() <= {"subject", "topic", "because"}, f"unknown fields: {sorted(fields)}"
     subject, topic = _line(fields["subject"]), fields.get("topic")
-    return Letter(
+    return MailTemplate(
         subject=lambda values: header(subject(values)),
         because=_line(fields["because"]),
         topic=None if topic is None else Topic(topic),
@@ -176,10 +176,10 @@ def _button(source: str) -> Block:
     return block
 
 
-def _read() -> dict[str, Letter]:
+def _read() -> dict[str, MailTemplate]:
     letters = {path.stem: parse_template(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
     return letters | {name + LONG: letter for name, letter in letters.items()}
 
 
-LETTERS = _read()
+TEMPLATES = _read()
 """Template -> letter. Subjects are seen on lock screens and in server logs, so they contain no code."""

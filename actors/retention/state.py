@@ -32,7 +32,7 @@ COUNTS_DAYS = 2
 DEVICES_DAYS = 1
 
 
-def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
+def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
     """How long rows of each kind stay after their end, in milliseconds."""
     days = {
         Rows.UNCLAIMED_KEYS: rules.unclaimed_keys_days,

@@ -11,9 +11,9 @@ from actors.sessions.messages import (
     EndSession,
     EndSessions,
     IssueLink,
-    Kept,
     Message,
     Session,
+    SessionSaved,
     SessionsEnded,
     SignInLink,
     StartSignIn,
@@ -161,10 +161,12 @@ class SessionActor(RecordingActor[Message, Answer]):
             return False
         return self.tell(Touch(session.id))
 
-    async def end_session(self, session_id: str, email: str, agent: Agent) -> Kept | Refused:
+    async def end_session(self, session_id: str, email: str, agent: Agent) -> SessionSaved | Refused:
         """End a session of the account of `email` for good. Ending it again changes nothing."""
         return await self.ask_for(
-            EndSession(session_id, email, self._audit(agent, "session.ended", "session", session_id)), Kept, Refused
+            EndSession(session_id, email, self._audit(agent, "session.ended", "session", session_id)),
+            SessionSaved,
+            Refused,
         )
 
     async def end_all(self, email: str, agent: Agent, *, kept: str | None = None) -> int:
@@ -190,9 +192,9 @@ class SessionActor(RecordingActor[Message, Answer]):
 
 
 def _started(token: str, answer: Answer) -> StartedSession | AwaitedSession | Refused:
-    assert isinstance(answer, Kept | PasskeyNeeded | Refused)
+    assert isinstance(answer, SessionSaved | PasskeyNeeded | Refused)
     match answer:
-        case Kept(session):
+        case SessionSaved(session):
             return StartedSession(token, session)
         case PasskeyNeeded(pending):
             return AwaitedSession(token, pending)

@@ -142,7 +142,7 @@ Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSessio
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SessionSaved:
     """Committed: the session as it is now."""
 
     session: Session
@@ -155,4 +155,4 @@ class SessionsEnded:
     session_ids: tuple[str, ...]
 
 
-Answer = Done | Kept | SessionsEnded | SecondFactorAnswer | Refused
+Answer = Done | SessionSaved | SessionsEnded | SecondFactorAnswer | Refused

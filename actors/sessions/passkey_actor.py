@@ -11,7 +11,7 @@ from typing import Any
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import ActorLimits
 from actors.sessions.actor import StartedSession
-from actors.sessions.messages import Answer, Kept, Message
+from actors.sessions.messages import Answer, Message, SessionSaved
 from actors.sessions.passkeys import not_available, not_verified, sign_in_ended
 from actors.sessions.relying_party import RelyingParty, Response, challenge_hash
 from actors.sessions.second_factor import (
@@ -100,7 +100,7 @@ class PasskeyActor(RecordingActor[Message, Answer]):
         audit = self._audit(Agent("session", pending.id, pending.email), "session.started", "session", pending.id)
         mail = self._notice("new_session", pending.email)
         answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit, mail))
-        assert isinstance(answer, Kept | Refused)
+        assert isinstance(answer, SessionSaved | Refused)
         return answer if isinstance(answer, Refused) else StartedSession(fresh, answer.session)
 
     async def cancel_sign_in(self, token: str | None) -> None:
@@ -151,14 +151,14 @@ class PasskeyActor(RecordingActor[Message, Answer]):
         """Options to show a passkey in a session."""
         return await self._start_assertion(Purpose.CONFIRM, agent.id, _email_of(agent))
 
-    async def confirm(self, agent: Agent, response: Response) -> Kept | Refused:
+    async def confirm(self, agent: Agent, response: Response) -> SessionSaved | Refused:
         """Note that a session has shown a passkey."""
         email = _email_of(agent)
         assertion = await self._asserted(email, response)
         if assertion is None:
             return not_verified()
         audit = self._audit(agent, "session.confirmed", "session", agent.id)
-        return await self.ask_for(Confirm(agent.id, email, assertion, audit), Kept, Refused)
+        return await self.ask_for(Confirm(agent.id, email, assertion, audit), SessionSaved, Refused)
 
     async def rename(self, agent: Agent, passkey_id: str, name: str) -> PasskeySaved | Refused:
         audit = self._audit(agent, "passkey.renamed", "passkey", passkey_id)

@@ -1,11 +1,10 @@
 """The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0063."""
 
 import json
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
-from actors.sessions.messages import Kept, Session
+from actors.sessions.messages import Session, SessionSaved
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,
@@ -24,6 +23,7 @@ from actors.sessions.second_factor import (
     RemoveAll,
     Rename,
     SecondFactorAnswer,
+    SecondFactorMessage,
     SecondFactorRows,
     StartCeremony,
 )
@@ -82,9 +82,9 @@ class Sessions(Protocol):
 
     def live_sessions(self, email: str) -> list[Session]: ...
 
-    def keep_session(self, session: Session) -> None: ...
+    def save_session(self, session: Session) -> None: ...
 
-    def begin(self, session: Session, audit: AuditRecord, notice: OutboxMessage | None) -> Kept: ...
+    def begin(self, session: Session, audit: AuditRecord, notice: OutboxMessage | None) -> SessionSaved: ...
 
 
 class Passkeys:
@@ -111,6 +111,25 @@ class Passkeys:
         self._rules = rules
         self._session_life_ms = session_life_ms
 
+    def handle(self, message: SecondFactorMessage) -> SecondFactorAnswer | SessionSaved | Refused:
+        match message:
+            case StartCeremony():
+                return self._start(message)
+            case Register():
+                return self._register(message)
+            case Confirm():
+                return self._confirm(message)
+            case FinishSignIn():
+                return self._finish(message)
+            case CancelSignIn():
+                return self._cancel(message)
+            case Rename():
+                return self._rename(message)
+            case Remove():
+                return self._remove(message)
+            case RemoveAll():
+                return self._remove_all(message)
+
     def of(self, email: str) -> list[Passkey]:
         """The passkeys of an account, oldest first."""
         known = self._rows.passkeys | self._changed.passkeys
@@ -133,7 +152,7 @@ class Passkeys:
         self._audits.append(replace(audit, action="session.awaits_passkey"))
         return PasskeyNeeded(pending)
 
-    def _finish(self, finish: FinishSignIn) -> Kept | Refused:
+    def _finish(self, finish: FinishSignIn) -> SessionSaved | Refused:
         pending = self._pending(finish.pending_id)
         if pending is None or pending.email != finish.email or not pending.is_live(self._now_ms):
             return sign_in_ended()
@@ -208,7 +227,7 @@ class Passkeys:
             audit = replace(audit, action="passkey.refused", target_type="passkey", target_id=passkey.id)
             self._audits.append(replace(audit, changes=changes))
             return not_verified()
-        return self._keep(replace(passkey, sign_count=count, used_ms=self._now_ms))
+        return self._save(replace(passkey, sign_count=count, used_ms=self._now_ms))
 
     # Changes in a session.
 
@@ -226,9 +245,9 @@ class Passkeys:
         taken = (each.id for each in known.values() if each.credential_id == passkey.credential_id)
         if any(passkey_id not in self._changed.removed for passkey_id in taken):
             return Refused(Code.INVALID_STATE, "This passkey is already registered.")
-        self._sessions.keep_session(replace(session, passkey_ms=self._now_ms))
-        self._tell(register.audit, register.message, [passkey])
-        return PasskeySaved(self._keep(passkey))
+        self._sessions.save_session(replace(session, passkey_ms=self._now_ms))
+        self._record_change(register.audit, register.message, [passkey])
+        return PasskeySaved(self._save(passkey))
 
     def _refused_registration(self, session: Session, own: list[Passkey]) -> Refused | None:
         if not may_add(session, self._now_ms, self._rules, first=not own):
@@ -239,7 +258,7 @@ class Passkeys:
             return Refused(Code.PASSKEY_LIMIT, f"This account has {most} passkeys, the maximum. Remove one first.")
         return None
 
-    def _confirm(self, confirm: Confirm) -> Kept | Refused:
+    def _confirm(self, confirm: Confirm) -> SessionSaved | Refused:
         session = self._live_session(confirm.session_id, confirm.email)
         if isinstance(session, Refused):
             return session
@@ -247,9 +266,9 @@ class Passkeys:
         if isinstance(used, Refused):
             return used
         session = replace(session, passkey_ms=self._now_ms)
-        self._sessions.keep_session(session)
+        self._sessions.save_session(session)
         self._audits.append(confirm.audit)
-        return Kept(session)
+        return SessionSaved(session)
 
     def _rename(self, rename: Rename) -> PasskeySaved | Refused:
         passkey = self._own(rename.passkey_id, rename.email)
@@ -257,7 +276,7 @@ class Passkeys:
             return unknown_passkey()
         if passkey.name != rename.name:
             self._audits.append(replace(rename.audit, changes=json.dumps({"name": [passkey.name, rename.name]})))
-            passkey = self._keep(replace(passkey, name=rename.name))
+            passkey = self._save(replace(passkey, name=rename.name))
         return PasskeySaved(passkey)
 
     def _remove(self, remove: Remove) -> PasskeysRemoved | Refused:
@@ -280,11 +299,11 @@ class Passkeys:
         if not self.of(remove.email):
             # Without a passkey, no session is one with a second factor.
             for session in self._sessions.live_sessions(remove.email):
-                self._sessions.keep_session(replace(session, passkey_ms=None))
-        self._tell(remove.audit, remove.message, passkeys)
+                self._sessions.save_session(replace(session, passkey_ms=None))
+        self._record_change(remove.audit, remove.message, passkeys)
         return PasskeysRemoved(tuple(passkeys))
 
-    def _tell(self, audit: AuditRecord, message: OutboxMessage, passkeys: list[Passkey]) -> None:
+    def _record_change(self, audit: AuditRecord, message: OutboxMessage, passkeys: list[Passkey]) -> None:
         """Audit a change and mail it to the owner."""
         names = ", ".join(each.name for each in passkeys)
         self._audits.append(replace(audit, changes=json.dumps({"name": names})))
@@ -298,7 +317,7 @@ class Passkeys:
     def _own(self, passkey_id: str, email: str) -> Passkey | None:
         return next((each for each in self.of(email) if each.id == passkey_id), None)
 
-    def _keep(self, passkey: Passkey) -> Passkey:
+    def _save(self, passkey: Passkey) -> Passkey:
         self._changed.passkeys[passkey.id] = passkey
         return passkey
 
@@ -307,15 +326,3 @@ class Passkeys:
         if session is None or session.email != email or not session.is_live(self._now_ms):
             return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
         return session
-
-
-RULES: Mapping[type, Callable[[Passkeys, Any], SecondFactorAnswer | Kept | Refused]] = {
-    StartCeremony: Passkeys._start,
-    Register: Passkeys._register,
-    Confirm: Passkeys._confirm,
-    FinishSignIn: Passkeys._finish,
-    CancelSignIn: Passkeys._cancel,
-    Rename: Passkeys._rename,
-    Remove: Passkeys._remove,
-    RemoveAll: Passkeys._remove_all,
-}

@@ -6,9 +6,9 @@ earlier ones.
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
 from actors.sessions.messages import (
     Answer,
@@ -16,9 +16,9 @@ from actors.sessions.messages import (
     EndSession,
     EndSessions,
     IssueLink,
-    Kept,
     Message,
     Session,
+    SessionSaved,
     SessionsEnded,
     SignIn,
     SignInLink,
@@ -26,7 +26,6 @@ from actors.sessions.messages import (
     Touch,
     UseLink,
 )
-from actors.sessions.passkeys import RULES as PASSKEY_RULES
 from actors.sessions.passkeys import PasskeyRules, Passkeys
 from actors.sessions.second_factor import (
     CancelSignIn,
@@ -36,14 +35,13 @@ from actors.sessions.second_factor import (
     Remove,
     RemoveAll,
     Rename,
-    SecondFactorMessage,
     SecondFactorRows,
     StartCeremony,
 )
 from actors.shared.browsers import browser
 from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRules
 from actors.shared.codes import CodeRules, guess, renew, wrong_code
-from actors.shared.notices import Ending, telling
+from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS, HOUR_MS
 from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
 
@@ -139,7 +137,7 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: 
     """Answer `messages` in order against `snapshot`, whose rows are locked until the decision is committed."""
     batch = _Batch(snapshot, now_ms, rules)
     for message in messages:
-        batch.decision.answers.append(_RULES[type(message)](batch, message))
+        batch.decision.answers.append(batch.handle(message))
     return batch.decision
 
 
@@ -151,7 +149,7 @@ class _Batch:
         self._now_ms = now_ms
         self._rules = rules
         self.decision = Decision()
-        self._letters = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
+        self._code_mails = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
         self._passkeys = Passkeys(
             snapshot.second_factor,
             self.decision.changed.second_factor,
@@ -163,8 +161,27 @@ class _Batch:
             rules.life_ms,
         )
 
+    def handle(self, message: Message) -> Answer:
+        match message:
+            case StartSignIn():
+                return self._start(message)
+            case CompleteSignIn():
+                return self._complete(message)
+            case IssueLink():
+                return self._issue_link(message)
+            case UseLink():
+                return self._use_link(message)
+            case Touch():
+                return self._touch(message)
+            case EndSession():
+                return self._end(message)
+            case EndSessions():
+                return self._end_all(message)
+            case _:
+                return self._passkeys.handle(message)
+
     def _start(self, start: StartSignIn) -> Answer:
-        sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
+        sent = self._code_mails.count(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
         row = self._sign_in((start.email, start.browser)) or SignIn(start.email, start.browser)
@@ -185,7 +202,7 @@ class _Batch:
             return wrong_code()
         # A code starts one session only. 0 lies in the past for the clock of every node.
         self._save_sign_in(replace(guessed, code_expires_ms=0))
-        self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
+        self._code_mails.recognise(complete.network_id, self._now_ms, self._rules.letters)
         return self._enter(session, complete)
 
     def _issue_link(self, issue: IssueLink) -> Answer:
@@ -213,15 +230,15 @@ class _Batch:
         audit: AuditRecord,
         notice: OutboxMessage | None,
         changes: Mapping[str, list[str | None]] | None = None,
-    ) -> Kept:
+    ) -> SessionSaved:
         """Start a session of an existing account, end surplus ones, and tell the owner. `changes` came with it."""
         ended = self._make_room(session.email)
         told = {**(changes or {}), **({"ended": ended} if ended else {})}
-        self.keep_session(session)
+        self.save_session(session)
         self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(told)))
-        for message in telling(notice, Ending.SESSION, session.id, browser(session.agent)):
+        for message in with_facts(notice, Ending.SESSION, session.id, browser(session.agent)):
             self.decision.outbox.append(replace(message, recipient=session.email))
-        return Kept(session)
+        return SessionSaved(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
         """Create the account if it does not exist; returns the changes for the audit."""
@@ -236,7 +253,7 @@ class _Batch:
         live = self.live_sessions(email)
         ended = live[: max(0, len(live) + 1 - self._rules.per_account)]
         for each in ended:
-            self.keep_session(self._ended(each))
+            self.save_session(self._ended(each))
         return [each.id for each in ended]
 
     def live_sessions(self, email: str) -> list[Session]:
@@ -248,7 +265,7 @@ class _Batch:
     def _end_all(self, order: EndSessions) -> Answer:
         ended = [each for each in self.live_sessions(order.email) if each.id != order.kept]
         for each in ended:
-            self.keep_session(self._ended(each))
+            self.save_session(self._ended(each))
         ids = tuple(each.id for each in ended)
         if ids:
             self.decision.audits.append(replace(order.audit, changes=json.dumps({"ended": ids})))
@@ -260,8 +277,8 @@ class _Batch:
             return _not_signed_in()
         if self._now_ms - session.seen_ms >= self._rules.touch_ms:
             session = replace(session, seen_ms=self._now_ms, expires_ms=self._now_ms + self._rules.life_ms)
-            self.keep_session(session)
-        return Kept(session)
+            self.save_session(session)
+        return SessionSaved(session)
 
     def _end(self, end: EndSession) -> Answer:
         session = self.session(end.session_id)
@@ -269,15 +286,12 @@ class _Batch:
             return Refused(Code.NOT_FOUND, "There is no such session.")
         if session.is_live(self._now_ms):
             session = self._ended(session)
-            self.keep_session(session)
+            self.save_session(session)
             self.decision.audits.append(end.audit)
-        return Kept(session)
+        return SessionSaved(session)
 
     def _ended(self, session: Session) -> Session:
         return replace(session, revoked_ms=self._now_ms, expires_ms=min(session.expires_ms, self._now_ms))
-
-    def _passkey(self, message: SecondFactorMessage) -> Answer:
-        return PASSKEY_RULES[type(message)](self._passkeys, message)
 
     # Rows, overlaid with the changes of this batch.
 
@@ -293,21 +307,8 @@ class _Batch:
     def _save_sign_in(self, row: SignIn) -> None:
         self.decision.changed.sign_ins[row.key] = row
 
-    def keep_session(self, session: Session) -> None:
+    def save_session(self, session: Session) -> None:
         self.decision.changed.sessions[session.id] = session
-
-
-_RULES: Mapping[type, Callable[[_Batch, Any], Answer]] = {
-    StartSignIn: _Batch._start,
-    CompleteSignIn: _Batch._complete,
-    IssueLink: _Batch._issue_link,
-    UseLink: _Batch._use_link,
-    Touch: _Batch._touch,
-    EndSession: _Batch._end,
-    EndSessions: _Batch._end_all,
-    **dict.fromkeys(PASSKEY_RULES, _Batch._passkey),
-}
-assert _RULES.keys() == set(get_args(Message)), "each message has a rule"
 
 
 def unusable_link() -> Refused:

@@ -103,7 +103,7 @@ class CodeMailCounter:
         self._rows = rows
         self._changed = changed
 
-    def post(self, draft: Draft, now_ms: int, rules: CodeMailRules, to: str) -> Draft | Refused:
+    def count(self, draft: Draft, now_ms: int, rules: CodeMailRules, to: str) -> Draft | Refused:
         """Count a letter. Returns it as it has to be sent."""
         network = self._row(draft.network_id)
         known = now_ms < network.known_until_ms

@@ -83,7 +83,7 @@ class WindowLimiter:
         self._make_room(now_ms)
         return now_ms + self._window_ms, 0
 
-    def give_back(self, key: str, now_ms: int, count: int = 1) -> None:
+    def subtract(self, key: str, now_ms: int, count: int = 1) -> None:
         """Subtract `count` hits of `key`, if their window is still open."""
         end_ms, hits = self._windows.get(key, (0, 0))
         if end_ms > now_ms:
@@ -135,13 +135,13 @@ class SharedTotal:
             return allowance
         if first and self._totals.take("first ones", (factor - 1) * limit, now_ms):
             return replace(allowance, allowed=True)
-        self._portions.give_back(network, now_ms)
+        self._portions.subtract(network, now_ms)
         if first:
-            self._networks.give_back(network, now_ms)
+            self._networks.subtract(network, now_ms)
         return allowance
 
-    def give_back(self, network: str, now_ms: int) -> None:
+    def subtract(self, network: str, now_ms: int) -> None:
         """Subtract a hit of `network` that came to nothing."""
-        self._portions.give_back(network, now_ms)
-        self._networks.give_back(network, now_ms)
-        self._totals.give_back("all", now_ms)
+        self._portions.subtract(network, now_ms)
+        self._networks.subtract(network, now_ms)
+        self._totals.subtract("all", now_ms)

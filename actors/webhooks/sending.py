@@ -214,7 +214,7 @@ def cleaned(error: str) -> str:
     return " ".join(line.split())[:ERROR_LENGTH]
 
 
-def judged_by(retries: Retries) -> Judge:
+def judge_with(retries: Retries) -> Judge:
     """`judge` with these retries, as stores take it."""
 
     def on(webhook: Webhook, delivery: Delivery, attempt: Attempt) -> Verdict | None:

@@ -150,13 +150,13 @@ def test_the_memory_of_keys_holds_the_latest_ones_and_never_more_than_its_capaci
     memory, keys = RecentKeys(11), [b"%d" % number for number in range(1_000)]
     for first in range(0, len(keys), at_once):
         end = min(first + at_once, len(keys))
-        assert memory.knows_none(keys[first:end])
+        assert memory.contains_none(keys[first:end])
         memory.add(keys[first:end])
         assert len(memory) <= memory.capacity
         latest = keys[max(0, end - 3) : end]
         assert all(key in memory for key in latest)
-        assert not any(memory.knows_none([key]) for key in latest)
-    assert memory.knows_none(keys[:900])
+        assert not any(memory.contains_none([key]) for key in latest)
+    assert memory.contains_none(keys[:900])
 
 
 def test_keys_that_are_added_again_are_forgotten_later_than_those_that_came_with_them() -> None:

@@ -13,7 +13,7 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
 from actors.keys.actor import Issued, KeyActor, Minted
-from actors.keys.messages import ByKey, Claimed, Kept, Membership, TierSet
+from actors.keys.messages import ByKey, Claimed, KeySaved, Membership, TierSet
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import Kind, code_from, digest, is_claim_token, is_key
@@ -272,7 +272,7 @@ async def test_a_key_is_revoked_once(autojump_clock: MockClock) -> None:
         first = await keys.revoke(minted.key.id, CLI)
         await trio.sleep(60)
         again = await keys.revoke(minted.key.id, CLI)
-    assert isinstance(first, Kept)
+    assert isinstance(first, KeySaved)
     assert again == replace(first, ended=())
     assert first.key.revoked_ms == NOON
 

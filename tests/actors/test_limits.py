@@ -55,23 +55,23 @@ def test_many_at_once_are_let_through_or_refused_together(limiter: WindowLimiter
 
 def test_what_is_given_back_can_be_used_again_until_the_window_ends(limiter: WindowLimiter) -> None:
     limiter.hit("a", 3, NOW, 3)
-    limiter.give_back("a", NOW + 59_999, 2)
+    limiter.subtract("a", NOW + 59_999, 2)
     assert limiter.hit("a", 3, NOW + 59_999) == Allowance(True, 3, 1, 1)
-    limiter.give_back("a", NOW + 60_000)
+    limiter.subtract("a", NOW + 60_000)
     assert limiter.hit("a", 3, NOW + 60_000, 3).allowed
     assert not limiter.hit("a", 3, NOW + 60_000).allowed
 
 
 def test_one_is_given_back_where_nothing_else_is_said(limiter: WindowLimiter) -> None:
     limiter.hit("a", 3, NOW, 3)
-    limiter.give_back("a", NOW)
+    limiter.subtract("a", NOW)
     assert limiter.hit("a", 3, NOW) == Allowance(True, 3, 0, 60)
 
 
 def test_nothing_can_be_saved_up_by_giving_back(limiter: WindowLimiter) -> None:
     limiter.hit("a", 3, NOW)
-    limiter.give_back("a", NOW, 2)
-    limiter.give_back("b", NOW)
+    limiter.subtract("a", NOW, 2)
+    limiter.subtract("b", NOW)
     assert limiter.hit("a", 3, NOW) == limiter.hit("b", 3, NOW) == Allowance(True, 3, 2, 60)
     assert len(limiter) == 2
 
@@ -285,18 +285,18 @@ def test_a_total_tells_when_its_window_ends_and_starts_anew() -> None:
 def test_what_is_given_back_to_a_total_can_be_used_by_others() -> None:
     total = used_up()
     assert passing(total, "x", 5) == 1
-    total.give_back("a", NOW)
+    total.subtract("a", NOW)
     assert passing(total, "x", 5) == 1
     for _ in range(5):
         assert passing(total, "c", 1) == 0
         assert passing(total, "y", 1) == 1
-        total.give_back("y", NOW)
+        total.subtract("y", NOW)
 
 
 def test_what_a_network_gives_back_it_can_use_again() -> None:
     total = SharedTotal(3_600)
     assert passing(total, "a", 20) == 10
-    total.give_back("a", NOW)
+    total.subtract("a", NOW)
     assert passing(total, "a", 20) == 1
 
 

@@ -7,7 +7,7 @@ from actors.clock import DAY_MS, HOUR_MS
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
-from actors.sessions.messages import Kept
+from actors.sessions.messages import SessionSaved
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
 from actors.shared.code_mails import Origin
@@ -136,7 +136,7 @@ async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another(autoju
         assert found is not None
         assert found.session.is_live(NOON)
         ended = await sessions.end_session(begun.session.id, ANN, Agent("session", begun.session.id, ANN))
-        assert isinstance(ended, Kept)
+        assert isinstance(ended, SessionSaved)
         found = await reader.resolve(begun.token)
         assert found is not None
         assert not found.session.is_live(NOON)

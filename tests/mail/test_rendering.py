@@ -12,7 +12,7 @@ from actors.clock import DAY_MS, MINUTE_MS
 from actors.mail.messages import MailFailed, QueuedMessage
 from actors.mail.parts import WIDTH
 from actors.mail.rendering import MailRenderer
-from actors.mail.template_files import LETTERS, parse_template
+from actors.mail.template_files import TEMPLATES, parse_template
 from actors.mail.words import SUBJECT_LENGTH
 from actors.shared.announcements import Topic
 from actors.shared.code_mails import LONG
@@ -91,7 +91,7 @@ def test_values_come_from_the_facts_and_no_fact_replaces_what_the_service_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(
-        LETTERS, "told", parse_template("subject: Hello\nbecause: so\n\n{{ what }} at {{ site }}: {{ braces }}")
+        TEMPLATES, "told", parse_template("subject: Hello\nbecause: so\n\n{{ what }} at {{ site }}: {{ braces }}")
     )
     facts = json.dumps({"what": "Something happened", "braces": "{{ code }}", "site": "https://elsewhere.example"})
     mail = WRITER.write(replace(queued(template="told"), facts=facts))
@@ -150,8 +150,8 @@ class Words(HTMLParser):
 
 
 def test_the_samples_have_every_template() -> None:
-    assert set(FACTS) == {name for name in LETTERS if not name.endswith(LONG)}
-    assert {name + LONG for name in FACTS} == {name for name in LETTERS if name.endswith(LONG)}
+    assert set(FACTS) == {name for name in TEMPLATES if not name.endswith(LONG)}
+    assert {name + LONG for name in FACTS} == {name for name in TEMPLATES if name.endswith(LONG)}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -180,7 +180,7 @@ def test_every_mail_says_why_it_came_and_keeps_its_code_out_of_the_subject(name:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_only_mails_with_a_topic_can_be_turned_off(name: str) -> None:
-    topic = LETTERS[SAMPLES[name].template].topic
+    topic = TEMPLATES[SAMPLES[name].template].topic
     mail = WRITER.write(SAMPLES[name])
     assert bool(topic) == ("Stop mails about" in mail.text) == ("Stop mails about" in mail.html) == bool(mail.stop_url)
     if topic:
@@ -190,7 +190,7 @@ def test_only_mails_with_a_topic_can_be_turned_off(name: str) -> None:
 
 
 def test_the_mails_that_can_be_turned_off_are_these() -> None:
-    assert {name: letter.topic for name, letter in LETTERS.items() if letter.topic and not name.endswith(LONG)} == {
+    assert {name: letter.topic for name, letter in TEMPLATES.items() if letter.topic and not name.endswith(LONG)} == {
         "review_digest": Topic.REVIEWS,
         "campaign_approved": Topic.REVIEWS,
         "campaign_rejected": Topic.REVIEWS,

@@ -9,7 +9,7 @@ import trio
 
 from actors.clock import SECOND_MS
 from actors.devices import state
-from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, Look, Poll, Status
+from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, Poll, Status, ViewDevice
 from actors.devices.state import Decision, LockSet
 from actors.devices.store import Decide as Deciding
 from actors.values import BatchId, Contended, OutcomeUnknown, Refused, StorageUnavailable
@@ -21,7 +21,7 @@ from tests.simulation.reception import LinkedDevices
 from tests.simulation.rules import Scene
 
 _Batch: Any = state._Batch
-_wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._keep, _Batch._as_of_now, _Batch._guessed
+_wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._save, _Batch._as_of_now, _Batch._guessed
 _redeem, _decide, _charge, _audit = _Batch._redeem, _Batch._decide, _Batch._charge, _Batch._audit
 _live_keys, _locked = live_keys, state._locked
 
@@ -134,7 +134,7 @@ def _unrecorded(unit: Any, message: Any, device: Device, action: str, *rest: Any
 # The lock.
 
 
-def _forgiven_by_looking(unit: Any, message: Look | Decide) -> Any:
+def _forgiven_by_looking(unit: Any, message: ViewDevice | Decide) -> Any:
     found = _guessed(unit, message)
     if isinstance(found, Device):
         unit._forgive(message.session_id)
@@ -158,7 +158,7 @@ def _told_too_early(wait_ms: int) -> Refused:
     return _locked(wait_ms - SECOND_MS)
 
 
-def _right_codes_pass(unit: Any, message: Look | Decide) -> Any:
+def _right_codes_pass(unit: Any, message: ViewDevice | Decide) -> Any:
     device_id = unit._by_user_code.get(message.user_code)
     return _guessed(unit, message) if device_id is None else unit._as_of_now(device_id)
 
@@ -241,8 +241,8 @@ BUGS: Mapping[str, Bug] = {
     "slow-down-at-first": _bug("The first poll may be too early.", _in_batch("_wait", _first_is_early)),
     "no-grace-for-timers": _bug("Polls have no grace period.", replaced(state, "EARLY_MS", 0)),
     "approved-has-to-wait": _bug("An approved login is slowed down.", _in_batch("_redeem", _redeemed_on_time)),
-    "key-handed-out-twice": _bug("Each poll of an approved login gets a key.", _in_batch("_keep", _not_redeemed)),
-    "approval-forgotten": _bug("An approval is answered and not stored.", _in_batch("_keep", _approval_forgotten)),
+    "key-handed-out-twice": _bug("Each poll of an approved login gets a key.", _in_batch("_save", _not_redeemed)),
+    "approval-forgotten": _bug("An approval is answered and not stored.", _in_batch("_save", _approval_forgotten)),
     "denied-is-pending": _bug("A denied login stays pending.", _in_batch("_as_of_now", _denied_is_pending)),
     "login-never-expires": _bug("A login does not expire.", _in_batch("_as_of_now", _never_expires)),
     "approval-never-expires": _bug("An approved login does not expire.", _in_batch("_as_of_now", _approved_lives_on)),

@@ -17,7 +17,7 @@ from actors.bookings.transitions import CampaignMove
 from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
-from actors.keys.messages import ByKey, Kept, Membership
+from actors.keys.messages import ByKey, KeySaved, Membership
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
@@ -199,7 +199,7 @@ class Office:
             kept = await self.node.intent(
                 "keep session",
                 Change(booking_id, owner, session=session_id),
-                lambda: self.ledger.keep_session(owner, booking_id, session_id),
+                lambda: self.ledger.store_checkout_session(owner, booking_id, session_id),
             )
             if isinstance(kept, BookingView):
                 self.node.world.processor.show(booking_id, session_id)
@@ -315,7 +315,7 @@ class Office:
             ),
         )
 
-    async def revoke_key(self, text: str, key_id: str) -> Kept | Refused:
+    async def revoke_key(self, text: str, key_id: str) -> KeySaved | Refused:
         keeper = self.node.keeper
         kept = await self._as(
             text,
@@ -324,7 +324,7 @@ class Office:
             lambda caller: key_id,
             lambda caller: keeper.revoke(key_id, caller.agent, owner=caller.owner),
         )
-        if isinstance(kept, Kept):
+        if isinstance(kept, KeySaved):
             self.node.key_cache.forget(kept.changed)
         return kept
 

@@ -9,7 +9,7 @@ import trio
 
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
-from actors.keys.messages import Kept as KeptKey
+from actors.keys.messages import KeySaved as KeptKey
 from actors.sessions.actor import StartedSession, StartedSignIn
 from actors.shared.credentials import ENTROPY_BYTES, new_browser_token
 from actors.values import Code, OutboxMessage, Refused

@@ -122,15 +122,19 @@ def _never_long(draft: code_mails.Draft) -> code_mails.Draft:
 
 def _never_slides(unit: Any, touch: sessions.Touch) -> Any:
     session = unit.session(touch.session_id)
-    return sessions.Kept(session) if session is not None and session.is_live(unit._now_ms) else state._not_signed_in()
+    return (
+        sessions.SessionSaved(session)
+        if session is not None and session.is_live(unit._now_ms)
+        else state._not_signed_in()
+    )
 
 
 def _revived(unit: Any, touch: sessions.Touch) -> Any:
     """Extends a session even if it has ended meanwhile."""
     session = unit.session(touch.session_id)
     expires_ms = unit._now_ms + unit._rules.life_ms
-    unit.keep_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
-    return sessions.Kept(session)
+    unit.save_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
+    return sessions.SessionSaved(session)
 
 
 def _unrevoked(session: sessions.Session, now_ms: int) -> bool:
@@ -155,7 +159,7 @@ def _newest_ends(unit: Any, email: str) -> list[str | None]:
     live.sort(key=lambda each: (-each.created_ms, each.id))
     ended = live[: max(0, len(live) + 1 - unit._rules.per_account)]
     for each in ended:
-        unit.keep_session(unit._ended(each))
+        unit.store_checkout_session(unit._ended(each))
     return [each.id for each in ended]
 
 

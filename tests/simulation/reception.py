@@ -15,9 +15,9 @@ from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
-from actors.keys.messages import Kept as KeptKey
+from actors.keys.messages import KeySaved as KeptKey
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
-from actors.sessions.messages import Kept, Session, SignedIn
+from actors.sessions.messages import Session, SessionSaved, SignedIn
 from actors.sessions.state import Decision as SessionDecision
 from actors.sessions.state import LockSet as WantedSessions
 from actors.sessions.store import Decide as DecideSessions
@@ -174,7 +174,7 @@ class Reception:
             lambda caller: self.sessions.sessions_of(caller.email),
         )
 
-    async def end_session(self, token: str, session_id: str | None = None) -> Kept | Refused:
+    async def end_session(self, token: str, session_id: str | None = None) -> SessionSaved | Refused:
         """End a session; by default the caller's own."""
         return await self._as(
             token,

@@ -9,9 +9,9 @@ from actors.accounts.messages import (
     BeginErasure,
     ConfirmDeletion,
     Deletion,
+    DeletionBlockers,
     Message,
     Scheduled,
-    Standing,
     StartDeletion,
     UndoDeletion,
 )
@@ -53,10 +53,12 @@ def begin() -> BeginErasure:
 
 
 def act(
-    *messages: Message, row: Deletion | None = None, standing: Standing | None = None, now_ms: int = NOON
+    *messages: Message, row: Deletion | None = None, standing: DeletionBlockers | None = None, now_ms: int = NOON
 ) -> Decision:
     deletions = {} if row is None else {ANN: row}
-    decision = decide(Snapshot({ANN: ACCOUNT}, deletions, {ANN: standing or Standing()}), messages, now_ms, RULES)
+    decision = decide(
+        Snapshot({ANN: ACCOUNT}, deletions, {ANN: standing or DeletionBlockers()}), messages, now_ms, RULES
+    )
     well_said(decision.answers)
     return decision
 
@@ -135,12 +137,14 @@ def test_undoing_before_the_confirmation_invalidates_the_code() -> None:
 @pytest.mark.parametrize(
     ("standing", "words"),
     [
-        (Standing(admin=True, administrators=1), "last administrator"),
-        (Standing(paid_until_ms=NOON + 1), "Paid weeks"),
-        (Standing(refunds=1), "refund"),
+        (DeletionBlockers(admin=True, administrators=1), "last administrator"),
+        (DeletionBlockers(paid_until_ms=NOON + 1), "Paid weeks"),
+        (DeletionBlockers(refunds=1), "refund"),
     ],
 )
-def test_what_keeps_an_account_is_said_at_each_step_and_waited_for_at_the_last(standing: Standing, words: str) -> None:
+def test_what_keeps_an_account_is_said_at_each_step_and_waited_for_at_the_last(
+    standing: DeletionBlockers, words: str
+) -> None:
     for message, row in ((start(), None), (confirm(), ASKED), (confirm(None), None)):
         [answer] = act(message, row=row, standing=standing).answers
         assert isinstance(answer, Refused)
@@ -153,12 +157,12 @@ def test_what_keeps_an_account_is_said_at_each_step_and_waited_for_at_the_last(s
 
 
 def test_what_is_over_keeps_nobody() -> None:
-    free = Standing(admin=True, administrators=2, paid_until_ms=NOON, holds=3)
+    free = DeletionBlockers(admin=True, administrators=2, paid_until_ms=NOON, holds=3)
     assert obstacle(free, NOON) is None
 
 
 def test_an_open_hold_is_waited_for_at_the_end_only() -> None:
-    holding = Standing(holds=1)
+    holding = DeletionBlockers(holds=1)
     assert act(start(), standing=holding).answers == [Done()]
     assert act(begin(), row=replace(DUE, due_ms=NOON), standing=holding).ended == []
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from actors.clock import day_of, month_of
-from actors.keys.messages import Answer, Claim, Claimed, Kept
+from actors.keys.messages import Answer, Claim, Claimed, KeySaved
 from actors.keys.state import KeyRules, merged
 from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
@@ -44,7 +44,7 @@ def refusal(answer: Answer) -> Refused:
 
 def test_minting_keeps_an_anonymous_key_with_a_tenant_and_a_claim() -> None:
     registry = Registry()
-    assert registry.act(registry.mint("1")) == [Kept(registry.keys["k1"])]
+    assert registry.act(registry.mint("1")) == [KeySaved(registry.keys["k1"])]
     assert registry.tenants == {"t1": Tenant("t1", Tier.ANONYMOUS)}
     assert registry.claims == {token("1"): Claim(token("1"), "k1", NOON)}
     assert registry.keys["k1"].expires_ms == NOON + 72 * HOUR
@@ -86,7 +86,7 @@ def test_an_unknown_token_is_no_claim() -> None:
 def test_a_minted_key_can_be_claimed_in_the_same_batch() -> None:
     registry = Registry()
     answers = registry.act(registry.mint("1"), registry.start("1"), registry.complete("1"))
-    assert [type(answer) for answer in answers] == [Kept, Done, Claimed]
+    assert [type(answer) for answer in answers] == [KeySaved, Done, Claimed]
 
 
 @pytest.mark.parametrize(("passed", "seconds"), [(0, 60), (1, 60), (1 * SECOND, 59), (60 * SECOND - 1, 1)])

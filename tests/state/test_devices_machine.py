@@ -14,12 +14,12 @@ from actors.devices.messages import (
     DeviceView,
     FreshKey,
     Guesses,
-    Look,
     Message,
     Poll,
     Redeemed,
     Start,
     Status,
+    ViewDevice,
 )
 from actors.devices.state import DeviceRules, Snapshot, decide
 from actors.values import Account, Refused
@@ -182,7 +182,7 @@ class Devices(RuleBasedStateMachine):
             case ["poll", int(number)]:
                 return Poll(bytes([number] * 32), FreshKey(f"key_{self.made}", b"", "", "", 0), "aud")
             case ["look", int(number), str(who)]:
-                return Look(code(number), f"ses_{who}")
+                return ViewDevice(code(number), f"ses_{who}")
             case [_, int(number), str(who)]:
                 return Decide(code(number), f"ses_{who}", f"{who}@example.com", act == "approve", "aud")
         raise AssertionError(act)

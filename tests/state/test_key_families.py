@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from actors.keys.messages import ByKey, EndKeys, Kept, Key, KeysEnded
+from actors.keys.messages import ByKey, EndKeys, Key, KeySaved, KeysEnded
 from actors.keys.state import LockSet, rows_to_lock
 from actors.keys.validity import ADMIN_SCOPES, held_scopes, is_live
 from actors.values import Code, Refused, Scope
@@ -53,7 +53,7 @@ def test_a_deleted_account_grants_nothing_and_has_no_key_to_end(registry: Regist
 
 def test_a_revoked_key_takes_all_keys_along_that_it_granted(registry: Registry) -> None:
     answer = registry.one(registry.revoke("1"))
-    assert isinstance(answer, Kept)
+    assert isinstance(answer, KeySaved)
     assert set(answer.ended) == {"k1", "k2", "k3", "k4"}
     assert set(answer.changed) == {b"1", b"2", b"3", b"4"} == set(registry.last.touched_keys)
     assert live(registry) == {"k5", "k9"}

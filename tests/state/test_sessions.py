@@ -13,9 +13,9 @@ from actors.sessions.messages import (
     CompleteSignIn,
     EndSession,
     IssueLink,
-    Kept,
     Message,
     Session,
+    SessionSaved,
     SignIn,
     SignInLink,
     StartSignIn,
@@ -127,7 +127,7 @@ class Book:
 
     def sign_in(self, name: str, email: str = ANN) -> Session:
         answers = self.act(self.start(email), self.complete(name, email))
-        assert isinstance(answers[1], Kept), answers
+        assert isinstance(answers[1], SessionSaved), answers
         self.now_ms += MINUTE_MS
         return answers[1].session
 
@@ -220,10 +220,10 @@ def test_a_touch_within_the_hour_writes_nothing() -> None:
     book = Book()
     session = book.sign_in("1")
     book.now_ms = NOON + HOUR_MS - 1
-    assert book.one(Touch("ses_1")) == Kept(session)
+    assert book.one(Touch("ses_1")) == SessionSaved(session)
     assert book.last.changed == Snapshot()
     book.now_ms += 1
-    assert book.one(Touch("ses_1")) == Kept(
+    assert book.one(Touch("ses_1")) == SessionSaved(
         replace(session, seen_ms=book.now_ms, expires_ms=book.now_ms + book.rules.life_ms)
     )
 
@@ -241,7 +241,7 @@ def test_an_ended_session_stays_ended() -> None:
 def test_ending_a_session_keeps_when_and_is_told_once_within_a_batch() -> None:
     book = Book()
     session = book.sign_in("1")
-    ended = Kept(replace(session, revoked_ms=book.now_ms, expires_ms=book.now_ms))
+    ended = SessionSaved(replace(session, revoked_ms=book.now_ms, expires_ms=book.now_ms))
     assert book.act(book.end("1"), book.end("1")) == [ended, ended]
     assert [record.action for record in book.audits] == ["session.started", "session.ended"]
 
@@ -277,7 +277,7 @@ def test_a_code_dies_with_its_last_millisecond() -> None:
     book.now_ms += 10 * MINUTE_MS
     assert code_of(book.one(book.complete("1"))) is Code.INVALID_CODE
     book.now_ms -= 1
-    assert isinstance(book.one(book.complete("1")), Kept)
+    assert isinstance(book.one(book.complete("1")), SessionSaved)
 
 
 def test_two_sign_ins_of_one_batch_make_one_account() -> None:
@@ -304,7 +304,7 @@ def test_an_expired_session_keeps_its_own_end() -> None:
     book = Book()
     session = book.sign_in("1")
     book.now_ms = session.expires_ms
-    assert book.one(book.end("1")) == Kept(session)
+    assert book.one(book.end("1")) == SessionSaved(session)
     assert code_of(book.one(Touch("ses_1"))) is Code.UNAUTHORIZED
 
 
@@ -320,7 +320,7 @@ def test_strangers_neither_replace_a_code_nor_use_up_its_guesses() -> None:
     book.act(*strangers, *guesses)
     assert book.rows.sign_ins[ANN, HERS] == before
     assert code_of(book.one(book.complete("thief", browser=b"none"))) is Code.INVALID_CODE, "not even the right code"
-    assert isinstance(book.one(book.complete("ann")), Kept)
+    assert isinstance(book.one(book.complete("ann")), SessionSaved)
 
 
 def test_a_guess_without_a_code_writes_nothing() -> None:
@@ -364,7 +364,7 @@ def test_the_daily_count_does_not_refuse_a_known_network_and_makes_its_codes_lon
         assert book.one(book.start()) == Done()
         templates.append(book.last.outbox[0].template)
     assert templates == ["sign_in_code"] * 2 + ["sign_in_code_long"] * 3
-    assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
+    assert isinstance(book.one(book.complete("2", proof=LONG)), SessionSaved)
     book.now_ms += MINUTE_MS
     refused = book.one(book.start())
     assert isinstance(refused, Refused), "the daily limit of the mailbox holds"
@@ -389,7 +389,7 @@ def test_codes_get_longer_once_those_of_a_day_allow_many_guesses() -> None:
     book.act(book.start())
     assert book.last.outbox[0].template == "sign_in_code_long"
     assert code_of(book.one(book.complete("1"))) is Code.INVALID_CODE
-    assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
+    assert isinstance(book.one(book.complete("2", proof=LONG)), SessionSaved)
 
 
 def link(book: Book, name: str = "1") -> IssueLink:
@@ -405,7 +405,7 @@ def use(book: Book, name: str, token: bytes = b"token 1") -> UseLink:
 def test_a_link_signs_in_once_and_not_after_its_end() -> None:
     book = Book()
     answers = book.act(link(book), use(book, "1"), use(book, "2"), use(book, "3", b"another"))
-    assert [type(answer) for answer in answers] == [Done, Kept, Refused, Refused]
+    assert [type(answer) for answer in answers] == [Done, SessionSaved, Refused, Refused]
     assert [each.email for each in book.rows.sessions.values()] == [ANN]
     assert book.rows.accounts[ANN].tenant_id == "ten_1"
     assert [(each.action, each.actor_email) for each in book.audits] == [
@@ -421,7 +421,7 @@ def test_a_session_from_a_link_makes_room_like_any_other() -> None:
     book = Book(SessionRules(per_account=1))
     book.sign_in("1")
     book.act(link(book))
-    assert isinstance(book.one(use(book, "2")), Kept)
+    assert isinstance(book.one(use(book, "2")), SessionSaved)
     assert [each.id for each in book.rows.sessions.values() if each.is_live(book.now_ms)] == ["ses_2"]
 
 
@@ -485,7 +485,7 @@ class Sessions(RuleBasedStateMachine):
         match message, answer:
             case StartSignIn(email=email, browser=browser), Done():
                 self.wrong[email, browser] = 0
-            case CompleteSignIn(proof=proof, session=session, browser=browser), Kept():
+            case CompleteSignIn(proof=proof, session=session, browser=browser), SessionSaved():
                 assert (proof, self.wrong[session.email, browser] < 2) == (RIGHT, True)
                 self.wrong[session.email, browser] = 2
             case CompleteSignIn(session=session, browser=browser), Refused(code):

@@ -16,8 +16,8 @@ from actors.keys.messages import (
     CompleteClaim,
     GrantAdmin,
     Issue,
-    Kept,
     Key,
+    KeySaved,
     Membership,
     Message,
     Mint,
@@ -132,7 +132,7 @@ def desk(stores: Stores) -> Desk:
 
 
 async def test_a_minted_key_is_resolved_with_its_tenants_tier(desk: Desk) -> None:
-    assert await desk.keys(mint(1), mint(2)) == [Kept(key(1)), Kept(key(2))]
+    assert await desk.keys(mint(1), mint(2)) == [KeySaved(key(1)), KeySaved(key(2))]
     found = await desk.stores.keys.resolve([hash_of(1), hash_of(2), hash_of(3)])
     assert set(found) == {hash_of(1), hash_of(2)}
     resolved = found[hash_of(1)]
@@ -208,7 +208,7 @@ async def test_an_unknown_tenant_is_answered_as_moved(desk: Desk) -> None:
 async def test_a_revoked_key_stays_revoked_and_is_still_resolved(desk: Desk) -> None:
     await desk.keys(mint(1))
     (kept,) = await desk.keys(Revoke("key_1", audit(1)))
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
     assert resolved.key.revoked_ms == NOW
 
@@ -332,7 +332,7 @@ async def test_an_owner_revokes_only_scoped_keys_of_his_own(desk: Desk) -> None:
         Revoke("key_2", audit(5), "ten_1"),
     ]
     answers = await desk.keys(*orders)
-    assert [isinstance(answer, Kept) for answer in answers] == [False, False, True]
+    assert [isinstance(answer, KeySaved) for answer in answers] == [False, False, True]
     found = await desk.stores.keys.resolve([hash_of(1), hash_of(2)])
     assert [found[hash_of(n)].key.revoked_ms for n in (1, 2)] == [None, NOW]
 
@@ -344,7 +344,7 @@ async def test_a_session_grants_keys_until_it_ends(desk: Desk) -> None:
         for number, session in ((1, "ses_1"), (2, "ses_1"), (3, "ses_9"))
     )
     (kept,) = await desk.keys(granted)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     await Logins(desk.stores).end(1)
     answers = await desk.keys(ended, foreign)
     assert [getattr(answer, "code", None) for answer in answers] == [Code.UNAUTHORIZED] * 2
@@ -376,7 +376,7 @@ async def test_a_person_grants_what_his_account_holds_at_the_commit(desk: Desk) 
     assert refused == [None, Code.INSUFFICIENT_SCOPE, None]
     await desk.keys(GrantAdmin(EMAIL, membership_audit(5, EMAIL)))
     (kept,) = await desk.keys(Issue(admin, EMAIL, audit(6), ByAccount("ses_1")))
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     assert {each.id for each in await desk.stores.keys.live_keys("ten_1", NOW)} == {f"key_{n}" for n in (1, 2, 3, 4)}
 
 
@@ -387,7 +387,7 @@ async def test_an_owner_who_may_revokes_full_keys_of_his_own_too(desk: Desk) -> 
         Revoke("key_1", audit(4), "ten_1", full=True),
         Revoke("key_2", audit(5), "ten_1", full=True),
     ]
-    assert [isinstance(answer, Kept) for answer in await desk.keys(*orders)] == [False, True, True]
+    assert [isinstance(answer, KeySaved) for answer in await desk.keys(*orders)] == [False, True, True]
     assert await desk.stores.keys.live_keys("ten_1", NOW) == []
 
 
@@ -576,7 +576,7 @@ async def test_nodes_that_create_the_same_key_at_once_create_one(stores: Stores)
     async with trio.open_nursery() as nursery:
         for number in range(30, 34):
             nursery.start_soon(issue, number)
-    [created] = [answer for answer in answers if isinstance(answer, Kept)]
+    [created] = [answer for answer in answers if isinstance(answer, KeySaved)]
     assert {answer.code for answer in answers if isinstance(answer, Refused)} == {Code.IDEMPOTENCY_CONFLICT}
     assert [each.hash for each in await stores.keys.live_keys("ten_1", NOW) if each.id == "key_same"] == [
         created.key.hash
@@ -596,5 +596,5 @@ async def test_an_account_at_its_limit_is_not_taken_over_it_by_two_nodes(stores:
     async with trio.open_nursery() as nursery:
         for number in range(30, 34):
             nursery.start_soon(issue, number)
-    assert sorted(isinstance(answer, Kept) for answer in answers) == [False, False, False, True]
+    assert sorted(isinstance(answer, KeySaved) for answer in answers) == [False, False, False, True]
     assert len(await stores.keys.live_keys("ten_1", NOW)) == 25
