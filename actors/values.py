@@ -111,6 +111,11 @@ class Problem:
     bound: int | None = None
 
 
+def unknown(what: str) -> "Refused":
+    """The refusal for what does not exist, or is another's."""
+    return Refused(Code.NOT_FOUND, f"There is no such {what}.")
+
+
 @dataclass(frozen=True, slots=True)
 class Done:
     """Committed, and there is nothing else to say. Repeating a message that changed nothing gives the same answer."""
@@ -227,3 +232,17 @@ class AuditRecord:
     actor_email: str | None = None
     request_id: str = ""
     changes: str = "{}"
+
+    @classmethod
+    def by(
+        cls,
+        agent: Agent,
+        record_id: str,
+        now_ms: int,
+        action: str,
+        target: tuple[str, str],
+        request_id: str,
+        changes: str,
+    ) -> "AuditRecord":
+        """The record of an agent's `action` ("key.issued") on a `target`, its type and id. `changes` is a JSON object."""
+        return cls(record_id, now_ms, agent.type, agent.id, action, *target, agent.email, request_id, changes)

@@ -1,7 +1,8 @@
 """Profiles and campaigns: saving, editing, reviewing. Pure; source: ADR 0020."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 from actors.bookings import notifications
@@ -13,10 +14,12 @@ from actors.bookings.messages import (
     Origin,
     SaveProfile,
 )
-from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Sponsor
+from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Content, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.values import Code, Refused
+from actors.values import Code, Refused, unknown
+
+unknown_campaign = partial(unknown, "campaign")
 
 PAST = {
     CampaignMove.SUBMIT: "submitted",
@@ -88,13 +91,7 @@ def edit_campaign(unit: UnitOfWork, message: EditCampaign) -> Answer:
     campaign = unit.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
-    given = {
-        "headline": message.headline,
-        "body": message.body,
-        "cta": message.cta,
-        "target_url": message.target_url,
-        "logo_text": message.logo_text,
-    }
+    given = {field.name: getattr(message, field.name) for field in fields(Content)}
     content = replace(campaign.newest, **{name: value for name, value in given.items() if value is not None})
     edited = replace(campaign, name=message.name if message.name is not None else campaign.name)
     if content != campaign.newest:
@@ -177,10 +174,6 @@ def _all_pending(unit: UnitOfWork, tenant_id: str) -> Refused | None:
 
 def is_bookable(campaign: Campaign) -> bool:
     return campaign.status is not CampaignStatus.REJECTED
-
-
-def unknown_campaign() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such campaign.")
 
 
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:

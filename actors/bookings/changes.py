@@ -4,6 +4,7 @@ Source of the rules: ADR 0017.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from actors.bookings import notifications
 from actors.bookings.decision import Week
@@ -12,7 +13,9 @@ from actors.bookings.records import OPEN, Booking
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
 from actors.bookings.unit_of_work import UnitOfWork, as_system, weeks_of
 from actors.shared.announcements import Topic
-from actors.values import Code, Refused
+from actors.values import Code, Refused, unknown
+
+unknown_booking = partial(unknown, "booking")
 
 PAST = {
     BookingMove.OPEN_CHECKOUT: "checkout_opened",
@@ -126,7 +129,3 @@ def reserve_all_weeks(unit: UnitOfWork, booking: Booking, origin: Origin) -> Non
         if holder is not None and holder.id != booking.id:
             apply(unit, holder, BookingMove.RUN_OUT, as_system(origin))
     unit.reserve_weeks(booking)
-
-
-def unknown_booking() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such booking.")

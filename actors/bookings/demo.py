@@ -150,18 +150,9 @@ def plan(ground: ExistingRows, data: DemoData | None) -> DemoPlan:
 
 def audit_record(data: DemoData | None, counts: DemoCounts, origin: Origin, now_ms: int) -> AuditRecord:
     """The audit record of a replacement."""
-    return AuditRecord(
-        id=origin.audit_id,
-        created_ms=now_ms,
-        actor_type=origin.agent.type,
-        actor_id=origin.agent.id,
-        actor_email=origin.agent.email,
-        action="demo.removed" if data is None else "demo.seeded",
-        target_type="demo",
-        target_id="demo",
-        request_id=origin.request_id,
-        changes=json.dumps(asdict(counts), separators=(",", ":")),
-    )
+    action = "demo.removed" if data is None else "demo.seeded"
+    facts = json.dumps(asdict(counts), separators=(",", ":"))
+    return AuditRecord.by(origin.agent, origin.audit_id, now_ms, action, ("demo", "demo"), origin.request_id, facts)
 
 
 def _removable(found: Mapping[str, bool], used: set[str]) -> tuple[str, ...]:

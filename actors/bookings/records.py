@@ -25,6 +25,9 @@ class PackageKind(StrEnum):
     BUNDLE = "bundle"
 
 
+WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
+
+
 class Mode(StrEnum):
     """Whether money moves."""
 

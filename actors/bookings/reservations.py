@@ -15,11 +15,11 @@ from actors.bookings.messages import (
 )
 from actors.bookings.prices import price
 from actors.bookings.records import (
+    WITH_VIDEO,
     Booking,
     BookingStatus,
     Campaign,
     IdempotencyRecord,
-    PackageKind,
     Slot,
     YoutubeStatus,
 )
@@ -29,8 +29,6 @@ from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.shared.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.values import Code, Problem, Refused, invalid_field
-
-WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 
 def reserve(unit: UnitOfWork, message: Reserve) -> Answer:

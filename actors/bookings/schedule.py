@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from actors.bookings import changes, notifications
 from actors.bookings.messages import Answer, FollowSchedule, Origin
 from actors.bookings.prices import unshown_share
-from actors.bookings.records import Booking, BookingStatus, CampaignStatus, PackageKind, YoutubeStatus
+from actors.bookings.records import WITH_VIDEO, Booking, BookingStatus, CampaignStatus, YoutubeStatus
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, as_system
 from actors.shared.announcements import Topic
@@ -19,8 +19,6 @@ from actors.times import DAY_MS, day_of
 
 REQUEST_DAYS = 7
 """How long after its weeks a booking waits for the decision on a requested refund, before its unshown weeks are refunded."""
-
-WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 
 def follow_schedule(unit: UnitOfWork, message: FollowSchedule) -> Answer:

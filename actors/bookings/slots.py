@@ -1,12 +1,15 @@
 """Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0021."""
 
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot
 from actors.bookings.records import Slot
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.values import Code, Problem, Refused
+from actors.values import Code, Problem, Refused, unknown
+
+unknown_slot = partial(unknown, "slot")
 
 _UNAUDITED = ("id", "created_ms", "demo")
 """Fields that never change, and so are not part of a difference."""
@@ -71,10 +74,6 @@ def too_expensive() -> Refused:
 
 def _too_dear(slot: Slot) -> bool:
     return slot.weeks * slot.week_price_cents > MOST_CENTS
-
-
-def unknown_slot() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such slot.")
 
 
 def _audited_fields(slot: Slot) -> dict[str, Any]:

@@ -186,20 +186,11 @@ class UnitOfWork:
         self, origin: Origin, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
     ) -> None:
         number = self._audited[origin.audit_id] = self._audited.get(origin.audit_id, 0) + 1
-        self.decision.audits.append(
-            AuditRecord(
-                id=origin.audit_id if number == 1 else f"{origin.audit_id}_{number}",
-                created_ms=self.now_ms,
-                actor_type=origin.agent.type,
-                actor_id=origin.agent.id,
-                actor_email=origin.agent.email,
-                action=action,
-                target_type=target_type,
-                target_id=target_id,
-                request_id=origin.request_id,
-                changes=json.dumps(_as_on_the_wire(changes or {}), ensure_ascii=False, separators=(",", ":")),
-            )
-        )
+        record_id = origin.audit_id if number == 1 else f"{origin.audit_id}_{number}"
+        facts = json.dumps(_as_on_the_wire(changes or {}), ensure_ascii=False, separators=(",", ":"))
+        target = (target_type, target_id)
+        record = AuditRecord.by(origin.agent, record_id, self.now_ms, action, target, origin.request_id, facts)
+        self.decision.audits.append(record)
 
     def finished(self) -> Decision:
         """The decision, with the weeks that the batch freed and took."""

@@ -23,7 +23,7 @@ from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_t
 from actors.devices.store import DeviceStore
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
-from actors.shared.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
+from actors.shared.credentials import DEVICE_CODE, ENTROPY_BYTES, Kind, digest, new_key, prefix_of
 from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 
@@ -68,7 +68,7 @@ class DeviceAuthorizer(RecordingActor[Message, Answer]):
 
     async def start(self, agent: str, address: str) -> StartedLogin | Refused:
         """Start a device login for a program that calls itself `agent` (at most 200 characters), from `address`."""
-        code, now_ms = new_device_code(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
+        code, now_ms = DEVICE_CODE.new(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
         device = Device(
             id=self._id("dev"),
             code_hash=digest(code),
@@ -86,7 +86,7 @@ class DeviceAuthorizer(RecordingActor[Message, Answer]):
 
     async def poll(self, device_code: str) -> RedeemedKey | Refused:
         """The key of an approved device login, once; otherwise why there is none yet or at all (RFC 8628, 3.5)."""
-        if not is_device_code(device_code):
+        if not DEVICE_CODE.matches(device_code):
             return unknown_code()
         text = new_key(Kind.USER, self._entropy.token(ENTROPY_BYTES))
         key = FreshKey(self._id("key"), digest(text), prefix_of(text), "", self._clock.now_ms())

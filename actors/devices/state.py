@@ -145,7 +145,7 @@ class _Batch(UnitOfWork):
         key = replace(poll.key, tenant_id=account.tenant_id, name=name, admin=device.admin)
         self._save(replace(device, status=Status.REDEEMED, key_id=key.id))
         self.decision.keys.append(key)
-        self._audit(poll, device, "key.issued", "key", key.id, {"deviceId": device.id})
+        self._audit(poll, device, "key.issued", ("key", key.id), {"deviceId": device.id})
         how = "You approved it for a device, on the page that asks for a code."
         told = with_facts(poll.notice, Ending.KEY, key.id, key.prefix, how=how)
         self.decision.outbox += [replace(message, recipient=account.email) for message in told]
@@ -209,7 +209,7 @@ class _Batch(UnitOfWork):
         )
         self._forgive(decide.session_id)
         changes = {"agent": device.agent} | ({"admin": "true"} if device.admin else {})
-        self._audit(decide, device, f"device.{device.status}", "device", device.id, changes)
+        self._audit(decide, device, f"device.{device.status}", ("device", device.id), changes)
         return DeviceView(device)
 
     def _decided_before(self, decide: Decide, device: Device) -> Answer:

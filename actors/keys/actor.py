@@ -41,16 +41,7 @@ from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.keys.validity import ADMIN_SCOPES
 from actors.shared.code_mails import Draft, Origin, count_id
-from actors.shared.credentials import (
-    ENTROPY_BYTES,
-    Kind,
-    code_proof,
-    digest,
-    is_key,
-    new_claim_token,
-    new_key,
-    prefix_of,
-)
+from actors.shared.credentials import CLAIM_TOKEN, ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_key, prefix_of
 from actors.shared.ids import fingerprint, new_id
 from actors.shared.notices import ENDS, NoticeLimiter
 from actors.shared.records import RecordingActor
@@ -103,7 +94,7 @@ class KeyActor(RecordingActor[Message, Answer]):
     async def mint(self) -> Minted:
         """Create an anonymous key with its own tenant and a claim token."""
         text = new_key(Kind.ANONYMOUS, self._entropy.token(ENTROPY_BYTES))
-        token = new_claim_token(self._entropy.token(ENTROPY_BYTES))
+        token = CLAIM_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         key = self._key(text, Kind.ANONYMOUS, expires_ms=self._clock.now_ms() + self.rules.anonymous_life_ms)
         answer = await self.ask(Mint(key, digest(token)))
         assert isinstance(answer, KeySaved)

@@ -38,7 +38,7 @@ from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.shared.codes import guess, renew, send, wrong_code
 from actors.shared.notices import Ending, with_facts
-from actors.values import Account, AuditRecord, Code, Done, Refused, Tenant, Tier
+from actors.values import Account, Agent, AuditRecord, Code, Done, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
 
@@ -172,20 +172,10 @@ class _Batch(KeyRenewing):
         self._save_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
         self._code_mails.recognise(complete.network_id, self._now_ms, self._rules.letters)
         self._announce(key, target)
-        self.decision.audits.append(
-            AuditRecord(
-                id=complete.audit_id,
-                created_ms=self._now_ms,
-                actor_type="key",
-                actor_id=key.id,
-                actor_email=complete.email,
-                action="key.claimed",
-                target_type="key",
-                target_id=key.id,
-                request_id=complete.request_id,
-                changes=json.dumps({"tenantId": [source.id, target.id]}),
-            )
-        )
+        agent, facts = Agent("key", key.id, complete.email), json.dumps({"tenantId": [source.id, target.id]})
+        record_id, request_id = complete.audit_id, complete.request_id
+        record = AuditRecord.by(agent, record_id, self._now_ms, "key.claimed", ("key", key.id), request_id, facts)
+        self.decision.audits.append(record)
         how = "Somebody claimed it with the code that was mailed to you."
         self.decision.outbox += with_facts(complete.notice, Ending.KEY, key.id, key.prefix, how=how)
         return Claimed(key, target, complete.email)

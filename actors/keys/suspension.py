@@ -2,10 +2,13 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 from actors.keys.messages import Restore, Suspend, SuspensionSet
 from actors.keys.unit_of_work import Decision
-from actors.values import Account, Code, Refused
+from actors.values import Account, Code, Refused, unknown
+
+unknown_account = partial(unknown, "account")
 
 
 def suspend(
@@ -43,10 +46,6 @@ def _suspension_saved(
     decision.audits.append(replace(message.audit, changes=json.dumps(facts)))
     decision.outbox.append(replace(message.notice, facts=json.dumps(facts)))
     return SuspensionSet(account, changed=True)
-
-
-def unknown_account() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such account.")
 
 
 def suspended(reason: str | None = None) -> Refused:

@@ -25,14 +25,12 @@ from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows
 from actors.sessions.store import SessionStore
 from actors.shared.code_mails import Draft, Origin, count_id
 from actors.shared.credentials import (
+    BROWSER_TOKEN,
     ENTROPY_BYTES,
+    SESSION_TOKEN,
+    SIGN_IN_LINK_TOKEN,
     code_proof,
     digest,
-    is_browser_token,
-    is_sign_in_link_token,
-    new_browser_token,
-    new_session_token,
-    new_sign_in_link_token,
 )
 from actors.shared.notices import NoticeLimiter
 from actors.shared.records import RecordingActor
@@ -98,8 +96,8 @@ class SessionActor(RecordingActor[Message, Answer]):
 
         `browser` is the token that the browser has from an earlier start; without a valid one, it gets a new one.
         """
-        if browser is None or not is_browser_token(browser):
-            browser = new_browser_token(self._entropy.token(ENTROPY_BYTES))
+        if browser is None or not BROWSER_TOKEN.matches(browser):
+            browser = BROWSER_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         message = self._code_mail(TEMPLATE, email, self.rules.codes.life_ms)
         draft = Draft.of(self._secret, SUBJECT, message, origin)
         answer = await self.ask_for(StartSignIn(email, digest(browser), draft), Done, Refused)
@@ -114,7 +112,7 @@ class SessionActor(RecordingActor[Message, Answer]):
         `agent_words` is the browser's User-Agent. If the account has too many sessions, the least recently used ones
         end.
         """
-        if browser is None or not is_browser_token(browser):
+        if browser is None or not BROWSER_TOKEN.matches(browser):
             return _no_browser()
         token, session, audit = self._session(email, agent_words, "session.started")
         proof = code_proof(self._secret, SUBJECT, email, code)
@@ -126,14 +124,14 @@ class SessionActor(RecordingActor[Message, Answer]):
     async def issue_link(self, email: str, agent: Agent) -> str:
         """The token of a new link that signs in one browser as `email`, once, within `LINK_LIFE_MS`."""
         now_ms = self._clock.now_ms()
-        token = new_sign_in_link_token(self._entropy.token(ENTROPY_BYTES))
+        token = SIGN_IN_LINK_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         link = SignInLink(digest(token), email, now_ms, now_ms + LINK_LIFE_MS)
         await self.ask_for(IssueLink(link, self._audit(agent, "session.link_issued", "account", email)), Done)
         return token
 
     async def use_link(self, link_token: str, agent_words: str) -> StartedSession | AwaitedSession | Refused:
         """The same with an operator's link."""
-        if not is_sign_in_link_token(link_token):
+        if not SIGN_IN_LINK_TOKEN.matches(link_token):
             return unusable_link()
         token, session, audit = self._session("", agent_words, "session.started_by_link")
         message = UseLink(digest(link_token), session, self._id("ten"), audit, self._notice("new_session", ""))
@@ -142,7 +140,7 @@ class SessionActor(RecordingActor[Message, Answer]):
     def _session(self, email: str, agent_words: str, action: str) -> tuple[str, Session, AuditRecord]:
         """A session that does not exist yet, its token, and the record of its start."""
         now_ms = self._clock.now_ms()
-        token = new_session_token(self._entropy.token(ENTROPY_BYTES))
+        token = SESSION_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         session = Session(
             id=self._id("ses"),
             token_hash=digest(token),

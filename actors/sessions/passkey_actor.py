@@ -34,7 +34,7 @@ from actors.sessions.second_factor import (
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
-from actors.shared.credentials import ENTROPY_BYTES, digest, is_session_token, new_session_token
+from actors.shared.credentials import ENTROPY_BYTES, SESSION_TOKEN, digest
 from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Done, Refused
 
@@ -78,7 +78,7 @@ class PasskeyActor(RecordingActor[Message, Answer]):
 
     async def pending(self, token: str | None) -> PendingSignIn | None:
         """The live pending sign-in with this token. Raises `StorageUnavailable`."""
-        found = await self._store.pending(digest(token)) if token is not None and is_session_token(token) else None
+        found = await self._store.pending(digest(token)) if token is not None and SESSION_TOKEN.matches(token) else None
         return found if found is not None and found.is_live(self._clock.now_ms()) else None
 
     async def start_sign_in(self, token: str | None) -> Ceremony | Refused:
@@ -96,7 +96,7 @@ class PasskeyActor(RecordingActor[Message, Answer]):
         assertion = await self._asserted(pending.email, response)
         if assertion is None:
             return not_verified()
-        fresh = new_session_token(self._entropy.token(ENTROPY_BYTES))
+        fresh = SESSION_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         audit = self._audit(Agent("session", pending.id, pending.email), "session.started", "session", pending.id)
         mail = self._notice("new_session", pending.email)
         answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit, mail))

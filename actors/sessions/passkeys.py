@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from actors.sessions.messages import Session, SessionSaved
@@ -29,7 +30,9 @@ from actors.sessions.second_factor import (
 )
 from actors.shared.credentials import constant_time_equal
 from actors.times import MINUTE_MS
-from actors.values import AuditRecord, Code, Done, OutboxMessage, Refused
+from actors.values import AuditRecord, Code, Done, OutboxMessage, Refused, unknown
+
+unknown_passkey = partial(unknown, "passkey")
 
 SIGN_IN = "/api/v1/auth/session"
 """The operation that begins a sign-in: the hint of refusals for want of one, where a new key would not help."""
@@ -64,10 +67,6 @@ def not_verified() -> Refused:
 
 def sign_in_ended() -> Refused:
     return Refused(Code.UNAUTHORIZED, "This sign-in has ended. Ask for a new code.", hint=SIGN_IN)
-
-
-def unknown_passkey() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such passkey.")
 
 
 def not_available() -> Refused:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from actors.kernel.actor import Actor, ActorLimits
 from actors.sessions.messages import SignedIn
 from actors.sessions.store import SessionStore
-from actors.shared.credentials import digest, is_session_token
+from actors.shared.credentials import SESSION_TOKEN, digest
 from actors.shared.known_credentials import KnownCredentials
 from actors.values import BatchId
 
@@ -24,7 +24,7 @@ class SessionReader(Actor[bytes, SignedIn | None]):
     async def resolve(self, token: str) -> SignedIn | None:
         """The session of a token and its account, also if the session has ended; None if there is none. A text with the
         wrong format costs no lookup."""
-        if not is_session_token(token):
+        if not SESSION_TOKEN.matches(token):
             return None
         token_hash = digest(token)
         with self._seen_before.seeking(token_hash):
@@ -32,7 +32,7 @@ class SessionReader(Actor[bytes, SignedIn | None]):
 
     def is_new(self, token: str) -> bool:
         """Whether the text looks like a token that this node has never found, so that it may be a guess."""
-        return is_session_token(token) and digest(token) not in self._seen_before
+        return SESSION_TOKEN.matches(token) and digest(token) not in self._seen_before
 
     def is_being_looked_up(self, token: str) -> bool:
         """Whether the token is being looked up for another request."""

@@ -42,15 +42,6 @@ class RecordingActor(Actor[M, R]):
         self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
     ) -> AuditRecord:
         """The record of `action` ("key.issued") on a target. `changes` must be serializable as JSON."""
-        return AuditRecord(
-            id=self._id("aud"),
-            created_ms=self._clock.now_ms(),
-            actor_type=agent.type,
-            actor_id=agent.id,
-            actor_email=agent.email,
-            action=action,
-            target_type=target_type,
-            target_id=target_id,
-            request_id=request_id.get(),
-            changes=json.dumps(changes or {}),
-        )
+        record_id, facts = self._id("aud"), json.dumps(changes or {})
+        target = (target_type, target_id)
+        return AuditRecord.by(agent, record_id, self._clock.now_ms(), action, target, request_id.get(), facts)

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from actors.values import AuditRecord, Code, Done, Refused
+from actors.values import AuditRecord, Code, Done, Refused, unknown
 from actors.webhooks.messages import (
     Answer,
     CreateWebhook,
@@ -19,6 +20,10 @@ from actors.webhooks.messages import (
     WebhookSaved,
     WebhookStatus,
 )
+
+unknown_delivery = partial(unknown, "delivery")
+
+unknown_webhook = partial(unknown, "webhook")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +92,6 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], rules: WebhookRules)
     for message in messages:
         work.decision.answers.append(work.answer(message))
     return work.decision
-
-
-def unknown_webhook() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such webhook.")
-
-
-def unknown_delivery() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such delivery.")
 
 
 class _Work:

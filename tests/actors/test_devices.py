@@ -13,7 +13,7 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
 from actors.sessions.messages import Session
-from actors.shared.credentials import Kind, digest, is_device_code, is_key
+from actors.shared.credentials import DEVICE_CODE, Kind, digest, is_key
 from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.tables import Memory
@@ -67,7 +67,7 @@ async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: Moc
     async with running([node]):
         request_id.set("a-request")
         started = await begun(node)
-        assert is_device_code(started.device_code)
+        assert DEVICE_CODE.matches(started.device_code)
         assert word(await node.poll(started.device_code)) == "authorization_pending"
         typed = format_code(started.device.user_code).lower()
         seen = await node.look(typed, PERSON)

@@ -16,7 +16,7 @@ from actors.keys.actor import Issued, KeyActor, Minted
 from actors.keys.messages import ByKey, Claimed, KeySaved, Membership, TierSet
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
-from actors.shared.credentials import Kind, code_from, digest, is_claim_token, is_key
+from actors.shared.credentials import CLAIM_TOKEN, Kind, code_from, digest, is_key
 from actors.values import Agent, Code, Done, OutcomeUnknown, Refused, Scope, Tier
 from tests.doubles.keys import MemoryKeys
 from tests.doubles.tables import Memory
@@ -63,7 +63,7 @@ async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock
     async with running([keys]):
         minted = await keys.mint()
     assert is_key(minted.api_key)
-    assert is_claim_token(minted.claim_token)
+    assert CLAIM_TOKEN.matches(minted.claim_token)
     assert minted.key == memory.keys[minted.key.id]
     assert (minted.key.kind, minted.key.expires_ms) == (Kind.ANONYMOUS, NOON + 72 * HOUR_MS)
     assert memory.tenants[minted.key.tenant_id].tier is Tier.ANONYMOUS

@@ -11,7 +11,7 @@ from actors.sessions.messages import SessionSaved
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
 from actors.shared.code_mails import Origin
-from actors.shared.credentials import code_from, digest, is_session_token
+from actors.shared.credentials import SESSION_TOKEN, code_from, digest
 from actors.values import Agent, OutcomeUnknown, StorageUnavailable
 from tests.doubles.sessions import MemorySessions
 from tests.doubles.tables import Memory
@@ -60,7 +60,7 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
     sessions = keeper(memory)
     async with running([sessions]):
         begun = await signed_in(sessions, memory)
-    assert is_session_token(begun.token)
+    assert SESSION_TOKEN.matches(begun.token)
     assert memory.sessions[begun.session.id].token_hash == digest(begun.token)
     [(_, browser_hash)] = memory.sign_ins
     assert len(browser_hash) == 32
