@@ -120,22 +120,6 @@ async def test_two_nodes_that_are_polled_at_once_make_one_key(autojump_clock: Mo
     assert len(memory.keys) == 1
 
 
-async def test_a_device_that_is_told_to_slow_down_and_does_gets_its_key(autojump_clock: MockClock) -> None:
-    memory = a_memory()
-    node = a_node(memory)
-    async with running([node]):
-        started = await begun(node)
-        answers = [await after(wait, node.poll, started.device_code)() for wait in (0, 2, 10, 10)]
-        assert list(map(word, answers)) == [
-            "authorization_pending",
-            "slow_down",
-            "authorization_pending",
-            "authorization_pending",
-        ]
-        await node.decide(started.device.user_code, PERSON, approve=True)
-        assert word(await after(0.1, node.poll, started.device_code)()) == "a key"
-
-
 async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clock: MockClock) -> None:
     """The second node's clock is a minute behind. A login that the first called expired stays expired on both."""
     memory = a_memory()

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, HOUR_MS
@@ -13,7 +12,7 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
 from actors.keys.actor import Issued, KeyActor, Minted
-from actors.keys.messages import ByKey, Claimed, KeySaved, Membership, TierSet
+from actors.keys.messages import ByKey, Claimed, Membership
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import CLAIM_TOKEN, Kind, code_from, digest, is_key
@@ -112,18 +111,6 @@ async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: Mo
     assert message.expires_ms - message.created_ms == 600_000
 
 
-async def test_a_wrong_code_claims_nothing(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
-        answer = await keys.complete_claim(minted.claim_token, ANN, other(last_code(memory)), ORIGIN)
-    assert isinstance(answer, Refused)
-    assert answer.code is Code.INVALID_CODE
-    assert memory.accounts == {}
-
-
 async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockClock) -> None:
     memory = Memory()
     keys = keeper(memory)
@@ -212,17 +199,6 @@ async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> 
     assert heard == [f"key:{minted.key.hash.hex()}", f"tenant:{minted.key.tenant_id}"]
 
 
-async def test_a_code_dies_after_ten_minutes(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
-        await trio.sleep(600)
-        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), ORIGIN)
-    assert isinstance(answer, Refused)
-
-
 @pytest.mark.parametrize(
     ("scopes", "kind"), [(None, Kind.USER), ((Scope.LIBRARY_READ,), Kind.SCOPED), ((), Kind.SCOPED)]
 )
@@ -262,31 +238,6 @@ async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
     assert [each.target_id for each in memory.audits] == [issued.key.id, issued.key.id, issued.key.tenant_id]
     assert {each.request_id for each in memory.audits} == {"req-7"}
     assert len({each.id for each in memory.audits}) == 3
-
-
-async def test_a_key_is_revoked_once(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        first = await keys.revoke(minted.key.id, CLI)
-        await trio.sleep(60)
-        again = await keys.revoke(minted.key.id, CLI)
-    assert isinstance(first, KeySaved)
-    assert again == replace(first, ended=())
-    assert first.key.revoked_ms == NOON
-
-
-async def test_an_account_is_upgraded_and_downgraded(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        await claimed(keys, memory)
-        for tier in (Tier.UPGRADED, Tier.CLAIMED):
-            answer = await keys.set_tier(ANN, tier, CLI)
-            assert isinstance(answer, TierSet)
-            assert answer.tenant.tier is tier
-        assert isinstance(await keys.set_tier(BOB, Tier.UPGRADED, CLI), Refused)
 
 
 async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:

@@ -179,22 +179,6 @@ def test_a_mailbox_says_how_heavy_it_is() -> None:
 # The actor.
 
 
-async def test_a_batch_gathers_what_weighs_no_more_than_its_limit(autojump_clock: MockClock) -> None:
-    book = Scales(before=[1.0], limits=ActorLimits(mailbox=20, batch=5))
-    async with running([book]):
-        await together(now(book.ask, "a"), *(after(0.5, book.ask, line) for line in ("bb", "ccc", "dddd", "e")))
-    assert sorted(map(len, book.batches[0])) == [1]
-    assert all(sum(map(len, batch)) <= 5 for batch in book.batches)
-    assert len(book.lines) == 5
-
-
-async def test_a_heavy_message_is_a_batch_of_its_own(autojump_clock: MockClock) -> None:
-    book = Scales(before=[1.0], limits=ActorLimits(mailbox=20, batch=5))
-    async with running([book]):
-        await together(now(book.ask, "a"), after(0.2, book.ask, "heavy as stone"), after(0.4, book.ask, "b"))
-    assert book.batches == [["a"], ["heavy as stone"], ["b"]]
-
-
 async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_not(autojump_clock: MockClock) -> None:
     book = Scales(before=[5.0], limits=ActorLimits(mailbox=5, batch=5))
     async with running([book]):
@@ -241,7 +225,3 @@ async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity(autojump_c
             now(book.ask, "a"), after(1, book.ask, "bbb"), after(2, look), after(3, book.ask, "c"), after(4, look)
         )
     assert accepting == [True, False]
-
-
-async def test_a_message_without_weight_is_taken(autojump_clock: MockClock) -> None:
-    assert await taken(filled(0), limit=3) == [0]

@@ -50,15 +50,6 @@ async def test_a_mail_arrives_with_its_code_and_headers() -> None:
     assert CODE in html.get_content()
 
 
-async def test_a_repeat_has_the_same_message_id() -> None:
-    with servers.SmtpServer(Mailbox()) as server:
-        transport = to(server)
-        await transport.send(mail())
-        await transport.send(mail())
-    one, other = server.taken.messages
-    assert one["Message-ID"] == other["Message-ID"]
-
-
 async def test_several_mails_at_once_all_arrive() -> None:
     with servers.SmtpServer(Mailbox()) as server:
         transport = to(server)

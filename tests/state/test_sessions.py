@@ -3,10 +3,6 @@
 import json
 from dataclasses import dataclass, field, replace
 
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.sessions.messages import (
     Answer,
@@ -25,9 +21,7 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import SecondFactorRows
 from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailCount, CodeMailRules, Draft
-from actors.shared.codes import CodeRules
 from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
-from tests.slow import shortened
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -423,98 +417,3 @@ def test_a_session_from_a_link_makes_room_like_any_other() -> None:
     book.act(link(book))
     assert isinstance(book.one(use(book, "2")), SessionSaved)
     assert [each.id for each in book.rows.sessions.values() if each.is_live(book.now_ms)] == ["ses_2"]
-
-
-class Sessions(RuleBasedStateMachine):
-    """Random batches under tight limits; every batch is also decided one by one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        letters = CodeMailRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=5, last_resort=8)
-        tight = SessionRules(per_account=2, codes=CodeRules(attempts=2), letters=letters)
-        self.book, self.single = Book(tight), Book(tight)
-        self.made = 0
-        self.wrong: dict[tuple[str, bytes], int] = {}
-
-    emails = st.sampled_from([ANN, BOB])
-    browsers = st.sampled_from([HERS, HERS, THEIRS])
-    networks = st.sampled_from(["home", "home", "office", "elsewhere"])
-    numbers = st.integers(1, 6)
-    recipes = st.one_of(
-        st.tuples(st.just("start"), emails, browsers, networks),
-        st.tuples(st.sampled_from(["right", "right", "wrong"]), emails, browsers, networks),
-        st.tuples(st.just("touch"), numbers),
-        st.tuples(st.just("end"), numbers, emails),
-    )
-
-    @rule(span_ms=st.sampled_from([SECOND_MS, MINUTE_MS, 2 * HOUR_MS, DAY_MS, 31 * DAY_MS]))
-    def pass_time(self, span_ms: int) -> None:
-        self.book.now_ms += span_ms
-        self.single.now_ms += span_ms
-
-    @rule(recipes=st.lists(recipes, min_size=1, max_size=6))
-    def batch(self, recipes: list[tuple]) -> None:  # type: ignore[type-arg]
-        messages = [self.message(*recipe) for recipe in recipes]
-        answers = self.book.act(*messages)
-        assert answers == [self.single.one(message) for message in messages]
-        assert self.book.rows == self.single.rows
-        assert (self.book.audits, self.book.tenants) == (self.single.audits, self.single.tenants)
-        for message, answer in zip(messages, answers, strict=True):
-            self.note(message, answer)
-
-    def message(self, kind: str, *rest: object) -> Message:
-        book = self.book
-        self.made += 1
-        match kind, *rest:
-            case "start", str(email), bytes(browser), str(network):
-                return book.start(email, browser, network)
-            case (("right" | "wrong"), str(email), bytes(browser), str(network)):
-                return book.complete(str(self.made), email, RIGHT if kind == "right" else WRONG, browser, network)
-            case "touch", int(number):
-                return Touch(self.name(number))
-            case "end", int(number), str(email):
-                return EndSession(self.name(number), email, book.audit(self.name(number), "session.ended"))
-        raise AssertionError(kind)
-
-    def name(self, number: int) -> str:
-        """One of the newest sessions, or one that does not exist."""
-        known = list(self.book.rows.sessions)
-        return known[-number] if number <= len(known) else "ses_unknown"
-
-    def note(self, message: Message, answer: Answer) -> None:
-        match message, answer:
-            case StartSignIn(email=email, browser=browser), Done():
-                self.wrong[email, browser] = 0
-            case CompleteSignIn(proof=proof, session=session, browser=browser), SessionSaved():
-                assert (proof, self.wrong[session.email, browser] < 2) == (RIGHT, True)
-                self.wrong[session.email, browser] = 2
-            case CompleteSignIn(session=session, browser=browser), Refused(code):
-                assert code is Code.INVALID_CODE
-                self.wrong[session.email, browser] = self.wrong.get((session.email, browser), 2) + 1
-
-    @invariant()
-    def no_account_has_too_many_sessions(self) -> None:
-        for email in (ANN, BOB):
-            live = [each for each in self.book.rows.sessions.values() if each.email == email]
-            assert sum(each.is_live(self.book.now_ms) for each in live) <= 2
-
-    @invariant()
-    def every_session_has_an_account_with_one_tenant(self) -> None:
-        assert {each.email for each in self.book.rows.sessions.values()} == self.book.rows.accounts.keys()
-        assert len(self.book.tenants) == len(self.book.rows.accounts)
-
-    @invariant()
-    def what_ended_says_when(self) -> None:
-        for each in self.book.rows.sessions.values():
-            assert each.revoked_ms is None or each.expires_ms <= each.revoked_ms
-
-    @invariant()
-    def each_start_was_audited(self) -> None:
-        started = [record.target_id for record in self.book.audits if record.action == "session.started"]
-        assert started == list(self.book.rows.sessions)
-
-
-Sessions.TestCase.settings = settings(
-    max_examples=shortened(100), stateful_step_count=30, derandomize=True, database=None, deadline=None
-)
-TestSessions = Sessions.TestCase
