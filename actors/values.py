@@ -22,7 +22,7 @@ class StorageUnavailable(TransientStorageError):
 
 
 class OutcomeUnknown(TransientStorageError):
-    """The connection broke during the commit: the batch was committed whole or not at all. Retrying it tells which."""
+    """The connection broke during the commit: the batch was committed whole or not at all. A retry shows which."""
 
 
 class Contended(TransientStorageError):

@@ -1,4 +1,4 @@
-"""The account keeper: exports accounts, keeps their choices of mails, and schedules, undoes and begins their deletion, one
+"""The account actor: exports accounts, stores their choices of mails, and schedules, undoes and begins their deletion, one
 transaction per batch."""
 
 from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ class AccountActor(RecordingActor[Message, Answer]):
         return await self._confirm(email, None, 0 if at_once else self.rules.undo_ms, agent)
 
     async def undo_deletion(self, email: str, agent: Agent) -> Done | Refused:
-        """Keep the account of `email` after all. Undoing it again changes nothing."""
+        """Cancel the deletion of the account of `email`. Repeating it changes nothing."""
         mail = self._code_mail("deletion_undone", email, DAY_MS)
         audit = self._audit(agent, "account.deletion_undone", "account", "")
         return await self.ask_for(UndoDeletion(email, mail, audit), Done, Refused)

@@ -1,4 +1,4 @@
-"""Records, messages and answers of the account keeper. None of them contains a code in clear."""
+"""Records, messages and answers of the account actor. None of them contains a code in clear."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class StartDeletion:
 @dataclass(frozen=True, slots=True)
 class ConfirmDeletion:
     """Schedule the deletion, if `proof` matches the code that was sent. Without `proof`, an operator schedules it.
-    `message` tells the owner when; the fact is added when the time is known."""
+    `message` is the mail to the owner; the time is added as a fact."""
 
     email: str
     proof: bytes | None
@@ -77,7 +77,7 @@ class ConfirmDeletion:
 
 @dataclass(frozen=True, slots=True)
 class UndoDeletion:
-    """Keep the account after all."""
+    """Cancel the deletion."""
 
     email: str
     message: OutboxMessage

@@ -1,4 +1,4 @@
-"""The backup keeper: backs up the database on schedule and keeps the newest files. One per data directory runs it.
+"""The backup scheduler: backs up the database on schedule and keeps the newest files. One per data directory runs it.
 
 The schedule follows the files, so a restart neither postpones nor repeats a backup. A failed backup is logged, counted and
 retried; the service goes on without it.
@@ -61,7 +61,7 @@ class BackupScheduler(PeriodicTask):
         return None if newest is None else max(0.0, (self._clock.now_ms() - newest) / SECOND_MS)
 
     def close(self) -> None:
-        """Stop at once: a backup that is under way is given up, and leaves nothing behind."""
+        """Stop at once: a backup in progress is cancelled, and leaves nothing behind."""
         super().close()
         self._making.cancel()
 
@@ -130,6 +130,3 @@ class BackupScheduler(PeriodicTask):
         due = (due_ms(self._statistics.newest_ms, now_ms, self._rules) - now_ms) / SECOND_MS
         wait = max(due, self._retry_at - trio.current_time())
         return min(max(wait, 0.0), CHECK_SECONDS)
-
-    def __repr__(self) -> str:
-        return f"<BackupScheduler {self._rules!r} {self._statistics!r}>"

@@ -1,4 +1,4 @@
-"""Profiles and campaigns: saving, editing, reviewing. Pure; source: ADR 0020."""
+"""Profiles and campaigns: saving, editing, reviewing, and the digest of what waits. Pure; source: ADR 0020 and 0079."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
@@ -13,6 +13,7 @@ from actors.bookings.messages import (
     MoveCampaign,
     Origin,
     SaveProfile,
+    SendDigest,
 )
 from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Content, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
@@ -43,6 +44,9 @@ OF_EDITS = {
 
 INITIALS = 3
 
+MOST_NAMED = 10
+"""The most campaigns that a digest names."""
+
 REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
 """Moves of administrators only. Each replaces the review note or removes it."""
 
@@ -63,14 +67,14 @@ def save_sponsor_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin, chan
 
 
 def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
-    """Store a campaign, or answer a repetition. The audit record tells what a key created. Once the record is pruned, a
+    """Store a campaign, or answer a repetition. The audit record names what a key created. Once the record is pruned, a
     repetition is known by the campaign itself, whose id has the key and the body in it."""
     created = unit.audited(message.origin.audit_id)
     if created is None and unit.campaign(message.campaign.id, None) is None:
         refused = too_many_campaigns(unit, message.campaign.tenant_id, new=message.campaign)
         if refused is not None:
             return refused
-        keep_new(unit, message.campaign, message.origin)
+        store_new_campaign(unit, message.campaign, message.origin)
         return unit.campaign_view(message.campaign)
     if created not in (None, message.campaign.id):
         return Refused(
@@ -81,7 +85,7 @@ def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
     return unit.campaign_view(known)
 
 
-def keep_new(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
+def store_new_campaign(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
     unit.save_campaign(campaign)
     unit.audit(origin, "campaign.created", "campaign", campaign.id, {"name": campaign.name, **asdict(campaign.content)})
 
@@ -200,3 +204,15 @@ def initials(name: str) -> str:
     words = [word for word in name.split() if any(character.isalnum() for character in word)]
     letters = [next(character for character in word if character.isalnum()) for word in words]
     return "".join(letters).upper()[:INITIALS] or name.strip()[:1]
+
+
+def send_digest(unit: UnitOfWork, _: SendDigest) -> Answer:
+    """Write the digest, if a campaign was submitted since the last one and that is old enough."""
+    reviews = unit.reviews
+    if reviews.newest_ms <= reviews.mailed_ms or unit.now_ms < reviews.mailed_ms + unit.rules.digest_ms:
+        return False
+    if unit.decision.digest_ms is None:
+        lines = [f"{view.sponsor_name or 'No name'}: {view.campaign.newest.headline}" for view in reviews.first]
+        notifications.mail_review_digest(unit, reviews.count, "\n".join(lines))
+        unit.decision.digest_ms = unit.now_ms
+    return True

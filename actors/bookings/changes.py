@@ -1,4 +1,4 @@
-"""Steps shared by all changes of bookings: apply a move, take and free weeks, end expired holds. Pure.
+"""Steps shared by all changes of bookings: apply a move, reserve and free weeks, end expired holds. Pure.
 
 Source of the rules: ADR 0017.
 """
@@ -123,7 +123,7 @@ def are_free(unit: UnitOfWork, weeks: list[Week]) -> bool:
 
 
 def reserve_all_weeks(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
-    """Take all weeks of a booking. Expired holds on them end."""
+    """Reserve all weeks of a booking. Expired holds on them end."""
     for week in weeks_of(booking):
         holder = unit.holder(week)
         if holder is not None and holder.id != booking.id:

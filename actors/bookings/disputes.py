@@ -33,7 +33,7 @@ def _states(unit: UnitOfWork, booking: Booking) -> set[PaymentState]:
 
 
 def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
-    """Bring a booking in line with the disputes about its payment, and tell the administrators what has changed."""
+    """Bring a booking in line with the disputes about its payment, and mail the administrators what has changed."""
     disputed, lost = PaymentState.DISPUTED in _states(unit, booking), is_lost(unit, booking)
     if lost:
         moved = changes.apply(

@@ -191,7 +191,7 @@ class RequestRefund:
 
 @dataclass(frozen=True, slots=True)
 class DeclineRefundRequest:
-    """An administrator declines a requested refund. `note` tells the sponsor why."""
+    """An administrator declines a requested refund. `note` is the reason, for the sponsor."""
 
     booking_id: str
     note: str

@@ -3,7 +3,13 @@
 from dataclasses import replace
 
 from actors.bookings import changes
-from actors.bookings.campaigns import is_bookable, keep_new, save_sponsor_profile, too_many_campaigns, unknown_campaign
+from actors.bookings.campaigns import (
+    is_bookable,
+    save_sponsor_profile,
+    store_new_campaign,
+    too_many_campaigns,
+    unknown_campaign,
+)
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -121,7 +127,7 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
     if (sponsor := message.sponsor) is not None:
         save_sponsor_profile(unit, sponsor, message.origin, {"name": sponsor.name, "website": sponsor.website})
     if message.campaign is not None:
-        keep_new(unit, message.campaign, message.origin)
+        store_new_campaign(unit, message.campaign, message.origin)
     booking = Booking(
         id=message.booking_id,
         tenant_id=message.tenant_id,

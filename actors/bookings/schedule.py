@@ -147,5 +147,5 @@ def unseen_weeks(unit: UnitOfWork, booking: Booking) -> list[int]:
 
 
 def _key(booking: Booking, step: str) -> str:
-    """The id of what is told of a step, without its prefix. A step has no audit record, and is told once."""
+    """The id of a step's mails and events, without prefix. A step has no audit record."""
     return f"{booking.id.removeprefix('bok_')}_{step}"

@@ -63,9 +63,6 @@ class HoldAndRefundSweeper(PeriodicTask):
         self._payments = payments
         self._clock = clock
 
-    def __repr__(self) -> str:
-        return f"<HoldAndRefundSweeper{' failing' if self._failing else ''}{' closed' if self._closed else ''}>"
-
     async def _round(self) -> None:
         now_ms = self._clock.now_ms()
         await _for_each(await self._store.due_holds(now_ms, HOLDS), self._expire)

@@ -39,9 +39,6 @@ class RecentKeys:
     def __len__(self) -> int:
         return len(self._newer) + len(self._older)
 
-    def __repr__(self) -> str:
-        return f"<RecentKeys {len(self)}/{self.capacity}>"
-
 
 class EventDeduper(Actor[Record, Sequence[bool]]):
     """Records the events of one section. Dedupers of several nodes, and the lanes of one, share the table through its

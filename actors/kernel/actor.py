@@ -91,7 +91,7 @@ class Actor(Generic[M, R]):
         return 1
 
     def undo(self, message: M, answer: R) -> None:
-        """Compensation hook: called when a message commits after its caller was already told that it failed."""
+        """Compensation hook: called when a message commits after its caller got an error."""
 
     # Used by callers and the supervisor.
 

@@ -1,4 +1,4 @@
-"""The callers that wait for an actor's reply, and the moment at which each gives up.
+"""Callers waiting for an actor's reply, with their deadlines.
 
 One task serves all callers of an actor, because a cancel scope per caller would cost more than handling the message.
 """

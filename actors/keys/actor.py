@@ -1,4 +1,4 @@
-"""The key keeper: mints, claims, issues and revokes keys, one transaction per batch."""
+"""The key actor: mints, claims, issues and revokes keys, one transaction per batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

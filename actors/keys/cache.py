@@ -63,7 +63,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
             return await self.ask(key_hash)
 
     def is_new(self, text: str) -> bool:
-        """Whether the text looks like a key that this node has never found, so that it may be a guess."""
+        """Whether the text looks like a key that this node has never looked up, so that it may be a guess."""
         return is_key(text) and digest(text) not in self._seen_before
 
     def is_being_looked_up(self, text: str) -> bool:

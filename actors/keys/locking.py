@@ -1,4 +1,4 @@
-"""The rows that a batch of the key keeper locks. Pure."""
+"""The rows that a batch of the key actor locks. Pure."""
 
 from collections import defaultdict
 from collections.abc import Sequence

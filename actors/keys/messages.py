@@ -1,4 +1,4 @@
-"""Records, messages and answers of the key keeper. None contains a key, token or code in clear: intents hash them first."""
+"""Records, messages and answers of the key actor. None contains a key, token or code in clear: intents hash them first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,7 +82,7 @@ class StartClaim:
 
 @dataclass(frozen=True, slots=True)
 class CompleteClaim:
-    """Move an anonymous key to an account, if `proof` matches the code that was sent. `network_id` is the row of letters
+    """Move an anonymous key to an account, if `proof` matches the code that was sent. `network_id` is the row
     that remembers the network."""
 
     token_hash: bytes
@@ -212,7 +212,7 @@ class SetTier:
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """Suspend an account for a reason. `notice` tells its owner."""
+    """Suspend an account for a reason. `notice` is the mail to its owner."""
 
     email: str
     tenant_id: str
@@ -223,7 +223,7 @@ class Suspend:
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """End the suspension of an account. `notice` tells its owner."""
+    """End the suspension of an account. `notice` is the mail to its owner."""
 
     email: str
     tenant_id: str

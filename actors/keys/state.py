@@ -112,7 +112,7 @@ class _Batch(KeyRenewing):
         if isinstance(sent, Refused):
             return sent
         self._save_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
-        # The prefix alone tells the reader which key it is: the sender of the link may have named another one.
+        # The prefix alone identifies the key to the reader: the sender of the link may have named another one.
         self.decision.outbox.append(replace(sent.message, facts=json.dumps({"label": key.prefix})))
         return Done()
 

@@ -49,6 +49,6 @@ def _suspension_saved(
 
 
 def suspended(reason: str | None = None) -> Refused:
-    """The refusal of what would act for a suspended account. Only its owner is told the `reason`."""
+    """The refusal of what would act for a suspended account. The `reason` is for its owner only."""
     words = "Its owner can sign in on the website to read why." if reason is None else f"The reason: {reason}"
     return Refused(Code.FORBIDDEN, f"This account is suspended. {words}")

@@ -27,9 +27,9 @@ CHOICES = "/dashboard/settings"
 @dataclass(frozen=True, slots=True)
 class MailRenderer:
     """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
-    short code from a message's nonce. `link_of` makes the link that ends what a message tells of, from its facts, its
-    recipient and its time. `stop_url_of` makes the link that turns a topic off for a recipient. Raises ValueError if the
-    sender is not an address."""
+    short code from a message's nonce. `link_of` makes the link that revokes the key, session or role of a notice, from
+    its facts, its recipient and its time. `stop_url_of` makes the link that turns a topic off for a recipient. Raises
+    ValueError if the sender is not an address."""
 
     sender: str
     site: str

@@ -1,4 +1,4 @@
-"""The letters: one file in `templates/` for each template, from which both parts of a mail are made. Pure; source: ADR 0081.
+"""Mail templates, one file each in `templates/`, from which both parts of a mail are made. Pure; source: ADR 0081.
 
 The files are read when this module is imported. A file begins with fields: `subject`, the reason in `because`, and the
 `topic` of mails that their recipient can turn off. Blocks follow, separated by blank lines:
@@ -108,7 +108,7 @@ def _expression(text: str) -> TemplateExpression:
 
 
 def parse_template(source: str) -> MailTemplate:
-    """The letter of a file's text."""
+    """The template of a file's text."""
     head, *blocks = source.strip().split("\n\n")
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     assert fields.keys() <= {"subject", "topic", "because"}, f"unknown fields: {sorted(fields)}"
@@ -177,9 +177,9 @@ def _button(source: str) -> Block:
 
 
 def _read() -> dict[str, MailTemplate]:
-    letters = {path.stem: parse_template(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
-    return letters | {name + LONG: letter for name, letter in letters.items()}
+    templates = {path.stem: parse_template(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
+    return templates | {name + LONG: template for name, template in templates.items()}
 
 
 TEMPLATES = _read()
-"""Template -> letter. Subjects are seen on lock screens and in server logs, so they contain no code."""
+"""By name. Subjects are seen on lock screens and in server logs, so they contain no code."""

@@ -27,7 +27,7 @@ class RetentionRules:
 
 
 COUNTS_DAYS = 2
-"""A node with a late clock must still count the letters and codes of its day."""
+"""A node with a late clock must still count the mails and codes of its day."""
 
 DEVICES_DAYS = 1
 

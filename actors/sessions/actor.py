@@ -1,4 +1,4 @@
-"""The session keeper: sends sign-in codes, and starts, touches and ends sessions, one transaction per batch."""
+"""The session actor: sends sign-in codes, and starts, touches and ends sessions, one transaction per batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -167,10 +167,10 @@ class SessionActor(RecordingActor[Message, Answer]):
             Refused,
         )
 
-    async def end_all(self, email: str, agent: Agent, *, kept: str | None = None) -> int:
-        """End all sessions of the account of `email`, except the one with the id `kept`. Returns how many."""
+    async def end_all(self, email: str, agent: Agent, *, except_id: str | None = None) -> int:
+        """End all sessions of the account of `email`, except the one with the id `except_id`. Returns how many."""
         audit = self._audit(agent, "sessions.ended", "account", email)
-        return len((await self.ask_for(EndSessions(email, kept, audit), SessionsEnded)).session_ids)
+        return len((await self.ask_for(EndSessions(email, except_id, audit), SessionsEnded)).session_ids)
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
         """The live sessions of an account, last used first. Raises `StorageUnavailable`."""

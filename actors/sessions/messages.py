@@ -1,4 +1,4 @@
-"""Records, messages and answers of the session keeper.
+"""Records, messages and answers of the session actor.
 
 None of them contains a token or code in clear: intents hash them first.
 """
@@ -80,7 +80,7 @@ class StartSignIn:
 @dataclass(frozen=True, slots=True)
 class CompleteSignIn:
     """Start `session`, if `proof` matches the code that was sent to its email for `browser`. The account
-    is created with `tenant_id` if it does not exist. `network_id` is the row of letters that remembers the network."""
+    is created with `tenant_id` if it does not exist. `network_id` is the row that remembers the network."""
 
     session: Session
     browser: bytes
@@ -128,10 +128,10 @@ class EndSession:
 
 @dataclass(frozen=True, slots=True)
 class EndSessions:
-    """Revoke all sessions of the account of `email`, except `kept`."""
+    """Revoke all sessions of the account of `email`, except `except_id`."""
 
     email: str
-    kept: str | None
+    except_id: str | None
     audit: AuditRecord
 
 

@@ -1,4 +1,4 @@
-"""The passkey keeper: registers passkeys, asks for them and removes them, one transaction per batch.
+"""The passkey actor: registers passkeys, asks for them and removes them, one transaction per batch.
 
 It verifies a signature before its transaction, which then decides whether the challenge counts: public keys never change.
 """

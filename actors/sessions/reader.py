@@ -31,7 +31,7 @@ class SessionReader(Actor[bytes, SignedIn | None]):
             return await self.ask(token_hash)
 
     def is_new(self, token: str) -> bool:
-        """Whether the text looks like a token that this node has never found, so that it may be a guess."""
+        """Whether the text looks like a token that this node has never looked up, so that it may be a guess."""
         return SESSION_TOKEN.matches(token) and digest(token) not in self._seen_before
 
     def is_being_looked_up(self, token: str) -> bool:

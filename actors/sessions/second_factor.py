@@ -96,7 +96,7 @@ class SecondFactorRows:
 
 @dataclass(frozen=True, slots=True)
 class StartCeremony:
-    """Keep a challenge for a session or a pending sign-in of `email`, in place of an earlier one."""
+    """Store a challenge for a session or a pending sign-in of `email`, in place of an earlier one."""
 
     challenge: Challenge
     email: str
@@ -187,7 +187,7 @@ class PasskeyNeeded:
 
 @dataclass(frozen=True, slots=True)
 class CeremonyStarted:
-    """Committed: the challenge is kept. `passkeys` are those of the account."""
+    """Committed: the challenge is stored. `passkeys` are those of the account."""
 
     passkeys: tuple[Passkey, ...]
 

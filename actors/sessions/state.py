@@ -1,4 +1,4 @@
-"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012 and 0056.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012, 0056 and 0063.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
@@ -231,11 +231,11 @@ class _Batch:
         notice: OutboxMessage | None,
         changes: Mapping[str, list[str | None]] | None = None,
     ) -> SessionSaved:
-        """Start a session of an existing account, end surplus ones, and tell the owner. `changes` came with it."""
+        """Start a session of an existing account, end surplus ones, and mail the owner. `changes` came with it."""
         ended = self._make_room(session.email)
-        told = {**(changes or {}), **({"ended": ended} if ended else {})}
+        facts = {**(changes or {}), **({"ended": ended} if ended else {})}
         self.save_session(session)
-        self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(told)))
+        self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(facts)))
         for message in with_facts(notice, Ending.SESSION, session.id, browser(session.agent)):
             self.decision.outbox.append(replace(message, recipient=session.email))
         return SessionSaved(session)
@@ -263,7 +263,7 @@ class _Batch:
         return sorted(live, key=lambda each: (each.seen_ms, each.id))
 
     def _end_all(self, order: EndSessions) -> Answer:
-        ended = [each for each in self.live_sessions(order.email) if each.id != order.kept]
+        ended = [each for each in self.live_sessions(order.email) if each.id != order.except_id]
         for each in ended:
             self.save_session(self._ended(each))
         ids = tuple(each.id for each in ended)

@@ -75,7 +75,7 @@ class WindowLimiter:
         return taken
 
     def _window(self, key: str, now_ms: int) -> tuple[int, int]:
-        """The end and the hits of the window of `key`; of a new one, which is not kept yet, if it has none."""
+        """The end and the hits of the window of `key`; of a new one, which is not stored yet, if it has none."""
         window = self._windows.get(key)
         if window is not None and now_ms < window[0] <= now_ms + self._window_ms:
             return window
@@ -90,7 +90,7 @@ class WindowLimiter:
             self._windows[key] = (end_ms, max(0, hits - count))
 
     def _make_room(self, now_ms: int) -> None:
-        """Forget ended windows, oldest first, and open ones beyond the capacity. Constant work per hit."""
+        """Drop ended windows, oldest first, and open ones beyond the capacity. Constant work per hit."""
         for _ in range(2):
             oldest = next(iter(self._windows), None)
             if oldest is None:
@@ -101,9 +101,6 @@ class WindowLimiter:
 
     def __len__(self) -> int:
         return len(self._windows)
-
-    def __repr__(self) -> str:
-        return f"<WindowLimiter {self.window_seconds} s, {len(self)} keys>"
 
 
 PORTIONS = 10

@@ -1,6 +1,6 @@
-"""Mails that tell the owner of an account what happened to it: a new key, a new session, a new administrator. Pure.
+"""Security mails to the owner of an account: a new key, a new session, a new administrator. Pure.
 
-A notice is stored in the transaction of what it tells. Its facts name what the link in the mail ends.
+A notice is stored in the transaction of the change. Its facts name the key, session or role that its link ends.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The keeper of webhooks: creates, deletes, tests and turns on endpoints of accounts, one transaction per batch."""
+"""The webhook actor: creates, deletes, tests and turns on endpoints of accounts, one transaction per batch."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit

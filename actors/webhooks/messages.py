@@ -174,7 +174,7 @@ class Attempt:
     started: bool = True
 
 
-# The keeper of endpoints.
+# The webhook actor.
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors.bookings.campaigns import MOST_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
-from actors.bookings.digests import MOST_NAMED
 from actors.bookings.records import Booking, Campaign, DayDelivered, IdempotencyRecord, PaymentReport, Slot, Sponsor
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide

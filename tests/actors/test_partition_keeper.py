@@ -105,7 +105,3 @@ async def test_a_slow_store_does_not_keep_the_node_from_starting(autojump_clock:
     memory = Memory(before=Script([60.0]))
     async with running([keeper(memory)], drain_seconds=120):
         assert trio.current_time() == 0
-
-
-def test_it_says_what_it_keeps() -> None:
-    assert repr(keeper(a_memory())) == f"<PartitionManager {RULES!r}>"

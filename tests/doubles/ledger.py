@@ -1,7 +1,7 @@
 """The booking ledger in memory."""
 
+from actors.bookings.campaigns import MOST_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
-from actors.bookings.digests import MOST_NAMED
 from actors.bookings.records import OPEN, Booking, CampaignView, DayDelivered
 from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import TOPIC, Decide

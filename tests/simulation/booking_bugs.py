@@ -10,7 +10,7 @@ import trio
 from actors.bookings import actor as ledger_actor
 from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions, unit_of_work
 from actors.bookings.actor import BookingLedger
-from actors.bookings.campaigns import keep_new, save_sponsor_profile
+from actors.bookings.campaigns import save_sponsor_profile, store_new_campaign
 from actors.bookings.invoices import Invoice, InvoiceKind, documents
 from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, RecordPayment, Reserve
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
@@ -115,7 +115,7 @@ def _same_for_all(*parts: Any) -> bytes:
 def _created_again(unit: UnitOfWork, message: CreateCampaign) -> Answer:
     if unit.audited(message.origin.audit_id) != message.campaign.id:
         return _create_campaign(unit, message)
-    keep_new(unit, message.campaign, message.origin)
+    store_new_campaign(unit, message.campaign, message.origin)
     return unit.campaign_view(message.campaign)
 
 
@@ -327,7 +327,7 @@ def _written_first(unit: UnitOfWork, message: Reserve) -> Answer:
         save_sponsor_profile(unit, message.sponsor, message.origin, message.sponsor.profile)
         known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
-            keep_new(unit, message.campaign, message.origin)
+            store_new_campaign(unit, message.campaign, message.origin)
             message = replace(message, sponsor=None, campaign=None)
     return _reserved(unit, message)
 
