@@ -95,7 +95,7 @@ class DeviceAuthorizer(RecordingActor[Message, Answer]):
         assert isinstance(answer, Redeemed | Refused)
         return answer if isinstance(answer, Refused) else RedeemedKey(text, answer.key)
 
-    async def look(self, typed: str, agent: Agent) -> DeviceView | Refused:
+    async def view_login(self, typed: str, agent: Agent) -> DeviceView | Refused:
         """The device login with the user code that was typed in a session."""
         return await self.ask_for(ViewDevice(read_code(typed), agent.id), DeviceView, Refused)
 

@@ -180,7 +180,7 @@ class Mailbox(Generic[M, R]):
         """Let every taker ask again how much it waits for."""
         self._arrival.unpark_all()
 
-    def withdraw(self, envelope: Envelope[M, R]) -> None:
+    def remove(self, envelope: Envelope[M, R]) -> None:
         """Remove a queued envelope, because its caller got an error. Does not search the batch in progress:
         while the store hangs, thousands of callers may time out at once."""
         if envelope.queued:

@@ -134,7 +134,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         self._owed, self._in_doubt = (), None
         return answers
 
-    def undo(self, message: Message, answer: Answer) -> None:
+    def compensate(self, message: Message, answer: Answer) -> None:
         """Refund a charge whose request was answered with 503 meanwhile."""
         if isinstance(message, Charge) and isinstance(answer, Metered):
             tenant = answer.tenant

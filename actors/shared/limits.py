@@ -65,14 +65,14 @@ class WindowLimiter:
         reset_seconds = max(1, -(-(end_ms - now_ms) // SECOND_MS))
         return Allowance(allowed, limit, max(0, here - hits), reset_seconds)
 
-    def take(self, key: str, limit: int, now_ms: int, count: int = 1) -> int:
+    def count_up_to(self, key: str, limit: int, now_ms: int, count: int = 1) -> int:
         """Count up to `count` requests of `key`, as many as this node's share has room for. Returns how many."""
         end_ms, hits = self._window(key, now_ms)
-        taken = min(count, share(limit, self._nodes()) - hits)
-        if taken <= 0:
+        counted = min(count, share(limit, self._nodes()) - hits)
+        if counted <= 0:
             return 0
-        self._windows[key] = (end_ms, hits + taken)
-        return taken
+        self._windows[key] = (end_ms, hits + counted)
+        return counted
 
     def _window(self, key: str, now_ms: int) -> tuple[int, int]:
         """The end and the hits of the window of `key`; of a new one, which is not stored yet, if it has none."""
@@ -126,11 +126,11 @@ class SharedTotal:
         portion = self._portions.hit(network, max(1, limit // PORTIONS), now_ms)
         if not portion.allowed:
             return portion
-        first = self._networks.take(network, 1, now_ms)
+        first = self._networks.count_up_to(network, 1, now_ms)
         allowance = self._totals.hit("all", limit, now_ms)
         if allowance.allowed:
             return allowance
-        if first and self._totals.take("first ones", (factor - 1) * limit, now_ms):
+        if first and self._totals.count_up_to("first ones", (factor - 1) * limit, now_ms):
             return replace(allowance, allowed=True)
         self._portions.subtract(network, now_ms)
         if first:

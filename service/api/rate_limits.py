@@ -147,8 +147,8 @@ class Budgets:
             return count
         limit, now_ms = self.config.events.per_booking_per_hour, self.clock.now_ms()
         of_address, of_network = _event_counters(address, booking_id)
-        room = self._bookings.take(of_address, limit, now_ms, count)
-        taken = self._booking_networks.take(of_network, NETWORK_FACTOR * limit, now_ms, room) if room else 0
+        room = self._bookings.count_up_to(of_address, limit, now_ms, count)
+        taken = self._booking_networks.count_up_to(of_network, NETWORK_FACTOR * limit, now_ms, room) if room else 0
         if taken < room:
             self._bookings.subtract(of_address, now_ms, room - taken)
         return taken

@@ -70,7 +70,7 @@ async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: Moc
         assert DEVICE_CODE.matches(started.device_code)
         assert word(await node.poll(started.device_code)) == "authorization_pending"
         typed = format_code(started.device.user_code).lower()
-        seen = await node.look(typed, PERSON)
+        seen = await node.view_login(typed, PERSON)
         assert isinstance(seen, DeviceView)
         assert (seen.device.agent, seen.device.address) == PROGRAM
         assert word(await node.decide(typed, PERSON, approve=True)) == "approved"

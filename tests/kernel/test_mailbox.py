@@ -193,7 +193,7 @@ async def test_failing_all_answers_everything_that_waits() -> None:
     for envelope in envelopes:
         mailbox.post(envelope)
     mailbox.fail_all(Stopped())
-    mailbox.withdraw(envelopes[0])
+    mailbox.remove(envelopes[0])
     assert (len(mailbox), mailbox.weight) == (0, 0)
     for envelope in envelopes:
         with pytest.raises(Stopped):

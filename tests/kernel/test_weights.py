@@ -135,8 +135,8 @@ async def test_a_withdrawn_message_makes_room_once() -> None:
     mailbox = filled(2)
     heavy: Envelope[int, str] = Envelope(7, 7)
     mailbox.post(heavy)
-    mailbox.withdraw(heavy)
-    mailbox.withdraw(heavy)
+    mailbox.remove(heavy)
+    mailbox.remove(heavy)
     assert (mailbox.weight, len(mailbox)) == (2, 1)
     assert await taken(mailbox, 10) == [2]
 
@@ -145,7 +145,7 @@ async def test_withdrawing_what_was_taken_makes_no_room() -> None:
     mailbox = filled(2)
     [envelope] = await mailbox.take(10)
     mailbox.post(Envelope(5, 5))
-    mailbox.withdraw(envelope)
+    mailbox.remove(envelope)
     assert mailbox.weight == 5
 
 
@@ -162,7 +162,7 @@ async def test_withdrawing_what_was_taken_does_not_search_what_waits() -> None:
     mailbox = filled(2)
     [envelope] = await mailbox.take(10)
     mailbox.post(Unsought(5, 5))
-    mailbox.withdraw(envelope)
+    mailbox.remove(envelope)
     assert len(mailbox) == 1
 
 

@@ -190,7 +190,7 @@ class _ReversedDeduper(EventDeduper):
 class _ApologeticDeduper(EventDeduper):
     """Reports a row as recorded to a later sender if its first sender never received the answer."""
 
-    def undo(self, message: Record, answer: Sequence[bool]) -> None:
+    def compensate(self, message: Record, answer: Sequence[bool]) -> None:
         owed = self.__dict__.setdefault("_owed", set())
         owed |= {event for event, recorded in zip(message.events, answer, strict=True) if recorded}
 

@@ -230,7 +230,7 @@ class Reception:
             token,
             "look at device",
             lambda caller: Typed(typed, caller.agent.id, caller.email),
-            lambda caller: self.devices.look(typed, caller.agent),
+            lambda caller: self.devices.view_login(typed, caller.agent),
         )
 
     async def decide_device(self, token: str, typed: str, *, approve: bool) -> DeviceView | Refused:
