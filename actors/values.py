@@ -22,7 +22,7 @@ class StorageUnavailable(TransientStorageError):
 
 
 class OutcomeUnknown(TransientStorageError):
-    """The connection broke during the commit: the batch was committed whole or not at all. Retrying it tells which."""
+    """The connection broke during the commit: the batch was committed whole or not at all. A retry shows which."""
 
 
 class Contended(TransientStorageError):
@@ -109,6 +109,16 @@ class Problem:
     code: str
     message: str
     bound: int | None = None
+
+
+def unknown(what: str) -> "Refused":
+    """The refusal for what does not exist, or is another's."""
+    return Refused(Code.NOT_FOUND, f"There is no such {what}.")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Committed, and there is nothing else to say. Repeating a message that changed nothing gives the same answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,3 +232,17 @@ class AuditRecord:
     actor_email: str | None = None
     request_id: str = ""
     changes: str = "{}"
+
+    @classmethod
+    def by(
+        cls,
+        agent: Agent,
+        record_id: str,
+        now_ms: int,
+        action: str,
+        target: tuple[str, str],
+        request_id: str,
+        changes: str,
+    ) -> "AuditRecord":
+        """The record of an agent's `action` ("key.issued") on a `target`, its type and id. `changes` is a JSON object."""
+        return cls(record_id, now_ms, agent.type, agent.id, action, *target, agent.email, request_id, changes)

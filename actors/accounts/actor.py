@@ -1,14 +1,13 @@
-"""The account keeper: exports accounts, keeps their choices of mails, and schedules, undoes and begins their deletion, one
+"""The account actor: exports accounts, stores their choices of mails, and schedules, undoes and begins their deletion, one
 transaction per batch."""
 
 from collections.abc import Mapping, Sequence
 
-from actors.accounts.listing import AccountDetails, AccountFilter, AccountList, Spot
+from actors.accounts.listing import AccountDetails, AccountFilter, AccountList, AccountPosition
 from actors.accounts.messages import (
     Answer,
     BeginErasure,
     ChooseMails,
-    CodeSent,
     ConfirmDeletion,
     Deletion,
     Exported,
@@ -18,18 +17,16 @@ from actors.accounts.messages import (
     Scheduled,
     StartDeletion,
     UndoDeletion,
-    Undone,
 )
 from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
 from actors.accounts.store import EXPORTED, AccountStore
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.shared.announcements import Topic
-from actors.shared.audits import audit_record
 from actors.shared.credentials import code_from, code_proof, digest
-from actors.shared.ids import ID_BYTES, new_id
+from actors.shared.records import RecordingActor
 from actors.times import DAY_MS
-from actors.values import Account, Agent, AuditRecord, BatchId, OutboxMessage, Refused
+from actors.values import Account, Agent, BatchId, Done, Refused
 
 SUBJECT = digest("delete-account")
 """The subject of the proofs of deletion codes, so that no other code confirms a deletion."""
@@ -40,7 +37,7 @@ Place = tuple[int, str]
 """A place in an export: the index of a table, and the last row of it that was exported."""
 
 
-class AccountActor(Actor[Message, Answer]):
+class AccountActor(RecordingActor[Message, Answer]):
     """Owns the deletions of accounts and their choices of mails."""
 
     def __init__(
@@ -54,20 +51,18 @@ class AccountActor(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("accounts", node, limits)
+        super().__init__("accounts", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self._secret = secret
         self.rules = rules
 
     # Intents.
 
-    async def start_deletion(self, email: str) -> CodeSent | Refused:
+    async def start_deletion(self, email: str) -> Done | Refused:
         """Send a code to `email` that confirms the deletion of its account."""
-        message = self._mail(email, "deletion_code", self.rules.codes.life_ms)
+        message = self._code_mail("deletion_code", email, self.rules.codes.life_ms)
         proof = self._proof(email, code_from(self._secret, message.nonce))
-        return await self.ask_for(StartDeletion(email, proof, message), CodeSent, Refused)
+        return await self.ask_for(StartDeletion(email, proof, message), Done, Refused)
 
     async def confirm_deletion(self, email: str, code: str, agent: Agent) -> Scheduled | Refused:
         """Schedule the deletion of the account of `email`, using the emailed code."""
@@ -77,21 +72,23 @@ class AccountActor(Actor[Message, Answer]):
         """Schedule the deletion of the account of `email` for an operator, who needs no code."""
         return await self._confirm(email, None, 0 if at_once else self.rules.undo_ms, agent)
 
-    async def undo_deletion(self, email: str, agent: Agent) -> Undone | Refused:
-        """Keep the account of `email` after all. Undoing it again changes nothing."""
-        mail = self._mail(email, "deletion_undone", DAY_MS)
-        audit = self._audit(agent, "account.deletion_undone")
-        return await self.ask_for(UndoDeletion(email, mail, audit), Undone, Refused)
+    async def undo_deletion(self, email: str, agent: Agent) -> Done | Refused:
+        """Cancel the deletion of the account of `email`. Repeating it changes nothing."""
+        mail = self._code_mail("deletion_undone", email, DAY_MS)
+        audit = self._audit(agent, "account.deletion_undone", "account", "")
+        return await self.ask_for(UndoDeletion(email, mail, audit), Done, Refused)
 
     async def begin_erasure(self, deletion: Deletion) -> Deletion:
         """End the account of a deletion that is due. Returns the deletion, which has begun unless it cannot now."""
-        mail = self._mail(deletion.email, "account_deleted", DAY_MS)
-        answer = await self.ask(BeginErasure(deletion.email, mail, self._audit(ERASER, "account.deleted")))
+        mail = self._code_mail("account_deleted", deletion.email, DAY_MS)
+        answer = await self.ask(
+            BeginErasure(deletion.email, mail, self._audit(ERASER, "account.deleted", "account", ""))
+        )
         return answer.deletion if isinstance(answer, Scheduled) else deletion
 
     async def choose_mails(self, email: str, choices: Mapping[Topic, bool], agent: Agent) -> MailsChosen | Refused:
         """Turn mails to the account of `email` on or off, by topic. Repeating it changes nothing."""
-        audit = self._audit(agent, "account.mails_chosen")
+        audit = self._audit(agent, "account.mails_chosen", "account", "")
         return await self.ask_for(ChooseMails(email, choices, audit), MailsChosen, Refused)
 
     async def mail_choices(self, email: str) -> MailChoices:
@@ -134,7 +131,7 @@ class AccountActor(Actor[Message, Answer]):
             room -= len(rows)
         return found, None
 
-    async def page_of(self, wanted: AccountFilter, after: Spot | None, limit: int) -> AccountList:
+    async def page_of(self, wanted: AccountFilter, after: AccountPosition | None, limit: int) -> AccountList:
         """A page of accounts for administrators. Raises `StorageUnavailable`."""
         return await self._store.accounts(wanted, after, limit)
 
@@ -159,25 +156,9 @@ class AccountActor(Actor[Message, Answer]):
     # Making records.
 
     async def _confirm(self, email: str, proof: bytes | None, delay_ms: int, agent: Agent) -> Scheduled | Refused:
-        mail = self._mail(email, "deletion_scheduled", DAY_MS)
-        audit = self._audit(agent, "account.deletion_confirmed")
+        mail = self._code_mail("deletion_scheduled", email, DAY_MS)
+        audit = self._audit(agent, "account.deletion_confirmed", "account", "")
         return await self.ask_for(ConfirmDeletion(email, proof, delay_ms, mail, audit), Scheduled, Refused)
 
     def _proof(self, email: str, code: str) -> bytes:
         return code_proof(self._secret, SUBJECT, email, code)
-
-    def _mail(self, email: str, template: str, life_ms: int) -> OutboxMessage:
-        now_ms = self._clock.now_ms()
-        return OutboxMessage(
-            id=new_id("let", self._entropy.token(ID_BYTES)),
-            recipient=email,
-            template=template,
-            nonce=self._entropy.token(16),
-            created_ms=now_ms,
-            expires_ms=now_ms + life_ms,
-        )
-
-    def _audit(self, agent: Agent, action: str) -> AuditRecord:
-        """A record whose target, the account's tenant, is filled in by the rule."""
-        record_id = new_id("aud", self._entropy.token(ID_BYTES))
-        return audit_record(record_id, self._clock.now_ms(), agent, action, "account", "")

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from actors.values import Account, Tier
 
-Spot = tuple[int, str]
+AccountPosition = tuple[int, str]
 """A position in the list of accounts, newest first: when an account was created, and its tenant."""
 
 COUNTED = 10_000
@@ -38,7 +38,7 @@ class AccountLine:
     sponsor_name: str | None = None
 
     @property
-    def spot(self) -> Spot:
+    def spot(self) -> AccountPosition:
         return self.account.created_ms, self.account.tenant_id
 
 
@@ -48,7 +48,7 @@ class AccountList:
     accounts, so its page may have fewer lines than asked for, and still not be the last."""
 
     lines: Sequence[AccountLine]
-    after: Spot | None
+    after: AccountPosition | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class AccountDetails:
 class AccountLists(Protocol):
     """Reads of administrators. All methods raise `StorageUnavailable`."""
 
-    async def accounts(self, wanted: AccountFilter, after: Spot | None, limit: int) -> AccountList:
+    async def accounts(self, wanted: AccountFilter, after: AccountPosition | None, limit: int) -> AccountList:
         """A page of the accounts that match, newest first."""
         ...
 

@@ -1,4 +1,4 @@
-"""Records, messages and answers of the account keeper. None of them contains a code in clear."""
+"""Records, messages and answers of the account actor. None of them contains a code in clear."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.shared.announcements import Topic
 from actors.shared.codes import EmailedCode, Sendings
-from actors.values import AuditRecord, OutboxMessage, Refused
+from actors.values import AuditRecord, Done, OutboxMessage, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Deletion(Sendings, EmailedCode):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DeletionBlockers:
     """What may keep an account from being deleted. `paid_until_ms` is the end of its last paid week; 0 without one."""
 
     admin: bool = False
@@ -66,7 +66,7 @@ class StartDeletion:
 @dataclass(frozen=True, slots=True)
 class ConfirmDeletion:
     """Schedule the deletion, if `proof` matches the code that was sent. Without `proof`, an operator schedules it.
-    `message` tells the owner when; the fact is added when the time is known."""
+    `message` is the mail to the owner; the time is added as a fact."""
 
     email: str
     proof: bytes | None
@@ -77,7 +77,7 @@ class ConfirmDeletion:
 
 @dataclass(frozen=True, slots=True)
 class UndoDeletion:
-    """Keep the account after all."""
+    """Cancel the deletion."""
 
     email: str
     message: OutboxMessage
@@ -109,20 +109,10 @@ Message = StartDeletion | ConfirmDeletion | UndoDeletion | BeginErasure | Choose
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSent:
-    """Committed: the mail is in the outbox."""
-
-
-@dataclass(frozen=True, slots=True)
 class Scheduled:
     """Committed: the deletion as it is now."""
 
     deletion: Deletion
-
-
-@dataclass(frozen=True, slots=True)
-class Undone:
-    """Committed: the account is kept. Also if there was nothing to undo."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,4 +122,4 @@ class MailsChosen:
     choices: MailChoices
 
 
-Answer = CodeSent | Scheduled | Undone | MailsChosen | Refused
+Answer = Done | Scheduled | MailsChosen | Refused

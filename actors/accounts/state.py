@@ -11,21 +11,19 @@ from actors.accounts.messages import (
     Answer,
     BeginErasure,
     ChooseMails,
-    CodeSent,
     ConfirmDeletion,
     Deletion,
+    DeletionBlockers,
     MailChoices,
     MailsChosen,
     Message,
     Scheduled,
-    Standing,
     StartDeletion,
     UndoDeletion,
-    Undone,
 )
 from actors.shared.codes import CodeRules, guess, renew, send, wrong_code
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Snapshot:
 
     accounts: dict[str, Account] = field(default_factory=dict)
     deletions: dict[str, Deletion] = field(default_factory=dict)
-    standings: dict[str, Standing] = field(default_factory=dict)
+    blockers: dict[str, DeletionBlockers] = field(default_factory=dict)
     choices: dict[str, MailChoices] = field(default_factory=dict)
 
 
@@ -82,7 +80,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
     return LockSet(tuple(sorted({message.email for message in several})), tuple(sorted(ending)))
 
 
-def obstacle(standing: Standing, now_ms: int) -> Refused | None:
+def obstacle(standing: DeletionBlockers, now_ms: int) -> Refused | None:
     """Why the owner of an account cannot delete it now."""
     if standing.admin and standing.administrators <= 1:
         return Refused(
@@ -139,7 +137,7 @@ class _Batch:
         return Deletion(tenant_id=account.tenant_id, email=account.email, requested_ms=self._now_ms)
 
     def _obstacle(self, email: str) -> Refused | None:
-        return obstacle(self._snapshot.standings.get(email, Standing()), self._now_ms)
+        return obstacle(self._snapshot.blockers.get(email, DeletionBlockers()), self._now_ms)
 
     def _start(self, start: StartDeletion, account: Account) -> Answer:
         row = self._deletion(start.email) or self._new(account)
@@ -153,7 +151,7 @@ class _Batch:
             return sent
         self.decision.deletions[start.email] = renew(sent, start.proof, self._now_ms, codes)
         self.decision.outbox.append(start.message)
-        return CodeSent()
+        return Done()
 
     def _confirm(self, confirm: ConfirmDeletion, account: Account) -> Answer:
         row = self._deletion(confirm.email)
@@ -183,7 +181,7 @@ class _Batch:
     def _undo(self, undo: UndoDeletion) -> Answer:
         row = self._deletion(undo.email)
         if row is None:
-            return Undone()
+            return Done()
         # The counters stay until the row is pruned, so that undoing does not reset the limit of codes.
         kept = replace(row, confirmed_ms=None, due_ms=None, proof=None, code_expires_ms=0)
         if kept != row:
@@ -191,13 +189,13 @@ class _Batch:
         if row.due_ms is not None:
             self.decision.outbox.append(undo.message)
             self.decision.audits.append(replace(undo.audit, target_id=row.tenant_id))
-        return Undone()
+        return Done()
 
     def _begin(self, begin: BeginErasure, account: Account) -> Answer:
         row = self._deletion(begin.email)
         if row is None or row.due_ms is None or row.due_ms > self._now_ms:
-            return Undone()
-        if self._obstacle(begin.email) or self._snapshot.standings.get(begin.email, Standing()).holds:
+            return Done()
+        if self._obstacle(begin.email) or self._snapshot.blockers.get(begin.email, DeletionBlockers()).holds:
             # Bought, or made the last administrator, since the confirmation.
             row = replace(row, due_ms=self._now_ms + POSTPONED_MS)
         else:

@@ -35,9 +35,6 @@ class AccountEraser(PeriodicTask):
         super().__init__(self._limits.sweep_seconds)
         self._accounts = accounts
 
-    def __repr__(self) -> str:
-        return f"<AccountEraser{' failing' if self._failing else ''}{' closed' if self._closed else ''}>"
-
     async def _round(self) -> None:
         await self.sweep()
 

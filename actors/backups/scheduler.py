@@ -1,4 +1,4 @@
-"""The backup keeper: backs up the database on schedule and keeps the newest files. One per data directory runs it.
+"""The backup scheduler: backs up the database on schedule and keeps the newest files. One per data directory runs it.
 
 The schedule follows the files, so a restart neither postpones nor repeats a backup. A failed backup is logged, counted and
 retried; the service goes on without it.
@@ -22,7 +22,7 @@ from actors.clock import Clock
 from actors.kernel.periodic import PeriodicTask
 from actors.times import SECOND_MS
 
-LOOK_SECONDS = 60.0
+CHECK_SECONDS = 60.0
 """Maximum pause between two looks at clock and files: the clock may be set, and a machine may sleep."""
 
 MIB = 1024 * 1024
@@ -43,7 +43,7 @@ class BackupScheduler(PeriodicTask):
     name = "backups"
 
     def __init__(self, store: BackupStore, clock: Clock, rules: BackupRules) -> None:
-        super().__init__(LOOK_SECONDS)
+        super().__init__(CHECK_SECONDS)
         self._store = store
         self._clock = clock
         self._rules = rules
@@ -61,7 +61,7 @@ class BackupScheduler(PeriodicTask):
         return None if newest is None else max(0.0, (self._clock.now_ms() - newest) / SECOND_MS)
 
     def close(self) -> None:
-        """Stop at once: a backup that is under way is given up, and leaves nothing behind."""
+        """Stop at once: a backup in progress is cancelled, and leaves nothing behind."""
         super().close()
         self._making.cancel()
 
@@ -78,7 +78,7 @@ class BackupScheduler(PeriodicTask):
         return self._pause_seconds_now()
 
     async def _make_if_due(self) -> None:
-        newest = await self._look()
+        newest = await self._read_newest()
         now_ms = self._clock.now_ms()
         if trio.current_time() < self._retry_at or now_ms < due_ms(newest, now_ms, self._rules):
             return
@@ -87,7 +87,7 @@ class BackupScheduler(PeriodicTask):
         self._statistics = replace(self._statistics, made=self._statistics.made + 1)
         await self._delete_surplus()
 
-    async def _look(self) -> int | None:
+    async def _read_newest(self) -> int | None:
         newest = newest_ms(await self._store.names(), self._clock.now_ms())
         self._statistics = replace(self._statistics, newest_ms=newest)
         return newest
@@ -113,7 +113,7 @@ class BackupScheduler(PeriodicTask):
             for name in surplus(await self._store.names(), self._clock.now_ms(), self._rules):
                 await self._store.delete(name)
                 self._log.info("deleted the backup %s, which is not among the newest %d", name, self._rules.keep)
-            await self._look()
+            await self._read_newest()
         except BackupFailed as error:
             self._log.error("old backups not deleted, retrying after the next backup: %s", error)
 
@@ -125,11 +125,8 @@ class BackupScheduler(PeriodicTask):
         self._log.error("backup failed, retrying in %d s: %s", pause_ms // SECOND_MS, reason, exc_info=bug)
 
     def _pause_seconds_now(self) -> float:
-        """The seconds until a backup is due or retried, at most `LOOK_SECONDS`."""
+        """The seconds until a backup is due or retried, at most `CHECK_SECONDS`."""
         now_ms = self._clock.now_ms()
         due = (due_ms(self._statistics.newest_ms, now_ms, self._rules) - now_ms) / SECOND_MS
         wait = max(due, self._retry_at - trio.current_time())
-        return min(max(wait, 0.0), LOOK_SECONDS)
-
-    def __repr__(self) -> str:
-        return f"<BackupScheduler {self._rules!r} {self._statistics!r}>"
+        return min(max(wait, 0.0), CHECK_SECONDS)

@@ -12,7 +12,6 @@ from actors.bookings.messages import (
     CreateSlot,
     DeclineRefundRequest,
     DescribeVideo,
-    DigestSent,
     EditCampaign,
     EditSlot,
     ExpireHold,
@@ -31,11 +30,7 @@ from actors.bookings.messages import (
     SendDigest,
     SettleDispute,
     SettleRefund,
-    SponsorSaved,
     StoreCheckoutSession,
-    as_booking,
-    as_campaign,
-    as_slot,
 )
 from actors.bookings.records import (
     BookingView,
@@ -53,9 +48,10 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
-from actors.shared.ids import ID_BYTES, fingerprint, new_id
+from actors.shared.ids import fingerprint, new_id
+from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 
 RESERVE, START = "bookings", "bookings/start"
@@ -65,7 +61,7 @@ START_CTA = "Learn more"
 CAMPAIGN_NAME_CHARACTERS = 80
 
 
-class BookingLedger(Actor[Message, Answer]):
+class BookingLedger(RecordingActor[Message, Answer]):
     """All changes of the sponsorship area. `owner` is the tenant of an account; None means an administrator."""
 
     def __init__(
@@ -78,19 +74,16 @@ class BookingLedger(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("bookings", node, limits)
+        super().__init__("bookings", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self.rules = rules
 
     # Intents of sponsors.
 
     async def save_profile(self, owner: str, name: str, website: str, agent: Agent, **others: Any) -> Sponsor:
         """Save the account's profile. `others` are the other fields of `Sponsor.profile`."""
-        answer = await self.ask(SaveProfile(self._sponsor(owner, name, website, **others), self._origin(agent)))
-        assert isinstance(answer, SponsorSaved)
-        return answer.sponsor
+        message = SaveProfile(self._sponsor(owner, name, website, **others), self._origin(agent))
+        return await self.ask_for(message, Sponsor)
 
     async def create_campaign(
         self, owner: str, name: str, content: Content, agent: Agent, key: str | None = None
@@ -101,11 +94,13 @@ class BookingLedger(Actor[Message, Answer]):
         if key is not None:
             campaign = replace(campaign, id=new_id("cmp", fingerprint(owner, key, name, *astuple(content))))
             origin = replace(origin, audit_id=new_id("aud", fingerprint(owner, "campaigns", key)))
-        return as_campaign(await self.ask(CreateCampaign(campaign, origin)))
+        return await self.ask_for(CreateCampaign(campaign, origin), CampaignView, Refused)
 
     async def edit_campaign(self, owner: str, campaign_id: str, agent: Agent, **fields: Any) -> CampaignView | Refused:
         """Change fields of `EditCampaign`. Absent ones and None stay as they are."""
-        return as_campaign(await self.ask(EditCampaign(owner, campaign_id, self._origin(agent), **fields)))
+        return await self.ask_for(
+            EditCampaign(owner, campaign_id, self._origin(agent), **fields), CampaignView, Refused
+        )
 
     async def move_campaign(
         self,
@@ -120,7 +115,9 @@ class BookingLedger(Actor[Message, Answer]):
         """Submit, withdraw, pause or resume; an administrator may also approve or reject. `seen` is the content that
         the administrator reviewed, `seen_as` the sponsor's name at that time."""
         origin = self._origin(agent)
-        return as_campaign(await self.ask(MoveCampaign(campaign_id, move, origin, owner, note, seen, seen_as)))
+        return await self.ask_for(
+            MoveCampaign(campaign_id, move, origin, owner, note, seen, seen_as), CampaignView, Refused
+        )
 
     async def reserve(
         self, owner: str, campaign_id: str, slot_id: str, week_start_ms: int, key: str, agent: Agent
@@ -137,7 +134,7 @@ class BookingLedger(Actor[Message, Answer]):
             fingerprint=fingerprint(campaign_id, slot_id, week_start_ms),
             origin=self._origin(agent),
         )
-        return as_booking(await self.ask(message))
+        return await self._booking(message)
 
     async def start(
         self,
@@ -167,23 +164,23 @@ class BookingLedger(Actor[Message, Answer]):
             sponsor=self._sponsor(owner, name, website),
             campaign=campaign,
         )
-        return as_booking(await self.ask(message))
+        return await self._booking(message)
 
     async def open_checkout(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
         """Move a reserved booking to checkout. One in checkout stays as it is."""
-        return as_booking(await self.ask(OpenCheckout(owner, booking_id, self._origin(agent))))
+        return await self._booking(OpenCheckout(owner, booking_id, self._origin(agent)))
 
-    async def keep_session(self, owner: str, booking_id: str, session_id: str) -> BookingView | Refused:
+    async def store_checkout_session(self, owner: str, booking_id: str, session_id: str) -> BookingView | Refused:
         """Store a checkout session of a booking, before anyone can pay it."""
-        return as_booking(await self.ask(StoreCheckoutSession(owner, booking_id, session_id)))
+        return await self._booking(StoreCheckoutSession(owner, booking_id, session_id))
 
     async def cancel(self, owner: str, booking_id: str, agent: Agent) -> BookingView | Refused:
         """Cancel a booking that is not paid."""
-        return as_booking(await self.ask(Cancel(owner, booking_id, self._origin(agent))))
+        return await self._booking(Cancel(owner, booking_id, self._origin(agent)))
 
     async def request_refund(self, owner: str, booking_id: str, reason: str, agent: Agent) -> BookingView | Refused:
         """Ask for a refund of a paid booking. An administrator decides on it."""
-        return as_booking(await self.ask(RequestRefund(owner, booking_id, reason, self._origin(agent))))
+        return await self._booking(RequestRefund(owner, booking_id, reason, self._origin(agent)))
 
     # Intents of the payment processor and the sweeper.
 
@@ -199,7 +196,7 @@ class BookingLedger(Actor[Message, Answer]):
         """Record the payment of a booking. Each `event_id` is handled once. Without `session_id`: in test mode only."""
         origin = self._origin(Agent("system", "payments"))
         message = RecordPayment(event_id, booking_id, payment_id, amount_cents, currency, origin, session_id)
-        return as_booking(await self.ask(message))
+        return await self._booking(message)
 
     async def settle_refund(
         self,
@@ -213,40 +210,38 @@ class BookingLedger(Actor[Message, Answer]):
         """Record that the processor has refunded a booking (`declined` None), or why it will not. See `SettleRefund`."""
         origin = self._origin(Agent("system", "payments"))
         message = SettleRefund(booking_id, declined, origin, event_id, payment_id, cents, total_cents)
-        return as_booking(await self.ask(message))
+        return await self._booking(message)
 
     async def settle_dispute(self, dispute_id: str, payment_id: str, state: PaymentState) -> BookingView | Refused:
         """Record the state of a dispute. Refused if no booking was paid with the payment, as far as is known."""
         origin = self._origin(Agent("system", "payments"))
-        return as_booking(await self.ask(SettleDispute(dispute_id, payment_id, state, origin)))
+        return await self._booking(SettleDispute(dispute_id, payment_id, state, origin))
 
     async def postpone_refund(self, booking_id: str, due_ms: int) -> BookingView | Refused:
         """Retry a refund at `due_ms`."""
-        return as_booking(await self.ask(PostponeRefund(booking_id, due_ms)))
+        return await self._booking(PostponeRefund(booking_id, due_ms))
 
     async def expire_hold(self, booking_id: str) -> BookingView | Refused:
         """End an expired hold."""
-        return as_booking(await self.ask(ExpireHold(booking_id, self._origin(Agent("system", "cashier")))))
+        return await self._booking(ExpireHold(booking_id, self._origin(Agent("system", "cashier"))))
 
     async def follow_schedule(self, booking_id: str) -> BookingView | Refused:
         """Do the steps of a paid booking that are due: its weeks begin, a day or its weeks end."""
-        return as_booking(await self.ask(FollowSchedule(booking_id, self._origin(Agent("system", "cashier")))))
+        return await self._booking(FollowSchedule(booking_id, self._origin(Agent("system", "cashier"))))
 
     async def send_digest(self) -> bool:
         """Mail the administrators about new submissions, if it is time. Returns whether it was."""
-        answer = await self.ask(SendDigest())
-        assert isinstance(answer, DigestSent)
-        return answer.sent
+        return await self.ask_for(SendDigest(), bool)
 
     # Intents of administrators.
 
     async def order_refund(self, booking_id: str, reason: str | None, agent: Agent) -> BookingView | Refused:
         """Order the refund of a paid booking. The sweeper moves the money."""
-        return as_booking(await self.ask(OrderRefund(booking_id, reason, self._origin(agent))))
+        return await self._booking(OrderRefund(booking_id, reason, self._origin(agent)))
 
     async def decline_refund_request(self, booking_id: str, note: str, agent: Agent) -> BookingView | Refused:
         """Decline a requested refund. The sponsor gets `note`."""
-        return as_booking(await self.ask(DeclineRefundRequest(booking_id, note, self._origin(agent))))
+        return await self._booking(DeclineRefundRequest(booking_id, note, self._origin(agent)))
 
     async def describe_video(
         self,
@@ -258,22 +253,22 @@ class BookingLedger(Actor[Message, Answer]):
         clear: tuple[str, ...] = (),
     ) -> BookingView | Refused:
         """Set the state of a booking's video."""
-        return as_booking(await self.ask(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear)))
+        return await self._booking(DescribeVideo(booking_id, self._origin(agent), status, url, notes, clear))
 
     async def create_slot(
         self, slot_id: str | None, name: str, side: Side, week_price_cents: int, agent: Agent, **fields: Any
     ) -> Slot | Refused:
         """Create a slot. Without `slot_id` it gets a new id. `fields` are the other fields of `Slot`."""
         slot = Slot(slot_id or self._id("slt"), name, side, week_price_cents, self._clock.now_ms(), **fields)
-        return as_slot(await self.ask(CreateSlot(slot, self._origin(agent))))
+        return await self.ask_for(CreateSlot(slot, self._origin(agent)), Slot, Refused)
 
     async def edit_slot(self, slot_id: str, agent: Agent, **fields: Any) -> Slot | Refused:
         """Change fields of `EditSlot`. Absent ones and None stay as they are."""
-        return as_slot(await self.ask(EditSlot(slot_id, self._origin(agent), **fields)))
+        return await self.ask_for(EditSlot(slot_id, self._origin(agent), **fields), Slot, Refused)
 
     async def retire_slot(self, slot_id: str, agent: Agent) -> Slot | Refused:
         """Stop selling a slot."""
-        return as_slot(await self.ask(RetireSlot(slot_id, self._origin(agent))))
+        return await self.ask_for(RetireSlot(slot_id, self._origin(agent)), Slot, Refused)
 
     # The batch.
 
@@ -286,10 +281,10 @@ class BookingLedger(Actor[Message, Answer]):
         locks = rows_to_lock(messages, self.rules.counted_from_ms(now_ms))
         return (await self._store.transact(batch_id, locks, on)).answers
 
-    # Making records.
+    async def _booking(self, message: Message) -> BookingView | Refused:
+        return await self.ask_for(message, BookingView, Refused)
 
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))
+    # Making records.
 
     def _origin(self, agent: Agent) -> Origin:
         return Origin(agent, request_id.get(), self._id("aud"))

@@ -1,7 +1,8 @@
-"""Profiles and campaigns: saving, editing, reviewing. Pure; source: ADR 0020."""
+"""Profiles and campaigns: saving, editing, reviewing, and the digest of what waits. Pure; source: ADR 0020 and 0079."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
 from actors.bookings import notifications
@@ -12,12 +13,14 @@ from actors.bookings.messages import (
     MoveCampaign,
     Origin,
     SaveProfile,
-    SponsorSaved,
+    SendDigest,
 )
-from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Sponsor
+from actors.bookings.records import RUNNING, Campaign, CampaignStatus, Content, Sponsor
 from actors.bookings.transitions import CAMPAIGN_MOVES, CampaignMove, after
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.values import Code, Refused
+from actors.values import Code, Refused, unknown
+
+unknown_campaign = partial(unknown, "campaign")
 
 PAST = {
     CampaignMove.SUBMIT: "submitted",
@@ -41,12 +44,15 @@ OF_EDITS = {
 
 INITIALS = 3
 
+MOST_NAMED = 10
+"""The most campaigns that a digest names."""
+
 REVIEWING = (CampaignMove.APPROVE, CampaignMove.REJECT)
 """Moves of administrators only. Each replaces the review note or removes it."""
 
 
 def save_profile(unit: UnitOfWork, message: SaveProfile) -> Answer:
-    return SponsorSaved(save_sponsor_profile(unit, message.sponsor, message.origin, message.sponsor.profile))
+    return save_sponsor_profile(unit, message.sponsor, message.origin, message.sponsor.profile)
 
 
 def save_sponsor_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin, changes: Mapping[str, Any]) -> Sponsor:
@@ -61,14 +67,14 @@ def save_sponsor_profile(unit: UnitOfWork, wanted: Sponsor, origin: Origin, chan
 
 
 def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
-    """Store a campaign, or answer a repetition. The audit record tells what a key created. Once the record is pruned, a
+    """Store a campaign, or answer a repetition. The audit record names what a key created. Once the record is pruned, a
     repetition is known by the campaign itself, whose id has the key and the body in it."""
     created = unit.audited(message.origin.audit_id)
     if created is None and unit.campaign(message.campaign.id, None) is None:
         refused = too_many_campaigns(unit, message.campaign.tenant_id, new=message.campaign)
         if refused is not None:
             return refused
-        keep_new(unit, message.campaign, message.origin)
+        store_new_campaign(unit, message.campaign, message.origin)
         return unit.campaign_view(message.campaign)
     if created not in (None, message.campaign.id):
         return Refused(
@@ -79,7 +85,7 @@ def create_campaign(unit: UnitOfWork, message: CreateCampaign) -> Answer:
     return unit.campaign_view(known)
 
 
-def keep_new(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
+def store_new_campaign(unit: UnitOfWork, campaign: Campaign, origin: Origin) -> None:
     unit.save_campaign(campaign)
     unit.audit(origin, "campaign.created", "campaign", campaign.id, {"name": campaign.name, **asdict(campaign.content)})
 
@@ -89,13 +95,7 @@ def edit_campaign(unit: UnitOfWork, message: EditCampaign) -> Answer:
     campaign = unit.campaign(message.campaign_id, message.tenant_id)
     if campaign is None:
         return unknown_campaign()
-    given = {
-        "headline": message.headline,
-        "body": message.body,
-        "cta": message.cta,
-        "target_url": message.target_url,
-        "logo_text": message.logo_text,
-    }
+    given = {field.name: getattr(message, field.name) for field in fields(Content)}
     content = replace(campaign.newest, **{name: value for name, value in given.items() if value is not None})
     edited = replace(campaign, name=message.name if message.name is not None else campaign.name)
     if content != campaign.newest:
@@ -180,10 +180,6 @@ def is_bookable(campaign: Campaign) -> bool:
     return campaign.status is not CampaignStatus.REJECTED
 
 
-def unknown_campaign() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such campaign.")
-
-
 def _difference(before: Campaign, now: Campaign) -> dict[str, list[str | None]]:
     """The changed fields, each with its old and new value."""
     old, new = _audited_fields(before), _audited_fields(now)
@@ -208,3 +204,15 @@ def initials(name: str) -> str:
     words = [word for word in name.split() if any(character.isalnum() for character in word)]
     letters = [next(character for character in word if character.isalnum()) for word in words]
     return "".join(letters).upper()[:INITIALS] or name.strip()[:1]
+
+
+def send_digest(unit: UnitOfWork, _: SendDigest) -> Answer:
+    """Write the digest, if a campaign was submitted since the last one and that is old enough."""
+    reviews = unit.reviews
+    if reviews.newest_ms <= reviews.mailed_ms or unit.now_ms < reviews.mailed_ms + unit.rules.digest_ms:
+        return False
+    if unit.decision.digest_ms is None:
+        lines = [f"{view.sponsor_name or 'No name'}: {view.campaign.newest.headline}" for view in reviews.first]
+        notifications.mail_review_digest(unit, reviews.count, "\n".join(lines))
+        unit.decision.digest_ms = unit.now_ms
+    return True

@@ -1,9 +1,10 @@
-"""Steps shared by all changes of bookings: apply a move, take and free weeks, end expired holds. Pure.
+"""Steps shared by all changes of bookings: apply a move, reserve and free weeks, end expired holds. Pure.
 
 Source of the rules: ADR 0017.
 """
 
 from dataclasses import replace
+from functools import partial
 
 from actors.bookings import notifications
 from actors.bookings.decision import Week
@@ -12,7 +13,9 @@ from actors.bookings.records import OPEN, Booking
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, after
 from actors.bookings.unit_of_work import UnitOfWork, as_system, weeks_of
 from actors.shared.announcements import Topic
-from actors.values import Code, Refused
+from actors.values import Code, Refused, unknown
+
+unknown_booking = partial(unknown, "booking")
 
 PAST = {
     BookingMove.OPEN_CHECKOUT: "checkout_opened",
@@ -81,11 +84,11 @@ def apply(
     if moved.payment_issue is not None:
         facts["paymentIssue"] = moved.payment_issue
     unit.audit(origin, f"booking.{PAST[move]}", "booking", booking.id, facts)
-    _tell(unit, moved, move)
+    _publish_move(unit, moved, move)
     return moved
 
 
-def _tell(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+def _publish_move(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Publish a move, and mail the owner about money."""
     if move in notifications.EVENT_OF_MOVE:
         notifications.publish_booking(unit, booking, notifications.EVENT_OF_MOVE[move])
@@ -119,14 +122,10 @@ def are_free(unit: UnitOfWork, weeks: list[Week]) -> bool:
     )
 
 
-def take(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
-    """Take all weeks of a booking. Expired holds on them end."""
+def reserve_all_weeks(unit: UnitOfWork, booking: Booking, origin: Origin) -> None:
+    """Reserve all weeks of a booking. Expired holds on them end."""
     for week in weeks_of(booking):
         holder = unit.holder(week)
         if holder is not None and holder.id != booking.id:
             apply(unit, holder, BookingMove.RUN_OUT, as_system(origin))
     unit.reserve_weeks(booking)
-
-
-def unknown_booking() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such booking.")

@@ -150,18 +150,9 @@ def plan(ground: ExistingRows, data: DemoData | None) -> DemoPlan:
 
 def audit_record(data: DemoData | None, counts: DemoCounts, origin: Origin, now_ms: int) -> AuditRecord:
     """The audit record of a replacement."""
-    return AuditRecord(
-        id=origin.audit_id,
-        created_ms=now_ms,
-        actor_type=origin.agent.type,
-        actor_id=origin.agent.id,
-        actor_email=origin.agent.email,
-        action="demo.removed" if data is None else "demo.seeded",
-        target_type="demo",
-        target_id="demo",
-        request_id=origin.request_id,
-        changes=json.dumps(asdict(counts), separators=(",", ":")),
-    )
+    action = "demo.removed" if data is None else "demo.seeded"
+    facts = json.dumps(asdict(counts), separators=(",", ":"))
+    return AuditRecord.by(origin.agent, origin.audit_id, now_ms, action, ("demo", "demo"), origin.request_id, facts)
 
 
 def _removable(found: Mapping[str, bool], used: set[str]) -> tuple[str, ...]:
@@ -182,9 +173,9 @@ def _with_existing_tenants(data: DemoData, tenants: Mapping[str, str]) -> DemoDa
 
 def _writable(data: DemoData, ground: ExistingRows) -> DemoData:
     """The part of the data that can be written. Real rows stay, and so do profiles and campaigns that they need."""
-    kept_sponsors = _kept(ground.sponsors, ground.used_sponsors)
-    kept_campaigns = _kept(ground.campaigns, ground.used_campaigns)
-    real_slots = _kept(ground.slots, set())
+    kept_sponsors = _rows_in_use(ground.sponsors, ground.used_sponsors)
+    kept_campaigns = _rows_in_use(ground.campaigns, ground.used_campaigns)
+    real_slots = _rows_in_use(ground.slots, set())
     bookings = tuple(_with_free_weeks(data.bookings, ground, real_slots))
     written = {booking.id for booking in bookings}
     return replace(
@@ -197,7 +188,7 @@ def _writable(data: DemoData, ground: ExistingRows) -> DemoData:
     )
 
 
-def _kept(found: Mapping[str, bool], used: set[str]) -> set[str]:
+def _rows_in_use(found: Mapping[str, bool], used: set[str]) -> set[str]:
     return {row_id for row_id, demo in found.items() if not demo or row_id in used}
 
 

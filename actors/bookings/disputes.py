@@ -33,7 +33,7 @@ def _states(unit: UnitOfWork, booking: Booking) -> set[PaymentState]:
 
 
 def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
-    """Bring a booking in line with the disputes about its payment, and tell the administrators what has changed."""
+    """Bring a booking in line with the disputes about its payment, and mail the administrators what has changed."""
     disputed, lost = PaymentState.DISPUTED in _states(unit, booking), is_lost(unit, booking)
     if lost:
         moved = changes.apply(
@@ -48,7 +48,7 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
             refund_requested_ms=None,
         )
         if moved is not None:
-            return _told(unit, moved, "dispute_lost")
+            return _notify_administrators(unit, moved, "dispute_lost")
     paid_cents = booking.paid_cents or 0
     # If a part was refunded before, the bank has now taken the rest.
     taken = lost and booking.status is BookingStatus.REFUNDED and booking.refunded_cents < paid_cents
@@ -60,9 +60,9 @@ def follow(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     booking = replace(booking, disputed=disputed, payment_issue=issue, refunded_cents=refunded_cents)
     unit.save_booking(booking)
     unit.audit(origin, f"booking.{outcome}", "booking", booking.id, {"paymentId": booking.payment_id})
-    return _told(unit, booking, outcome)
+    return _notify_administrators(unit, booking, outcome)
 
 
-def _told(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
+def _notify_administrators(unit: UnitOfWork, booking: Booking, outcome: str) -> Booking:
     notifications.mail_administrators(unit, booking, outcome)
     return booking

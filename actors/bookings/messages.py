@@ -191,7 +191,7 @@ class RequestRefund:
 
 @dataclass(frozen=True, slots=True)
 class DeclineRefundRequest:
-    """An administrator declines a requested refund. `note` tells the sponsor why."""
+    """An administrator declines a requested refund. `note` is the reason, for the sponsor."""
 
     booking_id: str
     note: str
@@ -292,43 +292,5 @@ Message = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SponsorSaved:
-    """The profile."""
-
-    sponsor: Sponsor
-
-
-@dataclass(frozen=True, slots=True)
-class SlotSaved:
-    """The slot."""
-
-    slot: Slot
-
-
-@dataclass(frozen=True, slots=True)
-class DigestSent:
-    """Whether a digest was written."""
-
-    sent: bool
-
-
-Answer = SponsorSaved | CampaignView | BookingView | SlotSaved | DigestSent | Refused
-
-
-def as_campaign(answer: Answer) -> CampaignView | Refused:
-    """The answer to a message about a campaign."""
-    assert isinstance(answer, CampaignView | Refused)
-    return answer
-
-
-def as_booking(answer: Answer) -> BookingView | Refused:
-    """The answer to a message about a booking."""
-    assert isinstance(answer, BookingView | Refused)
-    return answer
-
-
-def as_slot(answer: Answer) -> Slot | Refused:
-    """The answer to a message about a slot."""
-    assert isinstance(answer, SlotSaved | Refused)
-    return answer if isinstance(answer, Refused) else answer.slot
+Answer = Sponsor | CampaignView | BookingView | Slot | bool | Refused
+"""The row as it is now. Of `SendDigest`: whether a digest was written."""

@@ -1,6 +1,6 @@
-"""Announcements of the ledger's changes: mails, and events for webhooks. Pure; source: ADR 0079.
+"""Mails and webhook events about changes of the ledger. Pure; source: ADR 0079.
 
-Each function follows an audit record, whose id makes the ids of what is told: a change that commits once is told once.
+Ids derive from the newest audit record, so a retried batch sends nothing twice.
 """
 
 import json
@@ -18,7 +18,7 @@ EVENT_OF_MOVE = {
     BookingMove.REFUND: "booking.refunded",
     BookingMove.LOSE_DISPUTE: "booking.refunded",
 }
-"""The moves of a booking that webhooks hear of. A reservation is no move."""
+"""The event of each move of a booking. A reservation is not a move."""
 
 
 def mail_owner(

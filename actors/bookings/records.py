@@ -25,6 +25,9 @@ class PackageKind(StrEnum):
     BUNDLE = "bundle"
 
 
+WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
+
+
 class Mode(StrEnum):
     """Whether money moves."""
 
@@ -256,7 +259,7 @@ class Booking:
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRecord:
-    """The booking that an idempotency key led to; kept as long as the booking."""
+    """The booking that an idempotency key led to; stored as long as the booking."""
 
     tenant_id: str
     operation: str

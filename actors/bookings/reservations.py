@@ -3,7 +3,13 @@
 from dataclasses import replace
 
 from actors.bookings import changes
-from actors.bookings.campaigns import is_bookable, keep_new, save_sponsor_profile, too_many_campaigns, unknown_campaign
+from actors.bookings.campaigns import (
+    is_bookable,
+    save_sponsor_profile,
+    store_new_campaign,
+    too_many_campaigns,
+    unknown_campaign,
+)
 from actors.bookings.messages import (
     Answer,
     Cancel,
@@ -15,11 +21,11 @@ from actors.bookings.messages import (
 )
 from actors.bookings.prices import price
 from actors.bookings.records import (
+    WITH_VIDEO,
     Booking,
     BookingStatus,
     Campaign,
     IdempotencyRecord,
-    PackageKind,
     Slot,
     YoutubeStatus,
 )
@@ -29,8 +35,6 @@ from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.shared.weeks import WEEK_MS, is_week_start, week_of, weeks_from
 from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
 from actors.values import Code, Problem, Refused, invalid_field
-
-WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 
 def reserve(unit: UnitOfWork, message: Reserve) -> Answer:
@@ -123,7 +127,7 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
     if (sponsor := message.sponsor) is not None:
         save_sponsor_profile(unit, sponsor, message.origin, {"name": sponsor.name, "website": sponsor.website})
     if message.campaign is not None:
-        keep_new(unit, message.campaign, message.origin)
+        store_new_campaign(unit, message.campaign, message.origin)
     booking = Booking(
         id=message.booking_id,
         tenant_id=message.tenant_id,
@@ -142,7 +146,7 @@ def _hold(unit: UnitOfWork, message: Reserve, slot: Slot, campaign: Campaign) ->
         package_description=slot.description,
         youtube_status=YoutubeStatus.PLANNED if slot.package_kind in WITH_VIDEO else None,
     )
-    changes.take(unit, booking, message.origin)
+    changes.reserve_all_weeks(unit, booking, message.origin)
     unit.save_booking(booking)
     unit.remember(
         IdempotencyRecord(
@@ -172,7 +176,7 @@ def open_checkout(unit: UnitOfWork, message: OpenCheckout) -> Answer:
     return changes.changed(unit, booking, BookingMove.OPEN_CHECKOUT, message.origin, hold_ms=hold_ms)
 
 
-def keep_session(unit: UnitOfWork, message: StoreCheckoutSession) -> Answer:
+def store_checkout_session(unit: UnitOfWork, message: StoreCheckoutSession) -> Answer:
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is None:
         return changes.unknown_booking()

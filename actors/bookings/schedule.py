@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from actors.bookings import changes, notifications
 from actors.bookings.messages import Answer, FollowSchedule, Origin
 from actors.bookings.prices import unshown_share
-from actors.bookings.records import Booking, BookingStatus, CampaignStatus, PackageKind, YoutubeStatus
+from actors.bookings.records import WITH_VIDEO, Booking, BookingStatus, CampaignStatus, YoutubeStatus
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, as_system
 from actors.shared.announcements import Topic
@@ -19,8 +19,6 @@ from actors.times import DAY_MS, day_of
 
 REQUEST_DAYS = 7
 """How long after its weeks a booking waits for the decision on a requested refund, before its unshown weeks are refunded."""
-
-WITH_VIDEO = (PackageKind.YOUTUBE, PackageKind.BUNDLE)
 
 
 def follow_schedule(unit: UnitOfWork, message: FollowSchedule) -> Answer:
@@ -42,28 +40,33 @@ def _step(unit: UnitOfWork, booking: Booking, origin: Origin) -> Booking:
     """Do the step that is due, and set the time of the next one."""
     at_ms, start_ms, settle_ms = booking.next_step_ms or 0, booking.week_start_ms, unit.rules.settle_ms
     if unit.now_ms < start_ms:
-        return _keep(unit, booking, start_ms)
+        return _save(unit, booking, start_ms)
     if at_ms <= start_ms:
         notifications.mail_owner(
-            unit, booking, "week_begins", Topic.BOOKINGS, key=_key(booking, "begins"), shown=_shown(unit, booking)
+            unit,
+            booking,
+            "week_begins",
+            Topic.BOOKINGS,
+            key=_key(booking, "begins"),
+            shown=_display_status(unit, booking),
         )
         first = day_of(max(start_ms, booking.paid_ms or 0)) + 1
-        return _keep(unit, booking, first * DAY_MS + settle_ms)
+        return _save(unit, booking, first * DAY_MS + settle_ms)
     ended_ms = (at_ms - settle_ms) // DAY_MS * DAY_MS
     if ended_ms <= booking.week_end_ms:
         _report_day(unit, booking, day_of(ended_ms) - 1)
     if ended_ms < booking.week_end_ms or _is_undecided(unit, booking, ended_ms):
-        return _keep(unit, booking, ended_ms + DAY_MS + settle_ms)
-    return _end(unit, _keep(unit, booking, None), origin)
+        return _save(unit, booking, ended_ms + DAY_MS + settle_ms)
+    return _end(unit, _save(unit, booking, None), origin)
 
 
-def _keep(unit: UnitOfWork, booking: Booking, next_step_ms: int | None) -> Booking:
+def _save(unit: UnitOfWork, booking: Booking, next_step_ms: int | None) -> Booking:
     booking = replace(booking, next_step_ms=next_step_ms)
     unit.save_booking(booking, visible=False)
     return booking
 
 
-def _shown(unit: UnitOfWork, booking: Booking) -> str:
+def _display_status(unit: UnitOfWork, booking: Booking) -> str:
     """`yes`, or why the booking is not shown."""
     campaign = unit.campaign(booking.campaign_id, None)
     assert campaign is not None, "the campaign of a named booking is read"
@@ -144,5 +147,5 @@ def unseen_weeks(unit: UnitOfWork, booking: Booking) -> list[int]:
 
 
 def _key(booking: Booking, step: str) -> str:
-    """The id of what is told of a step, without its prefix. A step has no audit record, and is told once."""
+    """The id of a step's mails and events, without prefix. A step has no audit record."""
     return f"{booking.id.removeprefix('bok_')}_{step}"

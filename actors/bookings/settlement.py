@@ -46,7 +46,7 @@ def _paid(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Answer:
     issue = _why_too_late(unit, booking, message)
     if issue is None:
         paid = replace(paid, next_step_ms=booking.week_start_ms)
-        changes.take(unit, booking, message.origin)
+        changes.reserve_all_weeks(unit, booking, message.origin)
         return changes.changed(unit, paid, BookingMove.PAY, message.origin)
     due_ms = unit.now_ms
     return changes.changed(

@@ -1,12 +1,15 @@
 """Slots: commands of administrators, and when a slot is sold. Pure; source: ADR 0021."""
 
 from dataclasses import asdict, fields, replace
+from functools import partial
 from typing import Any
 
-from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot, SlotSaved
+from actors.bookings.messages import Answer, CreateSlot, EditSlot, RetireSlot
 from actors.bookings.records import Slot
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.values import Code, Problem, Refused
+from actors.values import Code, Problem, Refused, unknown
+
+unknown_slot = partial(unknown, "slot")
 
 _UNAUDITED = ("id", "created_ms", "demo")
 """Fields that never change, and so are not part of a difference."""
@@ -29,7 +32,7 @@ def create_slot(unit: UnitOfWork, message: CreateSlot) -> Answer:
         return too_expensive()
     unit.save_slot(slot)
     unit.audit(message.origin, "slot.created", "slot", slot.id, _audited_fields(slot))
-    return SlotSaved(slot)
+    return slot
 
 
 def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
@@ -49,7 +52,7 @@ def edit_slot(unit: UnitOfWork, message: EditSlot) -> Answer:
         old, new = _audited_fields(slot), _audited_fields(edited)
         difference = {name: [old[name], new[name]] for name in old if old[name] != new[name]}
         unit.audit(message.origin, "slot.edited", "slot", slot.id, difference)
-    return SlotSaved(edited)
+    return edited
 
 
 def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
@@ -60,7 +63,7 @@ def retire_slot(unit: UnitOfWork, message: RetireSlot) -> Answer:
         slot = replace(slot, active=False, retired_ms=unit.now_ms)
         unit.save_slot(slot)
         unit.audit(message.origin, "slot.retired", "slot", slot.id)
-    return SlotSaved(slot)
+    return slot
 
 
 def too_expensive() -> Refused:
@@ -71,10 +74,6 @@ def too_expensive() -> Refused:
 
 def _too_dear(slot: Slot) -> bool:
     return slot.weeks * slot.week_price_cents > MOST_CENTS
-
-
-def unknown_slot() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such slot.")
 
 
 def _audited_fields(slot: Slot) -> dict[str, Any]:

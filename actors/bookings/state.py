@@ -10,7 +10,6 @@ from typing import Any
 
 from actors.bookings import (
     campaigns,
-    digests,
     disputes,
     refund_requests,
     reservations,
@@ -170,7 +169,7 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
         case OpenCheckout():
             return reservations.open_checkout(unit, message)
         case StoreCheckoutSession():
-            return reservations.keep_session(unit, message)
+            return reservations.store_checkout_session(unit, message)
         case Cancel():
             return reservations.cancel(unit, message)
         case RecordPayment():
@@ -190,7 +189,7 @@ def _answer(unit: UnitOfWork, message: Message) -> Answer:
         case FollowSchedule():
             return schedule.follow_schedule(unit, message)
         case SendDigest():
-            return digests.send_digest(unit)
+            return campaigns.send_digest(unit, message)
         case ExpireHold():
             return reservations.expire_hold(unit, message)
         case CreateSlot():

@@ -63,13 +63,10 @@ class HoldAndRefundSweeper(PeriodicTask):
         self._payments = payments
         self._clock = clock
 
-    def __repr__(self) -> str:
-        return f"<HoldAndRefundSweeper{' failing' if self._failing else ''}{' closed' if self._closed else ''}>"
-
     async def _round(self) -> None:
         now_ms = self._clock.now_ms()
         await _for_each(await self._store.due_holds(now_ms, HOLDS), self._expire)
-        await _for_each(await self._store.due_steps(now_ms, STEPS), self._follow)
+        await _for_each(await self._store.due_steps(now_ms, STEPS), self._ledger.follow_schedule)
         if await self._store.digest_is_due(now_ms - self._ledger.rules.digest_ms):
             await self._ledger.send_digest()
         self.refunds_waiting = await self._store.waiting_refunds(MOST_COUNTED)
@@ -77,9 +74,6 @@ class HoldAndRefundSweeper(PeriodicTask):
 
     async def _expire(self, booking_id: str) -> None:
         await self._ledger.expire_hold(booking_id)
-
-    async def _follow(self, booking_id: str) -> None:
-        await self._ledger.follow_schedule(booking_id)
 
     async def _pay_back(self, booking: Booking) -> None:
         """Ask the processor for a refund, and report its answer to the ledger."""
@@ -106,7 +100,7 @@ class HoldAndRefundSweeper(PeriodicTask):
         raise PaymentsUnavailable("it was paid in live mode, and this service runs in test mode")
 
 
-async def _for_each(items: Sequence[T], work: Callable[[T], Awaitable[None]]) -> None:
+async def _for_each(items: Sequence[T], work: Callable[[T], Awaitable[object]]) -> None:
     """Work on all items at once, so that the ledger takes them as one batch. A failing item does not stop the others."""
     failures: list[Exception] = []
 

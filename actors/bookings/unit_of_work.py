@@ -148,7 +148,7 @@ class UnitOfWork:
         before = self.campaign(campaign.id, None)
         self.decision.campaigns[campaign.id] = campaign
         shown = CampaignStatus.APPROVED in (campaign.status, before.status if before else None)
-        self.decision.visible |= shown and before is not None and _shown_part(campaign) != _shown_part(before)
+        self.decision.visible |= shown and before is not None and _visible_content(campaign) != _visible_content(before)
 
     def save_slot(self, slot: Slot) -> None:
         self.decision.slots[slot.id] = slot
@@ -186,20 +186,11 @@ class UnitOfWork:
         self, origin: Origin, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
     ) -> None:
         number = self._audited[origin.audit_id] = self._audited.get(origin.audit_id, 0) + 1
-        self.decision.audits.append(
-            AuditRecord(
-                id=origin.audit_id if number == 1 else f"{origin.audit_id}_{number}",
-                created_ms=self.now_ms,
-                actor_type=origin.agent.type,
-                actor_id=origin.agent.id,
-                actor_email=origin.agent.email,
-                action=action,
-                target_type=target_type,
-                target_id=target_id,
-                request_id=origin.request_id,
-                changes=json.dumps(_as_on_the_wire(changes or {}), ensure_ascii=False, separators=(",", ":")),
-            )
-        )
+        record_id = origin.audit_id if number == 1 else f"{origin.audit_id}_{number}"
+        facts = json.dumps(_as_on_the_wire(changes or {}), ensure_ascii=False, separators=(",", ":"))
+        target = (target_type, target_id)
+        record = AuditRecord.by(origin.agent, record_id, self.now_ms, action, target, origin.request_id, facts)
+        self.decision.audits.append(record)
 
     def finished(self) -> Decision:
         """The decision, with the weeks that the batch freed and took."""
@@ -214,7 +205,7 @@ class UnitOfWork:
         return self.decision
 
 
-def _shown_part(campaign: Campaign) -> tuple[object, ...]:
+def _visible_content(campaign: Campaign) -> tuple[object, ...]:
     """The content of a campaign that visitors see."""
     return campaign.status, campaign.content, campaign.shown_as
 

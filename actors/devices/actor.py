@@ -13,19 +13,18 @@ from actors.devices.messages import (
     DeviceView,
     EndApproved,
     FreshKey,
-    Look,
     Message,
     Poll,
     Redeemed,
     Start,
+    ViewDevice,
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
-from actors.shared.credentials import ENTROPY_BYTES, Kind, digest, is_device_code, new_device_code, new_key, prefix_of
-from actors.shared.ids import ID_BYTES, new_id
-from actors.shared.notices import notice
+from actors.shared.credentials import DEVICE_CODE, ENTROPY_BYTES, Kind, digest, new_key, prefix_of
+from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 
 CANDIDATES = 4
@@ -48,7 +47,7 @@ class RedeemedKey:
     key: FreshKey
 
 
-class DeviceAuthorizer(Actor[Message, Answer]):
+class DeviceAuthorizer(RecordingActor[Message, Answer]):
     """Owns device logins."""
 
     def __init__(
@@ -61,17 +60,15 @@ class DeviceAuthorizer(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("devices", node, limits)
+        super().__init__("devices", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self.rules = rules
 
     # Intents.
 
     async def start(self, agent: str, address: str) -> StartedLogin | Refused:
         """Start a device login for a program that calls itself `agent` (at most 200 characters), from `address`."""
-        code, now_ms = new_device_code(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
+        code, now_ms = DEVICE_CODE.new(self._entropy.token(ENTROPY_BYTES)), self._clock.now_ms()
         device = Device(
             id=self._id("dev"),
             code_hash=digest(code),
@@ -89,18 +86,18 @@ class DeviceAuthorizer(Actor[Message, Answer]):
 
     async def poll(self, device_code: str) -> RedeemedKey | Refused:
         """The key of an approved device login, once; otherwise why there is none yet or at all (RFC 8628, 3.5)."""
-        if not is_device_code(device_code):
+        if not DEVICE_CODE.matches(device_code):
             return unknown_code()
         text = new_key(Kind.USER, self._entropy.token(ENTROPY_BYTES))
         key = FreshKey(self._id("key"), digest(text), prefix_of(text), "", self._clock.now_ms())
-        told = notice(self._id("let"), "new_key", "", self._clock.now_ms())
-        answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get(), told))
+        mail = self._notice("new_key", "")
+        answer = await self.ask(Poll(digest(device_code), key, self._id("aud"), request_id.get(), mail))
         assert isinstance(answer, Redeemed | Refused)
         return answer if isinstance(answer, Refused) else RedeemedKey(text, answer.key)
 
-    async def look(self, typed: str, agent: Agent) -> DeviceView | Refused:
+    async def view_login(self, typed: str, agent: Agent) -> DeviceView | Refused:
         """The device login with the user code that was typed in a session."""
-        return await self.ask_for(Look(read_code(typed), agent.id), DeviceView, Refused)
+        return await self.ask_for(ViewDevice(read_code(typed), agent.id), DeviceView, Refused)
 
     async def decide(self, typed: str, agent: Agent, *, approve: bool, admin: bool = False) -> DeviceView | Refused:
         """Approve or deny the device login with the user code that was typed in a session, for the session's account. With
@@ -123,6 +120,3 @@ class DeviceAuthorizer(Actor[Message, Answer]):
             return decide(snapshot, messages, now_ms, self.rules)
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))

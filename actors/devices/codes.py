@@ -7,7 +7,7 @@ LENGTH = 8
 USER_CODE_BYTES = 16
 """Random bytes of one code: 128 bits reduced to 34.6, so the bias is below 2**-93."""
 
-_LETTERS = frozenset(ALPHABET + ALPHABET.lower())
+_ALPHABET_ANY_CASE = frozenset(ALPHABET + ALPHABET.lower())
 
 
 def user_code_from(entropy: bytes) -> str:
@@ -27,4 +27,4 @@ def format_code(user_code: str) -> str:
 
 def read_code(typed: str) -> str:
     """The code in typed text: upper case, without characters that codes do not use."""
-    return "".join(letter for letter in typed if letter in _LETTERS).upper()
+    return "".join(letter for letter in typed if letter in _ALPHABET_ANY_CASE).upper()

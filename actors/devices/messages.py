@@ -95,7 +95,7 @@ class Poll:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ViewDevice:
     """Show the device login with this user code to a person in a session."""
 
     user_code: str
@@ -123,7 +123,7 @@ class EndApproved:
     email: str
 
 
-Message = EndApproved | Start | Poll | Look | Decide
+Message = EndApproved | Start | Poll | ViewDevice | Decide
 
 
 # Answers.

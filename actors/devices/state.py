@@ -17,15 +17,15 @@ from actors.devices.messages import (
     DeviceView,
     EndApproved,
     Guesses,
-    Look,
     Message,
     Poll,
     Redeemed,
     Start,
     Status,
+    ViewDevice,
 )
 from actors.devices.unit_of_work import Decision, DeviceRules, Snapshot, UnitOfWork
-from actors.shared.notices import Ending, telling
+from actors.shared.notices import Ending, with_facts
 from actors.times import SECOND_MS
 from actors.values import Code, Refused
 
@@ -59,7 +59,7 @@ def rows_to_lock(messages: Iterable[Message]) -> LockSet:
                 rows["user_codes"].update(several)
             case Poll(code_hash=code_hash):
                 rows["code_hashes"].add(code_hash)
-            case Look(user_code=user_code, session_id=session_id):
+            case ViewDevice(user_code=user_code, session_id=session_id):
                 rows["user_codes"].add(user_code)
                 rows["session_ids"].add(session_id)
             case Decide(user_code=user_code, session_id=session_id, email=email):
@@ -88,7 +88,7 @@ class _Batch(UnitOfWork):
                 return self._start(message)
             case Poll():
                 return self._poll(message)
-            case Look():
+            case ViewDevice():
                 found = self._guessed(message)
                 return found if isinstance(found, Refused) else DeviceView(found)
             case Decide():
@@ -105,7 +105,7 @@ class _Batch(UnitOfWork):
             return Refused(Code.SERVICE_UNAVAILABLE, "No user code is available. Try again in a moment.", 1)
         device = replace(start.device, user_code=free)
         self._by_hash[device.code_hash] = self._by_user_code[free] = device.id
-        return DeviceView(self._keep(device))
+        return DeviceView(self._save(device))
 
     def _poll(self, poll: Poll) -> Answer:
         device_id = self._by_hash.get(poll.code_hash)
@@ -130,9 +130,9 @@ class _Batch(UnitOfWork):
         # A last poll in the future came through a node whose clock is ahead; whether this one is early is unknown.
         if waited_ms is not None and 0 <= waited_ms < device.interval_seconds * SECOND_MS - EARLY_MS:
             slower = max(device.interval_seconds, min(SLOWEST_SECONDS, device.interval_seconds + SLOWER_SECONDS))
-            self._keep(replace(device, interval_seconds=slower))
+            self._save(replace(device, interval_seconds=slower))
             return Refused(Code.SLOW_DOWN, f"Polling too fast. Wait {slower} s between polls.", interval_seconds=slower)
-        self._keep(replace(device, polled_ms=self._now_ms))
+        self._save(replace(device, polled_ms=self._now_ms))
         return Refused(Code.AUTHORIZATION_PENDING, "Not approved yet. Keep polling.")
 
     def _redeem(self, device: Device, poll: Poll) -> Answer:
@@ -143,17 +143,17 @@ class _Batch(UnitOfWork):
             return _expired()
         name = device.agent[:NAME_LENGTH].strip() or None
         key = replace(poll.key, tenant_id=account.tenant_id, name=name, admin=device.admin)
-        self._keep(replace(device, status=Status.REDEEMED, key_id=key.id))
+        self._save(replace(device, status=Status.REDEEMED, key_id=key.id))
         self.decision.keys.append(key)
-        self._audit(poll, device, "key.issued", "key", key.id, {"deviceId": device.id})
+        self._audit(poll, device, "key.issued", ("key", key.id), {"deviceId": device.id})
         how = "You approved it for a device, on the page that asks for a code."
-        told = telling(poll.notice, Ending.KEY, key.id, key.prefix, how=how)
+        told = with_facts(poll.notice, Ending.KEY, key.id, key.prefix, how=how)
         self.decision.outbox += [replace(message, recipient=account.email) for message in told]
         return Redeemed(key)
 
     # Requests of the person.
 
-    def _guessed(self, message: Look | Decide) -> Device | Refused:
+    def _guessed(self, message: ViewDevice | Decide) -> Device | Refused:
         """The device with a user code. A wrong code is charged to the session in the transaction that compares it."""
         guesses = self._guesses(message.session_id)
         if guesses is None:
@@ -197,7 +197,7 @@ class _Batch(UnitOfWork):
                     Code.KEY_LIMIT, f"This account has {most} live full keys, the maximum. Revoke one first."
                 )
             self._live_keys[account.tenant_id] = live + 1
-        device = self._keep(
+        device = self._save(
             replace(
                 device,
                 status=Status.APPROVED if decide.approve else Status.DENIED,
@@ -209,7 +209,7 @@ class _Batch(UnitOfWork):
         )
         self._forgive(decide.session_id)
         changes = {"agent": device.agent} | ({"admin": "true"} if device.admin else {})
-        self._audit(decide, device, f"device.{device.status}", "device", device.id, changes)
+        self._audit(decide, device, f"device.{device.status}", ("device", device.id), changes)
         return DeviceView(device)
 
     def _decided_before(self, decide: Decide, device: Device) -> Answer:

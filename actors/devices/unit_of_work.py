@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from actors.devices.messages import OPEN, Answer, Decide, Device, FreshKey, Guesses, Poll, Status
 from actors.times import MINUTE_MS
-from actors.values import Account, AuditRecord, OutboxMessage
+from actors.values import Account, Agent, AuditRecord, OutboxMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,40 +64,24 @@ class UnitOfWork:
         device = self.decision.changed.devices.get(device_id) or self._snapshot.devices[device_id]
         if device.status in OPEN and device.expires_ms <= self._now_ms:
             # `live_keys` no longer counts an overdue approved device.
-            return self._keep(replace(device, status=Status.EXPIRED))
+            return self._save(replace(device, status=Status.EXPIRED))
         return device
 
     def _expire(self, device: Device) -> None:
         account = self._snapshot.accounts[device.email or ""]
         self._live_keys[account.tenant_id] -= 1
-        self._keep(replace(device, status=Status.EXPIRED))
+        self._save(replace(device, status=Status.EXPIRED))
 
-    def _keep(self, device: Device) -> Device:
+    def _save(self, device: Device) -> Device:
         self.decision.changed.devices[device.id] = device
         return device
 
     def _audit(
-        self,
-        message: Poll | Decide,
-        device: Device,
-        action: str,
-        target_type: str,
-        target_id: str,
-        changes: dict[str, str],
+        self, message: Poll | Decide, device: Device, action: str, target: tuple[str, str], changes: dict[str, str]
     ) -> None:
         """Record a change in the name of the session that decided, including the key that follows from it."""
         assert device.session_id is not None, "nobody has decided"
-        self.decision.audits.append(
-            AuditRecord(
-                id=message.audit_id,
-                created_ms=self._now_ms,
-                actor_type="session",
-                actor_id=device.session_id,
-                actor_email=device.email,
-                action=action,
-                target_type=target_type,
-                target_id=target_id,
-                request_id=message.request_id,
-                changes=json.dumps(changes),
-            )
-        )
+        agent = Agent("session", device.session_id, device.email)
+        record_id, facts = message.audit_id, json.dumps(changes)
+        record = AuditRecord.by(agent, record_id, self._now_ms, action, target, message.request_id, facts)
+        self.decision.audits.append(record)

@@ -30,7 +30,7 @@ class RecentKeys:
             self._older, self._newer = self._newer, set()
         self._newer.update(keys[-self._half :])
 
-    def knows_none(self, keys: Sequence[bytes]) -> bool:
+    def contains_none(self, keys: Sequence[bytes]) -> bool:
         return self._newer.isdisjoint(keys) and self._older.isdisjoint(keys)
 
     def __contains__(self, key: bytes) -> bool:
@@ -38,9 +38,6 @@ class RecentKeys:
 
     def __len__(self) -> int:
         return len(self._newer) + len(self._older)
-
-    def __repr__(self) -> str:
-        return f"<RecentKeys {len(self)}/{self.capacity}>"
 
 
 class EventDeduper(Actor[Record, Sequence[bool]]):
@@ -81,7 +78,7 @@ class EventDeduper(Actor[Record, Sequence[bool]]):
         """Record events. True for each event that is new on its day and now committed, False for duplicates. Raises
         as `Actor.ask` does; the events may or may not be committed then."""
         keys = offered.keys
-        if keys and self.seen.knows_none(keys):
+        if keys and self.seen.contains_none(keys):
             return await self.ask(offered)
         new = [key not in self.seen for key in keys]
         if not any(new):

@@ -1,4 +1,4 @@
-"""The partition keeper: creates the daily partitions ahead of time and drops expired ones. Every node runs one."""
+"""The partition manager: creates the daily partitions ahead of time and drops expired ones. Every node runs one."""
 
 from actors.clock import Clock
 from actors.events.state import EventRules, days_to_keep
@@ -32,6 +32,3 @@ class PartitionManager(PeriodicTask):
             return
         if dropped:
             self._log.info("dropped the event keys of %d days", len(dropped))
-
-    def __repr__(self) -> str:
-        return f"<PartitionManager {self._rules!r}>"

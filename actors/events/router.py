@@ -81,9 +81,6 @@ class EventRouter:
         self.outcomes[outcome] += 1
         return outcome
 
-    def __repr__(self) -> str:
-        return f"<EventRouter of {len(self.dedupers)}, {dict(self.outcomes)}>"
-
 
 def _by_section(keyed: Record, sections: Sections) -> Mapping[int, list[int]]:
     """The sections of some events, with the positions of their events."""

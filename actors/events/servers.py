@@ -59,6 +59,3 @@ class ServerWatch(PeriodicTask):
     async def _round(self) -> None:
         if self._ask is not None:
             self.reports = await self._ask()
-
-    def __repr__(self) -> str:
-        return f"<ServerWatch of {len(self.reports)}>"

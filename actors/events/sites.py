@@ -103,9 +103,6 @@ class Candidates:
     def __len__(self) -> int:
         return len(self._once) + len(self._several)
 
-    def __repr__(self) -> str:
-        return f"<Candidates {len(self)}>"
-
 
 def _forget_first(some: dict[str, str] | dict[str, set[str]], capacity: int) -> None:
     if len(some) > capacity:
@@ -160,6 +157,3 @@ class SiteBook(PeriodicTask):
 
     def _is_ready(self) -> bool:
         return self._loaded
-
-    def __repr__(self) -> str:
-        return f"<SiteBook of {len(self._numbers)}, {self.candidates!r}>"

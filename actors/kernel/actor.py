@@ -90,8 +90,8 @@ class Actor(Generic[M, R]):
         """How much of a batch, and of the mailbox, a message takes: 1 unless it carries several items."""
         return 1
 
-    def undo(self, message: M, answer: R) -> None:
-        """Compensation hook: called when a message commits after its caller was already told that it failed."""
+    def compensate(self, message: M, answer: R) -> None:
+        """Compensation hook: called when a message commits after its caller got an error."""
 
     # Used by callers and the supervisor.
 
@@ -186,8 +186,8 @@ class Actor(Generic[M, R]):
 
     def _give_up(self, envelope: Envelope[M, R]) -> None:
         """Fail a caller whose deadline has passed."""
-        # A failed request must not be carried out later. One that is in a batch already may still commit: see `undo`.
-        self._mailbox.withdraw(envelope)
+        # A failed request must not be carried out later. One that is in a batch already may still commit: see `compensate`.
+        self._mailbox.remove(envelope)
         envelope.given_up = True
         envelope.reply.fail(StorageUnavailable(f"{self.name} did not answer in time"))
 
@@ -249,7 +249,7 @@ class Actor(Generic[M, R]):
                 envelope.reply.answer(answer)
                 # The caller may have been cancelled just as its deadline expired.
                 if envelope.given_up or (envelope.reply.left and envelope.due <= batch.committed):
-                    self.undo(envelope.message, answer)
+                    self.compensate(envelope.message, answer)
         finally:
             batch.ended = trio.current_time()
             self._batches += 1

@@ -88,7 +88,7 @@ class LeasingSender(PeriodicTask, Generic[Work, Outcome]):
 
     @abstractmethod
     def _failed(self, work: Work, now_ms: int, error: str) -> Outcome:
-        """The outcome of an attempt that hit a bug."""
+        """The outcome of an attempt that failed with a bug."""
 
     @abstractmethod
     def _report(self, work: Work, outcome: Outcome) -> None:
@@ -198,7 +198,7 @@ class LeasingSender(PeriodicTask, Generic[Work, Outcome]):
                 if self._running and not self._unrecorded:
                     await self._pause(inf)
             return
-        words = "%s: cut off %d sends while closing; they are repeated when their lease ends"
+        words = "%s: closed with %d sends in flight; they are repeated after their lease ends"
         self._log.warning(words, self.name, len(self._running))
 
     # One piece.
@@ -224,7 +224,7 @@ class LeasingSender(PeriodicTask, Generic[Work, Outcome]):
         except Exception as error:
             # Only the frames are logged: the error's text may quote what was sent.
             frames = "".join(traceback.format_tb(error.__traceback__))
-            self._log.error("%s %s hit a bug, %s:\n%s", self.piece, work.id, type(error).__name__, frames)
+            self._log.error("%s %s failed with a bug, %s:\n%s", self.piece, work.id, type(error).__name__, frames)
             return self._failed(work, now_ms, type(error).__name__)
 
     def _on_error(self, error: Exception) -> None:

@@ -105,8 +105,8 @@ def copy_of(error: BaseException) -> BaseException:
 @dataclass(slots=True, eq=False)
 class Envelope(Generic[M, R]):
     """A message with the slot for its answer. `weight` is the room it takes in a mailbox and in a batch, `due` when its
-    caller gives up (Trio's clock). `request_id` and `trace` are those of the task that makes it. `given_up`: its caller was
-    told that it failed. `queued`: it is in a mailbox."""
+    caller gives up (Trio's clock). `request_id` and `trace` are those of the task that makes it. `given_up`: its caller
+    got an error. `queued`: it is in a mailbox."""
 
     message: M
     weight: int = 1
@@ -180,8 +180,8 @@ class Mailbox(Generic[M, R]):
         """Let every taker ask again how much it waits for."""
         self._arrival.unpark_all()
 
-    def withdraw(self, envelope: Envelope[M, R]) -> None:
-        """Remove a queued envelope, because its caller was told that it failed. Does not search the batch in progress:
+    def remove(self, envelope: Envelope[M, R]) -> None:
+        """Remove a queued envelope, because its caller got an error. Does not search the batch in progress:
         while the store hangs, thousands of callers may time out at once."""
         if envelope.queued:
             envelope.queued = False

@@ -78,6 +78,9 @@ class PeriodicTask(ABC):
         self.close()
         self.state = State.STOPPED
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.state.value}{' failing' if self._failing else ''}>"
+
     # The loop.
 
     async def _repeat(self, task_status: trio.TaskStatus[None]) -> None:

@@ -74,6 +74,3 @@ class Pruner(PeriodicTask):
             self._log.warning("%s not pruned, retrying at the next sweep: %s", pruning.what, reason)
         if deleted:
             self._log.info("pruned %d %s", deleted, pruning.what)
-
-    def __repr__(self) -> str:
-        return f"<Pruner of {', '.join(pruning.what for pruning in self._prunings)}>"

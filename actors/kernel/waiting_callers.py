@@ -1,4 +1,4 @@
-"""The callers that wait for an actor's reply, and the moment at which each gives up.
+"""Callers waiting for an actor's reply, with their deadlines.
 
 One task serves all callers of an actor, because a cancel scope per caller would cost more than handling the message.
 """
@@ -27,7 +27,7 @@ class WaitingCallers(Generic[M, R]):
         self._by_deadline: list[tuple[float, int, Envelope[M, R]]] = []
         self._serial = count()
         self._added = trio.lowlevel.ParkingLot()
-        self._next_look = inf
+        self._next_deadline = inf
 
     def add(self, envelope: Envelope[M, R]) -> None:
         due = envelope.due
@@ -35,7 +35,7 @@ class WaitingCallers(Generic[M, R]):
             self._in_order.append(envelope)
         else:
             heappush(self._by_deadline, (due, next(self._serial), envelope))
-        if due < self._next_look:
+        if due < self._next_deadline:
             self._added.unpark()
 
     async def fail_expired(self, fail: Callable[[Envelope[M, R]], None]) -> None:
@@ -43,8 +43,8 @@ class WaitingCallers(Generic[M, R]):
         while True:
             self.forget_answered()
             in_order = self._in_order[0].due if self._in_order else inf
-            self._next_look = min(in_order, self._by_deadline[0][0] if self._by_deadline else inf)
-            with trio.move_on_at(self._next_look):
+            self._next_deadline = min(in_order, self._by_deadline[0][0] if self._by_deadline else inf)
+            with trio.move_on_at(self._next_deadline):
                 await self._added.park()
             now = trio.current_time()
             while self._in_order and self._in_order[0].due <= now:

@@ -1,47 +1,52 @@
-"""The key keeper: mints, claims, issues and revokes keys, one transaction per batch."""
+"""The key actor: mints, claims, issues and revokes keys, one transaction per batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, Restore, RevokeAdmin, Suspend, SuspensionSet
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     Claimed,
-    CodeSent,
     CompleteClaim,
     EditKey,
     EndKeys,
     EndNotice,
     EndNoticesSent,
+    GrantAdmin,
     Granter,
     Issue,
-    Kept,
     Key,
+    KeySaved,
     KeysEnded,
+    Membership,
     Message,
     Mint,
     Resolved,
+    Restore,
     Revoke,
+    RevokeAdmin,
     Rotated,
     RotateKey,
     SendEndNotices,
     SetTier,
     StartClaim,
+    Suspend,
+    SuspensionSet,
     TierSet,
 )
-from actors.keys.new_records import RecordMaker
 from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.keys.validity import ADMIN_SCOPES
 from actors.shared.code_mails import Draft, Origin, count_id
-from actors.shared.credentials import ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_claim_token, new_key
+from actors.shared.credentials import CLAIM_TOKEN, ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_key, prefix_of
 from actors.shared.ids import fingerprint, new_id
 from actors.shared.notices import ENDS, NoticeLimiter
+from actors.shared.records import RecordingActor
 from actors.times import SECOND_MS
-from actors.values import Account, Agent, BatchId, OutboxMessage, Refused, Scope, Tier
+from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Tier
 
 TEMPLATE = "claim_code"
 
@@ -50,26 +55,20 @@ TEMPLATE = "claim_code"
 class Minted:
     """A fresh anonymous key. `api_key` and `claim_token` are available in clear only here."""
 
-    api_key: str
-    claim_token: str
+    api_key: str = field(repr=False)
+    claim_token: str = field(repr=False)
     key: Key
-
-    def __repr__(self) -> str:
-        return f"<Minted {self.key.prefix}>"
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
     """A fresh full or scoped key. `api_key` is available in clear only here."""
 
-    api_key: str
+    api_key: str = field(repr=False)
     key: Key
 
-    def __repr__(self) -> str:
-        return f"<Issued {self.key.prefix}>"
 
-
-class KeyActor(Actor[Message, Answer]):
+class KeyActor(RecordingActor[Message, Answer]):
     """Owns keys, claims and accounts."""
 
     def __init__(
@@ -83,12 +82,9 @@ class KeyActor(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("keys", node, limits)
+        super().__init__("keys", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self._secret = secret
-        self._make = RecordMaker(clock, entropy)
         self.rules = rules
         self._notices = NoticeLimiter(rules.notices_per_hour)
         self._ends = NoticeLimiter(rules.full_keys_per_account + rules.scoped_keys_per_account, ENDS)
@@ -97,36 +93,27 @@ class KeyActor(Actor[Message, Answer]):
 
     async def mint(self) -> Minted:
         """Create an anonymous key with its own tenant and a claim token."""
-        now_ms = self._clock.now_ms()
         text = new_key(Kind.ANONYMOUS, self._entropy.token(ENTROPY_BYTES))
-        token = new_claim_token(self._entropy.token(ENTROPY_BYTES))
-        key = self._make.key(text, Kind.ANONYMOUS, now_ms, expires_ms=now_ms + self.rules.anonymous_life_ms)
+        token = CLAIM_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
+        key = self._key(text, Kind.ANONYMOUS, expires_ms=self._clock.now_ms() + self.rules.anonymous_life_ms)
         answer = await self.ask(Mint(key, digest(token)))
-        assert isinstance(answer, Kept)
+        assert isinstance(answer, KeySaved)
         return Minted(text, token, answer.key)
 
-    async def start_claim(self, claim_token: str, email: str, origin: Origin) -> CodeSent | Refused:
+    async def start_claim(self, claim_token: str, email: str, origin: Origin) -> Done | Refused:
         """Send a code to `email` (normalised) for `claim_token`. The mail is in the outbox when this returns."""
-        now_ms = self._clock.now_ms()
         token_hash = digest(claim_token)
-        message = OutboxMessage(
-            id=self._make.id("let"),
-            recipient=email,
-            template=TEMPLATE,
-            nonce=self._entropy.token(16),
-            created_ms=now_ms,
-            expires_ms=now_ms + self.rules.codes.life_ms,
-        )
+        message = self._code_mail(TEMPLATE, email, self.rules.codes.life_ms)
         draft = Draft.of(self._secret, token_hash, message, origin)
-        return await self.ask_for(StartClaim(token_hash, email, draft), CodeSent, Refused)
+        return await self.ask_for(StartClaim(token_hash, email, draft), Done, Refused)
 
     async def complete_claim(self, claim_token: str, email: str, code: str, origin: Origin) -> Claimed | Refused:
         """Claim the key of `claim_token` for the account of `email`, using the emailed code."""
         token_hash = digest(claim_token)
         proof = code_proof(self._secret, token_hash, email, code)
         network_id = count_id(self._secret, TEMPLATE, email, origin.network)
-        told = self._make.notice("new_key", email)
-        message = CompleteClaim(token_hash, email, proof, network_id, self._make.id("aud"), request_id.get(), told)
+        mail = self._notice("new_key", email)
+        message = CompleteClaim(token_hash, email, proof, network_id, self._id("aud"), request_id.get(), mail)
         return await self.ask_for(message, Claimed, Refused)
 
     async def issue(
@@ -151,16 +138,16 @@ class KeyActor(Actor[Message, Answer]):
         """
         kind = Kind.USER if scopes is None else Kind.SCOPED
         text = new_key(kind, self._entropy.token(ENTROPY_BYTES))
-        key = self._make.key(text, kind, self._clock.now_ms(), scopes=scopes, name=name, expires_ms=expires_ms)
+        key = self._key(text, kind, scopes=scopes, name=name, expires_ms=expires_ms)
         key = replace(key, admin=admin if scopes is None else not ADMIN_SCOPES.isdisjoint(scopes))
         if idempotency_key is not None:
             key = replace(key, id=new_id("key", fingerprint(email, kind, idempotency_key)))
         scope_names = None if scopes is None else list(scopes)
         facts = {"scopes": scope_names, "name": name, "expiresAt": expires_ms, "admin": key.admin or None}
         changes = {field: value for field, value in facts.items() if value is not None}
-        audit = self._make.audit(agent, "key.issued", "key", key.id, changes)
-        answer = await self.ask(Issue(key, email, audit, granted_by, self._make.notice("new_key", email)))
-        assert isinstance(answer, Kept | Refused)
+        audit = self._audit(agent, "key.issued", "key", key.id, changes)
+        answer = await self.ask(Issue(key, email, audit, granted_by, self._notice("new_key", email)))
+        assert isinstance(answer, KeySaved | Refused)
         return answer if isinstance(answer, Refused) else Issued(text, answer.key)
 
     async def edit(
@@ -174,13 +161,13 @@ class KeyActor(Actor[Message, Answer]):
         name: str | None = None,
         sets_end: bool = False,
         expires_ms: int | None = None,
-    ) -> Kept | Refused:
+    ) -> KeySaved | Refused:
         """Rename a live key of the account of `email`, or move its end with `sets_end`: to `expires_ms`, or to never. A key
         ends no later than the one that granted it, and the keys that it granted no later than it. A full key only with
         `full`."""
-        audit = self._make.audit(agent, "key.changed", "key", key_id)
+        audit = self._audit(agent, "key.changed", "key", key_id)
         message = EditKey(key_id, email, audit, by, full, name, sets_end, expires_ms)
-        return await self.ask_for(message, Kept, Refused)
+        return await self.ask_for(message, KeySaved, Refused)
 
     async def rotate(
         self,
@@ -196,16 +183,16 @@ class KeyActor(Actor[Message, Answer]):
         """Replace a live key of the account of `email` by one with the same rights, name and end, and end it after
         `grace_seconds`. Returns the text of the new key, which is available in clear only here. A full key only with
         `full`. Each `idempotency_key` rotates a key once."""
-        now_ms, entropy = self._clock.now_ms(), self._entropy.token(ENTROPY_BYTES)
-        fresh_id = self._make.id("key")
+        entropy = self._entropy.token(ENTROPY_BYTES)
+        fresh_id = self._id("key")
         if idempotency_key is not None:
             fresh_id = new_id("key", fingerprint(email, "rotated", key_id, idempotency_key))
         texts = {kind: new_key(kind, entropy) for kind in (Kind.USER, Kind.SCOPED)}
-        fresh = {kind: replace(self._make.key(text, kind, now_ms), id=fresh_id) for kind, text in texts.items()}
-        audit = self._make.audit(agent, "key.rotated", "key", key_id)
-        issued = self._make.audit(agent, "key.issued", "key", fresh_id)
-        told = self._make.notice("new_key", email)
-        message = RotateKey(key_id, email, fresh, grace_seconds * SECOND_MS, audit, issued, by, full, told)
+        fresh = {kind: replace(self._key(text, kind), id=fresh_id) for kind, text in texts.items()}
+        audit = self._audit(agent, "key.rotated", "key", key_id)
+        issued = self._audit(agent, "key.issued", "key", fresh_id)
+        mail = self._notice("new_key", email)
+        message = RotateKey(key_id, email, fresh, grace_seconds * SECOND_MS, audit, issued, by, full, mail)
         answer: Rotated | Refused = await self.ask_for(message, Rotated, Refused)
         return answer if isinstance(answer, Refused) else (texts[answer.key.kind], answer)
 
@@ -214,58 +201,58 @@ class KeyActor(Actor[Message, Answer]):
         were due."""
         due = await self._store.ending_keys(self._clock.now_ms(), limit)
         if due:
-            notices = [EndNotice(key_id, email, self._make.notice("key_ends", email)) for key_id, email in due]
+            notices = [EndNotice(key_id, email, self._notice("key_ends", email)) for key_id, email in due]
             await self.ask_for(SendEndNotices(tuple(notices)), EndNoticesSent)
         return len(due)
 
     async def revoke(
         self, key_id: str, agent: Agent, *, owner: str | None = None, full: bool = False
-    ) -> Kept | Refused:
+    ) -> KeySaved | Refused:
         """Revoke a key for good, and the keys that it granted. Revoking it again changes nothing. With `owner`, only a
         key of that tenant, and a full one only with `full`."""
         return await self.ask_for(
-            Revoke(key_id, self._make.audit(agent, "key.revoked", "key", key_id), owner, full), Kept, Refused
+            Revoke(key_id, self._audit(agent, "key.revoked", "key", key_id), owner, full), KeySaved, Refused
         )
 
     async def end_keys(self, email: str, agent: Agent) -> KeysEnded:
         """Revoke all keys of the account of `email`."""
-        return await self.ask_for(EndKeys(email, self._make.audit(agent, "keys.ended", "account", email)), KeysEnded)
+        return await self.ask_for(EndKeys(email, self._audit(agent, "keys.ended", "account", email)), KeysEnded)
 
     async def set_tier(self, email: str, tier: Tier, agent: Agent) -> TierSet | Refused:
         """Set the tier of the account of `email`: claimed or upgraded."""
         assert tier is not Tier.ANONYMOUS, "an account is claimed or upgraded"
         return await self.ask_for(
-            SetTier(email, tier, self._make.audit(agent, f"tier.{tier}", "tenant", "")), TierSet, Refused
+            SetTier(email, tier, self._audit(agent, f"tier.{tier}", "tenant", "")), TierSet, Refused
         )
 
     async def suspend(self, account: Account, reason: str, agent: Agent) -> SuspensionSet | Refused:
         """Suspend an account: nothing of it is shown, and its keys and sessions are refused. The owner gets a mail."""
-        audit = self._make.audit(agent, "account.suspended", "account", account.tenant_id)
-        told = self._make.notice("account_suspended", account.email)
-        message = Suspend(account.email, account.tenant_id, reason, audit, told)
+        audit = self._audit(agent, "account.suspended", "account", account.tenant_id)
+        mail = self._notice("account_suspended", account.email)
+        message = Suspend(account.email, account.tenant_id, reason, audit, mail)
         return await self.ask_for(message, SuspensionSet, Refused)
 
     async def restore(self, account: Account, agent: Agent) -> SuspensionSet | Refused:
         """End the suspension of an account. The owner gets a mail."""
-        audit = self._make.audit(agent, "account.restored", "account", account.tenant_id)
-        told = self._make.notice("account_restored", account.email)
-        return await self.ask_for(Restore(account.email, account.tenant_id, audit, told), SuspensionSet, Refused)
+        audit = self._audit(agent, "account.restored", "account", account.tenant_id)
+        mail = self._notice("account_restored", account.email)
+        return await self.ask_for(Restore(account.email, account.tenant_id, audit, mail), SuspensionSet, Refused)
 
     async def grant_admin(self, email: str, agent: Agent) -> Membership:
         """Make the account of `email` (normalised) an administrator, now or once it exists."""
-        audit = self._make.audit(agent, "admin.granted", "account", email)
-        return await self.ask_for(GrantAdmin(email, audit, self._make.notice("new_administrator", email)), Membership)
+        audit = self._audit(agent, "admin.granted", "account", email)
+        return await self.ask_for(GrantAdmin(email, audit, self._notice("new_administrator", email)), Membership)
 
     async def revoke_admin(self, email: str, agent: Agent, *, granted_ms: int | None = None) -> Membership:
         """Remove `email` from the administrators. Changes nothing if it is not one, or not the one of `granted_ms`."""
-        audit = self._make.audit(agent, "admin.revoked", "account", email)
+        audit = self._audit(agent, "admin.revoked", "account", email)
         return await self.ask_for(RevokeAdmin(email, audit, granted_ms), Membership)
 
     async def bootstrap_admins(self, emails: Sequence[str], agent: Agent) -> Membership:
         """Make `emails` the administrators if there are none yet. Only the first node of a database does so."""
         several = tuple(dict.fromkeys(emails))
-        audits = tuple(self._make.audit(agent, "admin.granted", "account", email) for email in several)
-        notices = tuple(self._make.notice("new_administrator", email) for email in several)
+        audits = tuple(self._audit(agent, "admin.granted", "account", email) for email in several)
+        notices = tuple(self._notice("new_administrator", email) for email in several)
         return await self.ask_for(BootstrapAdmins(several, audits, notices), Membership)
 
     async def live_keys(self, owner: str) -> Sequence[Key]:
@@ -295,3 +282,26 @@ class KeyActor(Actor[Message, Answer]):
             return decision
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
+
+    # Making records.
+
+    def _key(
+        self,
+        text: str,
+        kind: Kind,
+        *,
+        expires_ms: int | None = None,
+        scopes: tuple[Scope, ...] | None = None,
+        name: str | None = None,
+    ) -> Key:
+        return Key(
+            id=self._id("key"),
+            hash=digest(text),
+            prefix=prefix_of(text),
+            kind=kind,
+            tenant_id=self._id("ten"),
+            created_ms=self._clock.now_ms(),
+            expires_ms=expires_ms,
+            scopes=scopes,
+            name=name,
+        )

@@ -5,9 +5,9 @@ Source of the rules: ADR 0005.
 
 from collections.abc import Callable, Sequence
 
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
+from actors.keys.messages import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.unit_of_work import Decision, Snapshot
-from actors.shared.notices import Ending, telling
+from actors.shared.notices import Ending, with_facts
 from actors.values import Account, AuditRecord, OutboxMessage
 
 
@@ -54,7 +54,7 @@ class Administrators:
             return False
         self._granted[email] = self._now_ms
         # The link in the mail ends this grant and no later one.
-        self._decision.outbox += telling(notice, Ending.ADMIN, str(self._now_ms), email)
+        self._decision.outbox += with_facts(notice, Ending.ADMIN, str(self._now_ms), email)
         self._note(email, audit)
         return True
 

@@ -34,7 +34,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
         # hash -> (resolved key, when it was read), oldest first.
         self._known: dict[bytes, tuple[Resolved, int]] = {}
         self._tenant_keys: dict[str, set[bytes]] = {}
-        self._found = KnownCredentials(capacity)
+        self._seen_before = KnownCredentials(capacity)
         # Keys and tenants that changed during a lookup, whose result may be older than the change.
         self._looking = False
         self._stale_hashes: set[bytes] = set()
@@ -59,20 +59,20 @@ class KeyCache(Actor[bytes, Resolved | None]):
         known = None if fresh else self._recalled(key_hash)
         if known is not None:
             return known
-        with self._found.seeking(key_hash):
+        with self._seen_before.seeking(key_hash):
             return await self.ask(key_hash)
 
     def is_new(self, text: str) -> bool:
-        """Whether the text looks like a key that this node has never found, so that it may be a guess."""
-        return is_key(text) and digest(text) not in self._found
+        """Whether the text looks like a key that this node has never looked up, so that it may be a guess."""
+        return is_key(text) and digest(text) not in self._seen_before
 
     def is_being_looked_up(self, text: str) -> bool:
         """Whether a key with this text is being looked up for another request."""
-        return self._found.is_being_looked_up(digest(text))
+        return self._seen_before.is_being_looked_up(digest(text))
 
     def expect(self, text: str) -> None:
         """Note a key that was just created, so that its first use is no guess."""
-        self._found.add(digest(text))
+        self._seen_before.add(digest(text))
 
     def _recalled(self, key_hash: bytes) -> Resolved | None:
         known = self._known.get(key_hash)
@@ -113,7 +113,7 @@ class KeyCache(Actor[bytes, Resolved | None]):
         finally:
             self._looking = False
         for key_hash in found:
-            self._found.add(key_hash)
+            self._seen_before.add(key_hash)
         if not self._all_stale:
             for key_hash, resolved in found.items():
                 if key_hash not in self._stale_hashes and resolved.key.tenant_id not in self._stale_tenants:

@@ -1,4 +1,4 @@
-"""Mails the owners of keys that end soon. Every node runs one; the transaction of the key keeper mails each end once."""
+"""Mails the owners of keys that end soon. Every node runs one; the transaction of the key actor mails each end once."""
 
 from collections.abc import Callable
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from actors.keys.administrators import Administrators
 from actors.keys.granting import may_revoke, refused_grant
-from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Kept, Key, KeysEnded, Revoke
+from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Key, KeySaved, KeysEnded, Revoke
 from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
 from actors.shared.ids import fingerprint, new_id
-from actors.shared.notices import Ending, telling
+from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
 
@@ -51,8 +51,8 @@ class KeyIssuing(UnitOfWork):
         key = replace(key, end_notice_ms=end_notice_ms(key.expires_ms, self._now_ms))
         self._save_key(key)
         self.decision.audits.append(issue.audit)
-        self.decision.outbox += telling(issue.notice, Ending.KEY, key.id, key.prefix, how=_how(issue, giver))
-        return Kept(key)
+        self.decision.outbox += with_facts(issue.notice, Ending.KEY, key.id, key.prefix, how=_how(issue, giver))
+        return KeySaved(key)
 
     def _revoke(self, revoke: Revoke) -> Answer:
         key = self._key(revoke.key_id)
@@ -63,7 +63,7 @@ class KeyIssuing(UnitOfWork):
         ended = self._end({each.id: each for each in family}.values(), revoke.audit)
         hashes = (each.hash for each in ended if each.id != key.id)
         key = replace(key, revoked_ms=key.revoked_ms or self._now_ms)
-        return Kept(key, (key.hash, *hashes), tuple(each.id for each in ended))
+        return KeySaved(key, (key.hash, *hashes), tuple(each.id for each in ended))
 
     def _end_keys(self, order: EndKeys) -> Answer:
         account = self._account(order.email)

@@ -73,6 +73,3 @@ class KeyUses(PeriodicTask):
 
     def __len__(self) -> int:
         return len(self._noted)
-
-    def __repr__(self) -> str:
-        return f"<KeyUses {len(self._noted)} noted>"

@@ -1,27 +1,30 @@
-"""The rows that a batch of the key keeper locks. Pure."""
+"""The rows that a batch of the key actor locks. Pure."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Restore, RevokeAdmin, Suspend
 from actors.keys.messages import (
+    BootstrapAdmins,
     ByAccount,
     ByKey,
     CompleteClaim,
     EditKey,
     EndKeys,
+    GrantAdmin,
     Issue,
     Message,
     Mint,
+    Restore,
     Revoke,
+    RevokeAdmin,
     RotateKey,
     SendEndNotices,
     SetTier,
     StartClaim,
+    Suspend,
 )
-
-R = TypeVar("R", str, bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +38,9 @@ class LockSet:
     `session_ids` are sessions that grant, and `claimants` the emails that claim.
     """
 
-    token_hashes: tuple[bytes, ...]
-    key_ids: tuple[str, ...]
-    emails: tuple[str, ...]
+    token_hashes: tuple[bytes, ...] = ()
+    key_ids: tuple[str, ...] = ()
+    emails: tuple[str, ...] = ()
     admin_emails: tuple[str, ...] = ()
     membership: bool = False
     code_mail_ids: tuple[bytes, ...] = ()
@@ -49,73 +52,51 @@ class LockSet:
 
 def rows_to_lock(messages: Sequence[Message]) -> LockSet:
     """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
-    token_hashes: set[bytes] = set()
-    key_ids: set[str] = set()
-    emails: set[str] = set()
-    admin_emails: set[str] = set()
-    code_mail_ids: set[bytes] = set()
-    membership = False
-    families: set[str] = set()
-    owners: set[str] = set()
-    claimants: set[str] = set()
+    rows: defaultdict[str, set[Any]] = defaultdict(set)
     for message in messages:
         match message:
             case StartClaim(token_hash=token_hash, draft=draft):
-                token_hashes.add(token_hash)
-                code_mail_ids.update(draft.count_ids)
+                rows["token_hashes"].add(token_hash)
+                rows["code_mail_ids"].update(draft.count_ids)
             case CompleteClaim(token_hash=token_hash, email=email, network_id=network_id):
-                token_hashes.add(token_hash)
-                code_mail_ids.add(network_id)
-                emails.add(email)
-                claimants.add(email)
+                rows["token_hashes"].add(token_hash)
+                rows["code_mail_ids"].add(network_id)
+                rows["emails"].add(email)
+                rows["claimants"].add(email)
             case Issue(key=key, email=email, granted_by=granter):
-                emails.add(email)
-                key_ids.add(key.id)
+                rows["emails"].add(email)
+                rows["key_ids"].add(key.id)
                 if granter is not None or key.admin:
-                    admin_emails.add(email)
+                    rows["admin_emails"].add(email)
                 if isinstance(granter, ByKey):
-                    key_ids.add(granter.key_id)
+                    rows["key_ids"].add(granter.key_id)
             case EditKey(email=email) | RotateKey(email=email):
-                emails.add(email)
-                owners.add(email)
-                admin_emails.add(email)
+                rows["emails"].add(email)
+                rows["owners"].add(email)
+                rows["admin_emails"].add(email)
                 if isinstance(message, RotateKey):
-                    key_ids.add(message.fresh_id)
+                    rows["key_ids"].add(message.fresh_id)
             case SendEndNotices(notices=notices):
-                key_ids.update(each.key_id for each in notices)
-                emails.update(each.email for each in notices)
+                rows["key_ids"].update(each.key_id for each in notices)
+                rows["emails"].update(each.email for each in notices)
             case SetTier(email=email):
-                emails.add(email)
+                rows["emails"].add(email)
             case Revoke(key_id=key_id):
-                families.add(key_id)
+                rows["families"].add(key_id)
             case EndKeys(email=email):
-                emails.add(email)
-                owners.add(email)
-            case Suspend(email=email) | Restore(email=email):
-                emails.add(email)
-                admin_emails.add(email)
-            case GrantAdmin(email=email) | RevokeAdmin(email=email):
-                emails.add(email)
-                admin_emails.add(email)
-                membership = True
+                rows["emails"].add(email)
+                rows["owners"].add(email)
+            case Suspend(email=email) | Restore(email=email) | GrantAdmin(email=email) | RevokeAdmin(email=email):
+                rows["emails"].add(email)
+                rows["admin_emails"].add(email)
             case BootstrapAdmins(emails=several):
-                emails.update(several)
-                admin_emails.update(several)
-                membership = True
+                rows["emails"].update(several)
+                rows["admin_emails"].update(several)
             case Mint():
                 pass
-    return LockSet(
-        token_hashes=_ordered(token_hashes),
-        key_ids=_ordered(key_ids),
-        emails=_ordered(emails),
-        admin_emails=_ordered(admin_emails),
-        membership=membership,
-        code_mail_ids=_ordered(code_mail_ids),
-        families=_ordered(families),
-        owners=_ordered(owners),
-        session_ids=_ordered(_sessions(messages)),
-        claimants=_ordered(claimants),
-    )
+    rows["session_ids"] = _sessions(messages)
+    membership = any(isinstance(message, GrantAdmin | RevokeAdmin | BootstrapAdmins) for message in messages)
+    return LockSet(**{name: tuple(sorted(ids)) for name, ids in rows.items()}, membership=membership)
 
 
 def _sessions(messages: Sequence[Message]) -> set[str]:
@@ -123,7 +104,3 @@ def _sessions(messages: Sequence[Message]) -> set[str]:
     granters = [each.granted_by for each in messages if isinstance(each, Issue)]
     granters += [each.by for each in messages if isinstance(each, EditKey | RotateKey)]
     return {each.session_id for each in granters if isinstance(each, ByAccount)}
-
-
-def _ordered(rows: set[R]) -> tuple[R, ...]:
-    return tuple(sorted(rows))

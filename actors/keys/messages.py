@@ -1,21 +1,12 @@
-"""Records, messages and answers of the key keeper. None contains a key, token or code in clear: intents hash them first."""
+"""Records, messages and answers of the key actor. None contains a key, token or code in clear: intents hash them first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from actors.keys.membership import (
-    BootstrapAdmins,
-    GrantAdmin,
-    Membership,
-    Restore,
-    RevokeAdmin,
-    Suspend,
-    SuspensionSet,
-)
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode, Sendings
 from actors.shared.credentials import Kind
-from actors.values import AuditRecord, OutboxMessage, Refused, Scope, Tenant, Tier
+from actors.values import Account, AuditRecord, Done, OutboxMessage, Refused, Scope, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +82,7 @@ class StartClaim:
 
 @dataclass(frozen=True, slots=True)
 class CompleteClaim:
-    """Move an anonymous key to an account, if `proof` matches the code that was sent. `network_id` is the row of letters
+    """Move an anonymous key to an account, if `proof` matches the code that was sent. `network_id` is the row
     that remembers the network."""
 
     token_hash: bytes
@@ -219,6 +210,55 @@ class SetTier:
     audit: AuditRecord
 
 
+@dataclass(frozen=True, slots=True)
+class Suspend:
+    """Suspend an account for a reason. `notice` is the mail to its owner."""
+
+    email: str
+    tenant_id: str
+    reason: str
+    audit: AuditRecord
+    notice: OutboxMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Restore:
+    """End the suspension of an account. `notice` is the mail to its owner."""
+
+    email: str
+    tenant_id: str
+    audit: AuditRecord
+    notice: OutboxMessage
+
+
+@dataclass(frozen=True, slots=True)
+class GrantAdmin:
+    """Make an email an administrator, whether or not its account exists yet."""
+
+    email: str
+    audit: AuditRecord
+    notice: OutboxMessage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeAdmin:
+    """Remove an email from the administrators. With `granted_ms`, only if it became one at that time."""
+
+    email: str
+    audit: AuditRecord
+    granted_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapAdmins:
+    """Make these emails the administrators if there are none; one audit record and at most one notice for
+    each."""
+
+    emails: tuple[str, ...]
+    audits: tuple[AuditRecord, ...]
+    notices: tuple[OutboxMessage, ...] = ()
+
+
 Message = (
     Mint
     | StartClaim
@@ -242,7 +282,7 @@ Message = (
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeySaved:
     """Committed: the key as it is now, the hashes of all keys that changed, and the ids of those revoked with it."""
 
     key: Key
@@ -275,11 +315,6 @@ class KeysEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSent:
-    """Committed: the mail is in the outbox."""
-
-
-@dataclass(frozen=True, slots=True)
 class Claimed:
     """Committed: the key belongs to the account. Includes its tenant's counters."""
 
@@ -295,6 +330,22 @@ class TierSet:
     tenant: Tenant
 
 
+@dataclass(frozen=True, slots=True)
+class SuspensionSet:
+    """Committed: the account as it is now. `changed` is false if it was suspended, or was not, before."""
+
+    account: Account
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Committed: the emails that changed, and the number of administrators now."""
+
+    changed: tuple[str, ...]
+    administrators: int
+
+
 Answer = (
-    Kept | Rotated | EndNoticesSent | KeysEnded | CodeSent | Claimed | TierSet | SuspensionSet | Membership | Refused
+    KeySaved | Rotated | EndNoticesSent | KeysEnded | Done | Claimed | TierSet | SuspensionSet | Membership | Refused
 )

@@ -5,11 +5,21 @@ from dataclasses import dataclass, replace
 
 from actors.keys.granting import refused_administration, refused_granter
 from actors.keys.issuing import KeyIssuing, earlier, end_notice_ms, granted_by
-from actors.keys.messages import Answer, ByKey, EditKey, EndNoticesSent, Kept, Key, Rotated, RotateKey, SendEndNotices
+from actors.keys.messages import (
+    Answer,
+    ByKey,
+    EditKey,
+    EndNoticesSent,
+    Key,
+    KeySaved,
+    Rotated,
+    RotateKey,
+    SendEndNotices,
+)
 from actors.keys.validity import is_live
 from actors.shared.credentials import Kind
 from actors.shared.ids import fingerprint, new_id
-from actors.shared.notices import Ending, telling
+from actors.shared.notices import Ending, with_facts
 from actors.values import AuditRecord, Code, Refused
 
 
@@ -41,7 +51,7 @@ class KeyRenewing(KeyIssuing):
         if end_ms != key.expires_ms:
             changes["expiresAt"] = key.expires_ms, end_ms
         if not changes:
-            return Kept(key)
+            return KeySaved(key)
         changed = [replace(self._ending_at(key, end_ms), name=edit.name or key.name)]
         changed += [
             self._ending_at(each, end_ms)
@@ -55,7 +65,7 @@ class KeyRenewing(KeyIssuing):
             record = replace(edit.audit, id=record_id, target_id=each.id, changes=json.dumps(moved))
             self.decision.audits.append(record)
         self.decision.audits.append(replace(edit.audit, changes=json.dumps(changes)))
-        return Kept(changed[0], self._save_keys(changed))
+        return KeySaved(changed[0], self._save_keys(changed))
 
     def _rotate(self, rotate: RotateKey) -> Answer:
         if self._key(rotate.fresh_id) is not None:
@@ -100,7 +110,7 @@ class KeyRenewing(KeyIssuing):
             facts["movedKeys"] = [each.id for each in moved]
         self.decision.audits += [replace(rotate.audit, changes=json.dumps(facts)), _issued(rotate, key)]
         how = _how(old, found.giver)
-        self.decision.outbox += telling(
+        self.decision.outbox += with_facts(
             rotate.notice, Ending.KEY, key.id, key.prefix, how=how, old=old.prefix, old_ends_ms=str(ends_ms)
         )
         return Rotated(key, over, ends_ms, changed)

@@ -9,33 +9,36 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from actors.keys.locking import LockSet, rows_to_lock
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Restore, RevokeAdmin, Suspend
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     Claim,
     Claimed,
-    CodeSent,
     CompleteClaim,
     EditKey,
     EndKeys,
+    GrantAdmin,
     Issue,
-    Kept,
     Key,
+    KeySaved,
     Message,
     Mint,
+    Restore,
     Revoke,
+    RevokeAdmin,
     RotateKey,
     SendEndNotices,
     SetTier,
     StartClaim,
+    Suspend,
     TierSet,
 )
 from actors.keys.renewing import KeyRenewing
 from actors.keys.suspension import restore, suspend, suspended
 from actors.keys.unit_of_work import Decision, KeyRules, Snapshot, merged
 from actors.shared.codes import guess, renew, send, wrong_code
-from actors.shared.notices import Ending, telling
-from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
+from actors.shared.notices import Ending, with_facts
+from actors.values import Account, Agent, AuditRecord, Code, Done, Refused, Tenant, Tier
 
 __all__ = ["Decision", "KeyRules", "LockSet", "Snapshot", "decide", "merged", "rows_to_lock"]
 
@@ -90,7 +93,7 @@ class _Batch(KeyRenewing):
         self._save_tenant(Tenant(key.tenant_id, Tier.ANONYMOUS))
         self._save_key(key)
         self._save_claim(Claim(mint.claim_hash, key.id, key.created_ms))
-        return Kept(key)
+        return KeySaved(key)
 
     def _start_claim(self, start: StartClaim) -> Answer:
         claim = self._claim(start.token_hash)
@@ -105,13 +108,13 @@ class _Batch(KeyRenewing):
         counted = send(claim, self._now_ms, "for this token", pause_ms=codes.pause_ms, per_day=codes.per_day)
         if isinstance(counted, Refused):
             return counted
-        sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
+        sent = self._code_mails.count(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
         self._save_claim(replace(renew(counted, sent.proof, self._now_ms, codes), email=start.email))
-        # The prefix alone tells the reader which key it is: the sender of the link may have named another one.
+        # The prefix alone identifies the key to the reader: the sender of the link may have named another one.
         self.decision.outbox.append(replace(sent.message, facts=json.dumps({"label": key.prefix})))
-        return CodeSent()
+        return Done()
 
     def _complete_claim(self, complete: CompleteClaim) -> Answer:
         claim = self._claim(complete.token_hash)
@@ -167,24 +170,14 @@ class _Batch(KeyRenewing):
         key = replace(key, tenant_id=target.id, expires_ms=None, admin=False)
         self._save_key(key)
         self._save_claim(replace(claim, completed_ms=self._now_ms, attempts=0))
-        self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
+        self._code_mails.recognise(complete.network_id, self._now_ms, self._rules.letters)
         self._announce(key, target)
-        self.decision.audits.append(
-            AuditRecord(
-                id=complete.audit_id,
-                created_ms=self._now_ms,
-                actor_type="key",
-                actor_id=key.id,
-                actor_email=complete.email,
-                action="key.claimed",
-                target_type="key",
-                target_id=key.id,
-                request_id=complete.request_id,
-                changes=json.dumps({"tenantId": [source.id, target.id]}),
-            )
-        )
+        agent, facts = Agent("key", key.id, complete.email), json.dumps({"tenantId": [source.id, target.id]})
+        record_id, request_id = complete.audit_id, complete.request_id
+        record = AuditRecord.by(agent, record_id, self._now_ms, "key.claimed", ("key", key.id), request_id, facts)
+        self.decision.audits.append(record)
         how = "Somebody claimed it with the code that was mailed to you."
-        self.decision.outbox += telling(complete.notice, Ending.KEY, key.id, key.prefix, how=how)
+        self.decision.outbox += with_facts(complete.notice, Ending.KEY, key.id, key.prefix, how=how)
         return Claimed(key, target, complete.email)
 
     def _set_tier(self, order: SetTier) -> Answer:

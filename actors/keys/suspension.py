@@ -2,10 +2,13 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
-from actors.keys.membership import Restore, Suspend, SuspensionSet
+from actors.keys.messages import Restore, Suspend, SuspensionSet
 from actors.keys.unit_of_work import Decision
-from actors.values import Account, Code, Refused
+from actors.values import Account, Code, Refused, unknown
+
+unknown_account = partial(unknown, "account")
 
 
 def suspend(
@@ -23,7 +26,7 @@ def suspend(
         return SuspensionSet(account, changed=False)
     suspended = replace(account, suspended_ms=now_ms, suspension_reason=message.reason)
     facts = {"reason": message.reason}
-    return _kept(decision, suspended, message, facts)
+    return _suspension_saved(decision, suspended, message, facts)
 
 
 def restore(decision: Decision, account: Account | None, message: Restore) -> SuspensionSet | Refused:
@@ -32,10 +35,12 @@ def restore(decision: Decision, account: Account | None, message: Restore) -> Su
         return unknown_account()
     if account.suspended_ms is None:
         return SuspensionSet(account, changed=False)
-    return _kept(decision, replace(account, suspended_ms=None, suspension_reason=None), message, {})
+    return _suspension_saved(decision, replace(account, suspended_ms=None, suspension_reason=None), message, {})
 
 
-def _kept(decision: Decision, account: Account, message: Suspend | Restore, facts: dict[str, str]) -> SuspensionSet:
+def _suspension_saved(
+    decision: Decision, account: Account, message: Suspend | Restore, facts: dict[str, str]
+) -> SuspensionSet:
     decision.suspensions[account.email] = account
     decision.touched_tenants.append(account.tenant_id)
     decision.audits.append(replace(message.audit, changes=json.dumps(facts)))
@@ -43,11 +48,7 @@ def _kept(decision: Decision, account: Account, message: Suspend | Restore, fact
     return SuspensionSet(account, changed=True)
 
 
-def unknown_account() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such account.")
-
-
 def suspended(reason: str | None = None) -> Refused:
-    """The refusal of what would act for a suspended account. Only its owner is told the `reason`."""
+    """The refusal of what would act for a suspended account. The `reason` is for its owner only."""
     words = "Its owner can sign in on the website to read why." if reason is None else f"The reason: {reason}"
     return Refused(Code.FORBIDDEN, f"This account is suspended. {words}")

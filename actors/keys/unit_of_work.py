@@ -75,7 +75,7 @@ class UnitOfWork:
         self._new_keys: dict[tuple[str, bool], int] = {}
         self._new_in_grace: dict[tuple[str, bool], int] = {}
         self.decision = Decision()
-        self._letters = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
+        self._code_mails = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
 
     def _claim(self, token_hash: bytes) -> Claim | None:
         return self.decision.changed.claims.get(token_hash) or self._snapshot.claims.get(token_hash)

@@ -13,13 +13,13 @@ from actors.mail.messages import (
     Mail,
     MailFailed,
     MailRefused,
-    Mark,
+    Outcome,
     QueuedMessage,
     RenderedMessage,
     RetryLater,
     Sent,
 )
-from actors.mail.state import Retries, after_failure, after_refusal, give_up_unsent, masked
+from actors.mail.state import Retries, after_failure, after_refusal, expire_unsent, masked
 from actors.mail.store import Outbox, Transport
 from actors.times import DAY_MS, SECOND_MS
 
@@ -39,7 +39,7 @@ class MailLimits(SendLimits):
         assert self.prune_rows > 0
 
 
-class MailSender(LeasingSender[QueuedMessage, Mark]):
+class MailSender(LeasingSender[QueuedMessage, Outcome]):
     """Sends the mails of the outbox. `write` renders a message and raises `MailRefused` or `MailFailed` if it cannot."""
 
     name = "mail"
@@ -77,7 +77,7 @@ class MailSender(LeasingSender[QueuedMessage, Mark]):
         self.backlog = lease.backlog
         return lease.messages, lease.next_due_ms
 
-    async def _record(self, outcomes: Sequence[Mark]) -> None:
+    async def _record(self, outcomes: Sequence[Outcome]) -> None:
         await self._store.mark(outcomes)
 
     async def _look_after(self) -> None:
@@ -90,8 +90,8 @@ class MailSender(LeasingSender[QueuedMessage, Mark]):
         if deleted < self.limits.prune_rows:
             self._prune_at_ms = now_ms + int(self.limits.prune_seconds * SECOND_MS)
 
-    async def _send(self, work: QueuedMessage, now_ms: int) -> Mark:
-        given_up = give_up_unsent(work, now_ms, self.limits.retries)
+    async def _send(self, work: QueuedMessage, now_ms: int) -> Outcome:
+        given_up = expire_unsent(work, now_ms, self.limits.retries)
         if given_up is not None:
             return given_up
         try:
@@ -108,7 +108,7 @@ class MailSender(LeasingSender[QueuedMessage, Mark]):
             return
         raise MailFailed(f"not sent within {self.limits.send_seconds:g} s")
 
-    def _failed(self, work: QueuedMessage, now_ms: int, error: str) -> Mark:
+    def _failed(self, work: QueuedMessage, now_ms: int, error: str) -> Outcome:
         return after_failure(work, error, self._clock.now_ms(), self.limits.retries)
 
     def _rendered(self, message: QueuedMessage) -> Mail | None:
@@ -117,7 +117,7 @@ class MailSender(LeasingSender[QueuedMessage, Mark]):
         except (MailRefused, MailFailed):
             return None
 
-    def _report(self, work: QueuedMessage, outcome: Mark) -> None:
+    def _report(self, work: QueuedMessage, outcome: Outcome) -> None:
         place = (work.id, masked(work.recipient))
         match outcome:
             case Sent():

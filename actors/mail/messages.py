@@ -110,4 +110,4 @@ class GivenUp:
     error: str
 
 
-Mark = Sent | RetryLater | GivenUp
+Outcome = Sent | RetryLater | GivenUp

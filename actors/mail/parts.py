@@ -54,7 +54,7 @@ def _lines(part: Part) -> Iterator[str]:
 
 
 def _footer_lines(footer: Footer) -> Iterator[str]:
-    # This line tells mail programs that no more of the letter follows.
+    # This line marks the end of the text for mail programs.
     yield "-- "
     yield from _wrapped(f"You get this mail because {footer.because}. It was sent by {footer.site}")
     if footer.topic:

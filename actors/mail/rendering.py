@@ -14,7 +14,7 @@ from jinja2 import UndefinedError
 from actors.mail.internet import PLAIN_ADDRESS, sender_address
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.mail.parts import Footer, as_html, as_text
-from actors.mail.template_files import LETTERS, Letter
+from actors.mail.template_files import TEMPLATES, MailTemplate
 from actors.mail.words import WRITTEN, minutes, time_of_day
 from actors.shared.announcements import Topic
 from actors.shared.code_mails import LONG
@@ -27,9 +27,9 @@ CHOICES = "/dashboard/settings"
 @dataclass(frozen=True, slots=True)
 class MailRenderer:
     """Writes mails from `sender` (an address, or `Name <address>`) about the service at `site`. `code_of` derives the
-    short code from a message's nonce. `link_of` makes the link that ends what a message tells of, from its facts, its
-    recipient and its time. `stop_url_of` makes the link that turns a topic off for a recipient. Raises ValueError if the
-    sender is not an address."""
+    short code from a message's nonce. `link_of` makes the link that revokes the key, session or role of a notice, from
+    its facts, its recipient and its time. `stop_url_of` makes the link that turns a topic off for a recipient. Raises
+    ValueError if the sender is not an address."""
 
     sender: str
     site: str
@@ -45,7 +45,7 @@ class MailRenderer:
         template of a newer version of this program, or a fact that it lacks: a node of that version will send it."""
         if not PLAIN_ADDRESS.fullmatch(message.recipient):
             raise MailRefused("the recipient is not a plain address")
-        letter = LETTERS.get(message.template)
+        letter = TEMPLATES.get(message.template)
         if letter is None:
             raise MailFailed(f"this node does not know the template {message.template!r}")
         values = self._values(message)
@@ -88,7 +88,7 @@ class MailRenderer:
             values["link"] = self.link_of(values, message.recipient, message.created_ms)
         return values
 
-    def _footer(self, letter: Letter, recipient: str, because: str) -> Footer:
+    def _footer(self, letter: MailTemplate, recipient: str, because: str) -> Footer:
         if letter.topic is None:
             return Footer(because, self.site)
         stop_url = self.stop_url_of(recipient, letter.topic)

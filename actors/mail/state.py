@@ -28,7 +28,7 @@ class Retries:
         assert 0 < self.pause_ms <= self.pause_max_ms
 
 
-def give_up_unsent(message: QueuedMessage, now_ms: int, retries: Retries) -> GivenUp | None:
+def expire_unsent(message: QueuedMessage, now_ms: int, retries: Retries) -> GivenUp | None:
     """Give up a leased message that expired or was tried too often. The lease has already counted an attempt."""
     if now_ms >= message.expires_ms:
         return _given_up(message, now_ms, _because("expired", message.last_error))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from actors.mail.messages import Lease, Mail, Mark, QueuedMessage
+from actors.mail.messages import Lease, Mail, Outcome, QueuedMessage
 
 MOST_COUNTED = 1_000
 """Most messages that `Lease.backlog` counts."""
@@ -18,7 +18,7 @@ class Outbox(Protocol):
         `MOST_COUNTED` messages."""
         ...
 
-    async def mark(self, marks: Sequence[Mark]) -> None:
+    async def mark(self, marks: Sequence[Outcome]) -> None:
         """Record outcomes in one transaction. Repeating it is harmless. `RetryLater` and `GivenUp` apply only while the
         message waits without a later lease. `Sent` always applies, because the mail is out."""
         ...

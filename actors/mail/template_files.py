@@ -1,4 +1,4 @@
-"""The letters: one file in `templates/` for each template, from which both parts of a mail are made. Pure; source: ADR 0081.
+"""Mail templates, one file each in `templates/`, from which both parts of a mail are made. Pure; source: ADR 0081.
 
 The files are read when this module is imported. A file begins with fields: `subject`, the reason in `because`, and the
 `topic` of mails that their recipient can turn off. Blocks follow, separated by blank lines:
@@ -80,7 +80,7 @@ Block = Callable[[Values], Part | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class MailTemplate:
     """A template. Its functions take the values of one message, and raise `UndefinedError` if one is missing."""
 
     subject: Callable[[Values], str]
@@ -107,13 +107,13 @@ def _expression(text: str) -> TemplateExpression:
     return ENVIRONMENT.compile_expression(text, undefined_to_none=False)
 
 
-def parse_template(source: str) -> Letter:
-    """The letter of a file's text."""
+def parse_template(source: str) -> MailTemplate:
+    """The template of a file's text."""
     head, *blocks = source.strip().split("\n\n")
     fields = dict(line.split(": ", 1) for line in head.splitlines())
     assert fields.keys() <= {"subject", "topic", "because"}, f"unknown fields: {sorted(fields)}"
     subject, topic = _line(fields["subject"]), fields.get("topic")
-    return Letter(
+    return MailTemplate(
         subject=lambda values: header(subject(values)),
         because=_line(fields["because"]),
         topic=None if topic is None else Topic(topic),
@@ -176,10 +176,10 @@ def _button(source: str) -> Block:
     return block
 
 
-def _read() -> dict[str, Letter]:
-    letters = {path.stem: parse_template(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
-    return letters | {name + LONG: letter for name, letter in letters.items()}
+def _read() -> dict[str, MailTemplate]:
+    templates = {path.stem: parse_template(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.txt"))}
+    return templates | {name + LONG: template for name, template in templates.items()}
 
 
-LETTERS = _read()
-"""Template -> letter. Subjects are seen on lock screens and in server logs, so they contain no code."""
+TEMPLATES = _read()
+"""By name. Subjects are seen on lock screens and in server logs, so they contain no code."""

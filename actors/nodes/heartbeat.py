@@ -1,4 +1,4 @@
-"""The heartbeat: tells the store that this node is alive and reads how many others are. Every node runs one.
+"""The heartbeat: reports to the store that this node is alive and reads how many others are. Every node runs one.
 
 Rate limits that each node counts for itself are divided by that number. A failed heartbeat does no harm: the last count
 stays valid for `keep_seconds`, and the node keeps serving.
@@ -75,7 +75,6 @@ class Heartbeat(PeriodicTask):
         try:
             await self._store.leave(self.node.id)
         except Exception as error:
-            self._log.info("sign-off failed, this node counts for another %g s: %s", self.rules.live_seconds, error)
-
-    def __repr__(self) -> str:
-        return f"<Heartbeat of {self.node.id}, {self._live} live{', failing' if self._failing else ''}>"
+            self._log.info(
+                "could not sign off; other nodes count this node for another %g s: %s", self.rules.live_seconds, error
+            )

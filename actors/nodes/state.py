@@ -23,7 +23,7 @@ class NodeRules:
 
     def __post_init__(self) -> None:
         assert 0 < 2 * self.beat_seconds <= self.live_seconds, "losing one heartbeat must not lose a node"
-        assert self.live_seconds <= self.keep_seconds, "a node must not forget the others sooner than they forget it"
+        assert self.live_seconds <= self.keep_seconds, "a node must not drop the others sooner than they drop it"
 
 
 def live_nodes(

@@ -52,7 +52,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         # Refunds that the store could not take yet, and the batch id that may or may not have committed them.
         self._owed: tuple[Refund, ...] = ()
         self._in_doubt: BatchId | None = None
-        # Refunds that found the mailbox full. They join the next batch, because `_owed` must not change while a batch
+        # Refunds that a full mailbox rejected. They join the next batch, because `_owed` must not change while a batch
         # is retried.
         self._unsent: tuple[Refund, ...] = ()
         self._batch_id: BatchId | None = None
@@ -134,7 +134,7 @@ class QuotaAccountant(Actor[Message, Answer]):
         self._owed, self._in_doubt = (), None
         return answers
 
-    def undo(self, message: Message, answer: Answer) -> None:
+    def compensate(self, message: Message, answer: Answer) -> None:
         """Refund a charge whose request was answered with 503 meanwhile."""
         if isinstance(message, Charge) and isinstance(answer, Metered):
             tenant = answer.tenant

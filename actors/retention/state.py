@@ -27,12 +27,12 @@ class RetentionRules:
 
 
 COUNTS_DAYS = 2
-"""A node with a late clock must still count the letters and codes of its day."""
+"""A node with a late clock must still count the mails and codes of its day."""
 
 DEVICES_DAYS = 1
 
 
-def lives_ms(rules: RetentionRules) -> Mapping[Rows, int]:
+def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
     """How long rows of each kind stay after their end, in milliseconds."""
     days = {
         Rows.UNCLAIMED_KEYS: rules.unclaimed_keys_days,

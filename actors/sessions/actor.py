@@ -1,21 +1,19 @@
-"""The session keeper: sends sign-in codes, and starts, touches and ends sessions, one transaction per batch."""
+"""The session actor: sends sign-in codes, and starts, touches and ends sessions, one transaction per batch."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     EndSessions,
     IssueLink,
-    Kept,
-    LinkIssued,
     Message,
     Session,
+    SessionSaved,
     SessionsEnded,
     SignInLink,
     StartSignIn,
@@ -25,22 +23,19 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import PasskeyNeeded, PendingSignIn
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock, unusable_link
 from actors.sessions.store import SessionStore
-from actors.shared.audits import audit_record
 from actors.shared.code_mails import Draft, Origin, count_id
 from actors.shared.credentials import (
+    BROWSER_TOKEN,
     ENTROPY_BYTES,
+    SESSION_TOKEN,
+    SIGN_IN_LINK_TOKEN,
     code_proof,
     digest,
-    is_browser_token,
-    is_sign_in_link_token,
-    new_browser_token,
-    new_session_token,
-    new_sign_in_link_token,
 )
-from actors.shared.ids import ID_BYTES, new_id
-from actors.shared.notices import NoticeLimiter, notice
+from actors.shared.notices import NoticeLimiter
+from actors.shared.records import RecordingActor
 from actors.times import MINUTE_MS
-from actors.values import Agent, AuditRecord, BatchId, Code, OutboxMessage, Refused
+from actors.values import Agent, AuditRecord, BatchId, Code, Done, Refused
 
 SUBJECT = digest("sign-in")
 """The subject of sign-in code proofs. It has the length of a claim token's hash and matches no claim token."""
@@ -54,35 +49,26 @@ LINK_LIFE_MS = 10 * MINUTE_MS
 class StartedSignIn:
     """A code is in the outbox. `browser` is the token of the browser that has to complete the sign-in."""
 
-    browser: str
-
-    def __repr__(self) -> str:
-        return "<StartedSignIn>"
+    browser: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class StartedSession:
     """A fresh session. `token` is available in clear only here."""
 
-    token: str
+    token: str = field(repr=False)
     session: Session
-
-    def __repr__(self) -> str:
-        return f"<StartedSession {self.session.id}>"
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitedSession:
     """A sign-in that waits for a passkey. `token` is available in clear only here."""
 
-    token: str
+    token: str = field(repr=False)
     pending: PendingSignIn
 
-    def __repr__(self) -> str:
-        return f"<AwaitedSession {self.pending.id}>"
 
-
-class SessionActor(Actor[Message, Answer]):
+class SessionActor(RecordingActor[Message, Answer]):
     """Owns sign-ins and sessions."""
 
     def __init__(
@@ -96,10 +82,8 @@ class SessionActor(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("sessions", node, limits)
+        super().__init__("sessions", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self._secret = secret
         self.rules = rules
         self._notices = NoticeLimiter(rules.notices_per_hour)
@@ -112,19 +96,11 @@ class SessionActor(Actor[Message, Answer]):
 
         `browser` is the token that the browser has from an earlier start; without a valid one, it gets a new one.
         """
-        now_ms = self._clock.now_ms()
-        if browser is None or not is_browser_token(browser):
-            browser = new_browser_token(self._entropy.token(ENTROPY_BYTES))
-        message = OutboxMessage(
-            id=self._id("let"),
-            recipient=email,
-            template=TEMPLATE,
-            nonce=self._entropy.token(16),
-            created_ms=now_ms,
-            expires_ms=now_ms + self.rules.codes.life_ms,
-        )
+        if browser is None or not BROWSER_TOKEN.matches(browser):
+            browser = BROWSER_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
+        message = self._code_mail(TEMPLATE, email, self.rules.codes.life_ms)
         draft = Draft.of(self._secret, SUBJECT, message, origin)
-        answer = await self.ask_for(StartSignIn(email, digest(browser), draft), CodeSent, Refused)
+        answer = await self.ask_for(StartSignIn(email, digest(browser), draft), Done, Refused)
         return answer if isinstance(answer, Refused) else StartedSignIn(browser)
 
     async def complete_sign_in(
@@ -136,35 +112,35 @@ class SessionActor(Actor[Message, Answer]):
         `agent_words` is the browser's User-Agent. If the account has too many sessions, the least recently used ones
         end.
         """
-        if browser is None or not is_browser_token(browser):
+        if browser is None or not BROWSER_TOKEN.matches(browser):
             return _no_browser()
         token, session, audit = self._session(email, agent_words, "session.started")
         proof = code_proof(self._secret, SUBJECT, email, code)
         network_id = count_id(self._secret, TEMPLATE, email, origin.network)
-        told = self._notice(email)
-        message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit, told)
+        mail = self._notice("new_session", email)
+        message = CompleteSignIn(session, digest(browser), proof, network_id, self._id("ten"), audit, mail)
         return _started(token, await self.ask(message))
 
     async def issue_link(self, email: str, agent: Agent) -> str:
         """The token of a new link that signs in one browser as `email`, once, within `LINK_LIFE_MS`."""
         now_ms = self._clock.now_ms()
-        token = new_sign_in_link_token(self._entropy.token(ENTROPY_BYTES))
+        token = SIGN_IN_LINK_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         link = SignInLink(digest(token), email, now_ms, now_ms + LINK_LIFE_MS)
-        await self.ask_for(IssueLink(link, self._audit(agent, "session.link_issued", "account", email)), LinkIssued)
+        await self.ask_for(IssueLink(link, self._audit(agent, "session.link_issued", "account", email)), Done)
         return token
 
     async def use_link(self, link_token: str, agent_words: str) -> StartedSession | AwaitedSession | Refused:
         """The same with an operator's link."""
-        if not is_sign_in_link_token(link_token):
+        if not SIGN_IN_LINK_TOKEN.matches(link_token):
             return unusable_link()
         token, session, audit = self._session("", agent_words, "session.started_by_link")
-        message = UseLink(digest(link_token), session, self._id("ten"), audit, self._notice(""))
+        message = UseLink(digest(link_token), session, self._id("ten"), audit, self._notice("new_session", ""))
         return _started(token, await self.ask(message))
 
     def _session(self, email: str, agent_words: str, action: str) -> tuple[str, Session, AuditRecord]:
         """A session that does not exist yet, its token, and the record of its start."""
         now_ms = self._clock.now_ms()
-        token = new_session_token(self._entropy.token(ENTROPY_BYTES))
+        token = SESSION_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         session = Session(
             id=self._id("ses"),
             token_hash=digest(token),
@@ -176,9 +152,6 @@ class SessionActor(Actor[Message, Answer]):
         )
         return token, session, self._audit(Agent("session", session.id, email), action, "session", session.id)
 
-    def _notice(self, email: str) -> OutboxMessage:
-        return notice(self._id("let"), "new_session", email, self._clock.now_ms())
-
     def touch(self, session: Session) -> bool:
         """Extend a session that was used, unless that happened within `touch_ms`. Returns whether it was extended. Does
         not wait for the commit. The next touch makes up for a lost one."""
@@ -186,16 +159,18 @@ class SessionActor(Actor[Message, Answer]):
             return False
         return self.tell(Touch(session.id))
 
-    async def end_session(self, session_id: str, email: str, agent: Agent) -> Kept | Refused:
+    async def end_session(self, session_id: str, email: str, agent: Agent) -> SessionSaved | Refused:
         """End a session of the account of `email` for good. Ending it again changes nothing."""
         return await self.ask_for(
-            EndSession(session_id, email, self._audit(agent, "session.ended", "session", session_id)), Kept, Refused
+            EndSession(session_id, email, self._audit(agent, "session.ended", "session", session_id)),
+            SessionSaved,
+            Refused,
         )
 
-    async def end_all(self, email: str, agent: Agent, *, kept: str | None = None) -> int:
-        """End all sessions of the account of `email`, except the one with the id `kept`. Returns how many."""
+    async def end_all(self, email: str, agent: Agent, *, except_id: str | None = None) -> int:
+        """End all sessions of the account of `email`, except the one with the id `except_id`. Returns how many."""
         audit = self._audit(agent, "sessions.ended", "account", email)
-        return len((await self.ask_for(EndSessions(email, kept, audit), SessionsEnded)).session_ids)
+        return len((await self.ask_for(EndSessions(email, except_id, audit), SessionsEnded)).session_ids)
 
     async def sessions_of(self, email: str) -> Sequence[Session]:
         """The live sessions of an account, last used first. Raises `StorageUnavailable`."""
@@ -213,19 +188,11 @@ class SessionActor(Actor[Message, Answer]):
 
         return (await self._store.transact(batch_id, rows_to_lock(messages), on, now_ms)).answers
 
-    # Making records.
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))
-
-    def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
-        return audit_record(self._id("aud"), self._clock.now_ms(), agent, action, target_type, target_id)
-
 
 def _started(token: str, answer: Answer) -> StartedSession | AwaitedSession | Refused:
-    assert isinstance(answer, Kept | PasskeyNeeded | Refused)
+    assert isinstance(answer, SessionSaved | PasskeyNeeded | Refused)
     match answer:
-        case Kept(session):
+        case SessionSaved(session):
             return StartedSession(token, session)
         case PasskeyNeeded(pending):
             return AwaitedSession(token, pending)

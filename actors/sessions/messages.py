@@ -1,4 +1,4 @@
-"""Records, messages and answers of the session keeper.
+"""Records, messages and answers of the session actor.
 
 None of them contains a token or code in clear: intents hash them first.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from actors.sessions.second_factor import SecondFactorAnswer, SecondFactorMessage
 from actors.shared.code_mails import Draft
 from actors.shared.codes import EmailedCode
-from actors.values import AuditRecord, OutboxMessage, Refused, Tier
+from actors.values import AuditRecord, Done, OutboxMessage, Refused, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class StartSignIn:
 @dataclass(frozen=True, slots=True)
 class CompleteSignIn:
     """Start `session`, if `proof` matches the code that was sent to its email for `browser`. The account
-    is created with `tenant_id` if it does not exist. `network_id` is the row of letters that remembers the network."""
+    is created with `tenant_id` if it does not exist. `network_id` is the row that remembers the network."""
 
     session: Session
     browser: bytes
@@ -128,10 +128,10 @@ class EndSession:
 
 @dataclass(frozen=True, slots=True)
 class EndSessions:
-    """Revoke all sessions of the account of `email`, except `kept`."""
+    """Revoke all sessions of the account of `email`, except `except_id`."""
 
     email: str
-    kept: str | None
+    except_id: str | None
     audit: AuditRecord
 
 
@@ -142,12 +142,7 @@ Message = StartSignIn | CompleteSignIn | IssueLink | UseLink | Touch | EndSessio
 
 
 @dataclass(frozen=True, slots=True)
-class CodeSent:
-    """Committed: the mail is in the outbox."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
+class SessionSaved:
     """Committed: the session as it is now."""
 
     session: Session
@@ -160,9 +155,4 @@ class SessionsEnded:
     session_ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkIssued:
-    """Committed: the link works."""
-
-
-Answer = CodeSent | Kept | LinkIssued | SessionsEnded | SecondFactorAnswer | Refused
+Answer = Done | SessionSaved | SessionsEnded | SecondFactorAnswer | Refused

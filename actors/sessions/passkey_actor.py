@@ -1,4 +1,4 @@
-"""The passkey keeper: registers passkeys, asks for them and removes them, one transaction per batch.
+"""The passkey actor: registers passkeys, asks for them and removes them, one transaction per batch.
 
 It verifies a signature before its transaction, which then decides whether the challenge counts: public keys never change.
 """
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
+from actors.kernel.actor import ActorLimits
 from actors.sessions.actor import StartedSession
-from actors.sessions.messages import Answer, Kept, Message
-from actors.sessions.passkey_rules import not_available, not_verified, sign_in_ended
+from actors.sessions.messages import Answer, Message, SessionSaved
+from actors.sessions.passkeys import not_available, not_verified, sign_in_ended
 from actors.sessions.relying_party import RelyingParty, Response, challenge_hash
 from actors.sessions.second_factor import (
     Assertion,
@@ -30,16 +30,13 @@ from actors.sessions.second_factor import (
     Remove,
     RemoveAll,
     Rename,
-    SignInCancelled,
     StartCeremony,
 )
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
-from actors.shared.audits import audit_record
-from actors.shared.credentials import ENTROPY_BYTES, digest, is_session_token, new_session_token
-from actors.shared.ids import ID_BYTES, new_id
-from actors.shared.notices import notice
-from actors.values import Agent, AuditRecord, BatchId, OutboxMessage, Refused
+from actors.shared.credentials import ENTROPY_BYTES, SESSION_TOKEN, digest
+from actors.shared.records import RecordingActor
+from actors.values import Agent, BatchId, Done, Refused
 
 CHALLENGE_BYTES = 32
 
@@ -51,7 +48,7 @@ class Ceremony:
     options: Mapping[str, Any] = field(repr=False)
 
 
-class PasskeyActor(Actor[Message, Answer]):
+class PasskeyActor(RecordingActor[Message, Answer]):
     """Owns passkeys, and the sign-ins that wait for one."""
 
     def __init__(
@@ -66,11 +63,9 @@ class PasskeyActor(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("passkeys", node, limits)
+        super().__init__("passkeys", clock, entropy, node=node, limits=limits)
         self._store = store
         self._relying_party = relying_party
-        self._clock = clock
-        self._entropy = entropy
         self._secret = secret
         self.rules = rules
 
@@ -83,7 +78,7 @@ class PasskeyActor(Actor[Message, Answer]):
 
     async def pending(self, token: str | None) -> PendingSignIn | None:
         """The live pending sign-in with this token. Raises `StorageUnavailable`."""
-        found = await self._store.pending(digest(token)) if token is not None and is_session_token(token) else None
+        found = await self._store.pending(digest(token)) if token is not None and SESSION_TOKEN.matches(token) else None
         return found if found is not None and found.is_live(self._clock.now_ms()) else None
 
     async def start_sign_in(self, token: str | None) -> Ceremony | Refused:
@@ -101,18 +96,18 @@ class PasskeyActor(Actor[Message, Answer]):
         assertion = await self._asserted(pending.email, response)
         if assertion is None:
             return not_verified()
-        fresh = new_session_token(self._entropy.token(ENTROPY_BYTES))
+        fresh = SESSION_TOKEN.new(self._entropy.token(ENTROPY_BYTES))
         audit = self._audit(Agent("session", pending.id, pending.email), "session.started", "session", pending.id)
-        told = notice(self._id("let"), "new_session", pending.email, self._clock.now_ms())
-        answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit, told))
-        assert isinstance(answer, Kept | Refused)
+        mail = self._notice("new_session", pending.email)
+        answer = await self.ask(FinishSignIn(pending.id, pending.email, digest(fresh), assertion, audit, mail))
+        assert isinstance(answer, SessionSaved | Refused)
         return answer if isinstance(answer, Refused) else StartedSession(fresh, answer.session)
 
     async def cancel_sign_in(self, token: str | None) -> None:
         """End the pending sign-in with this token. Changes nothing if there is none."""
         pending = await self.pending(token)
         if pending is not None:
-            await self.ask_for(CancelSignIn(pending.id), SignInCancelled)
+            await self.ask_for(CancelSignIn(pending.id), Done)
 
     # Intents: the passkeys of a signed-in person, whose session is `agent`.
 
@@ -147,7 +142,7 @@ class PasskeyActor(Actor[Message, Answer]):
             created_ms=self._clock.now_ms(),
         )
         audit = self._audit(agent, "passkey.added", "passkey", passkey.id)
-        message = self._mail("passkey_added", email)
+        message = self._notice("passkey_added", email)
         return await self.ask_for(
             Register(agent.id, attestation.challenge_hash, passkey, audit, message), PasskeySaved, Refused
         )
@@ -156,14 +151,14 @@ class PasskeyActor(Actor[Message, Answer]):
         """Options to show a passkey in a session."""
         return await self._start_assertion(Purpose.CONFIRM, agent.id, _email_of(agent))
 
-    async def confirm(self, agent: Agent, response: Response) -> Kept | Refused:
+    async def confirm(self, agent: Agent, response: Response) -> SessionSaved | Refused:
         """Note that a session has shown a passkey."""
         email = _email_of(agent)
         assertion = await self._asserted(email, response)
         if assertion is None:
             return not_verified()
         audit = self._audit(agent, "session.confirmed", "session", agent.id)
-        return await self.ask_for(Confirm(agent.id, email, assertion, audit), Kept, Refused)
+        return await self.ask_for(Confirm(agent.id, email, assertion, audit), SessionSaved, Refused)
 
     async def rename(self, agent: Agent, passkey_id: str, name: str) -> PasskeySaved | Refused:
         audit = self._audit(agent, "passkey.renamed", "passkey", passkey_id)
@@ -173,13 +168,13 @@ class PasskeyActor(Actor[Message, Answer]):
         """Remove a passkey, if the session has just shown one."""
         email = _email_of(agent)
         audit = self._audit(agent, "passkey.removed", "passkey", passkey_id)
-        message = self._mail("passkey_removed", email)
+        message = self._notice("passkey_removed", email)
         return await self.ask_for(Remove(passkey_id, agent.id, email, audit, message), PasskeysRemoved, Refused)
 
     async def remove_all(self, email: str, agent: Agent) -> PasskeysRemoved:
         """Remove all passkeys of an account, as an operator."""
         audit = self._audit(agent, "account.passkeys_removed", "account", email)
-        return await self.ask_for(RemoveAll(email, audit, self._mail("passkey_removed", email)), PasskeysRemoved)
+        return await self.ask_for(RemoveAll(email, audit, self._notice("passkey_removed", email)), PasskeysRemoved)
 
     # The batch.
 
@@ -197,8 +192,8 @@ class PasskeyActor(Actor[Message, Answer]):
         if not self._relying_party.available:
             return not_available()
         expires_ms = self._clock.now_ms() + self.rules.passkeys.challenge_ms
-        kept = Challenge(holder_id, purpose, challenge_hash(challenge), expires_ms)
-        return await self.ask_for(StartCeremony(kept, email), CeremonyStarted, Refused)
+        stored = Challenge(holder_id, purpose, challenge_hash(challenge), expires_ms)
+        return await self.ask_for(StartCeremony(stored, email), CeremonyStarted, Refused)
 
     async def _start_assertion(self, purpose: Purpose, holder_id: str, email: str) -> Ceremony | Refused:
         challenge = self._entropy.token(CHALLENGE_BYTES)
@@ -213,17 +208,6 @@ class PasskeyActor(Actor[Message, Answer]):
             return None
         own = await self._store.passkeys_of(email)
         return self._relying_party.asserted(response, {each.credential_id: each.public_key for each in own})
-
-    # Making records.
-
-    def _id(self, prefix: str) -> str:
-        return new_id(prefix, self._entropy.token(ID_BYTES))
-
-    def _audit(self, agent: Agent, action: str, target_type: str, target_id: str) -> AuditRecord:
-        return audit_record(self._id("aud"), self._clock.now_ms(), agent, action, target_type, target_id)
-
-    def _mail(self, template: str, email: str) -> OutboxMessage:
-        return notice(self._id("let"), template, email, self._clock.now_ms())
 
 
 def _email_of(agent: Agent) -> str:

@@ -1,18 +1,11 @@
 """The rules of passkeys and of sign-ins that wait for one. Pure; source: ADR 0063."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
-from actors.sessions.messages import Kept, Session
-from actors.sessions.passkey_rules import (
-    PasskeyRules,
-    confirmed_until,
-    may_add,
-    not_verified,
-    sign_in_ended,
-    unknown_passkey,
-)
+from actors.sessions.messages import Session, SessionSaved
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,
@@ -33,11 +26,52 @@ from actors.sessions.second_factor import (
     SecondFactorAnswer,
     SecondFactorMessage,
     SecondFactorRows,
-    SignInCancelled,
     StartCeremony,
 )
 from actors.shared.credentials import constant_time_equal
-from actors.values import AuditRecord, Code, OutboxMessage, Refused
+from actors.times import MINUTE_MS
+from actors.values import AuditRecord, Code, Done, OutboxMessage, Refused, unknown
+
+unknown_passkey = partial(unknown, "passkey")
+
+SIGN_IN = "/api/v1/auth/session"
+"""The operation that begins a sign-in: the hint of refusals for want of one, where a new key would not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class PasskeyRules:
+    """Limits of passkeys; times in milliseconds. `fresh_ms` is how long a sign-in or a shown passkey allows changes to the
+    account's passkeys."""
+
+    per_account: int = 10
+    challenge_ms: int = 5 * MINUTE_MS
+    sign_in_ms: int = 10 * MINUTE_MS
+    fresh_ms: int = 10 * MINUTE_MS
+
+
+def may_add(session: Session, now_ms: int, rules: PasskeyRules, *, first: bool) -> bool:
+    """Whether a session may add a passkey: it has shown one, or it has just begun and there is none yet (`first`). A stolen
+    cookie is mostly older."""
+    return session.passkey_ms is not None or (first and now_ms - session.created_ms < rules.fresh_ms)
+
+
+def confirmed_until(session: Session, rules: PasskeyRules) -> int:
+    """Until when a session may remove passkeys: for a while after it has shown one."""
+    return 0 if session.passkey_ms is None else session.passkey_ms + rules.fresh_ms
+
+
+def not_verified() -> Refused:
+    """One refusal for wrong, expired and used challenges, unknown passkeys and bad signatures."""
+    return Refused(Code.INVALID_PASSKEY, "The passkey could not be verified. Try again.")
+
+
+def sign_in_ended() -> Refused:
+    return Refused(Code.UNAUTHORIZED, "This sign-in has ended. Ask for a new code.", hint=SIGN_IN)
+
+
+def not_available() -> Refused:
+    words = "Passkeys need a host name with https, or http://localhost: browsers offer none at this address."
+    return Refused(Code.INVALID_STATE, words)
 
 
 class Sessions(Protocol):
@@ -47,9 +81,9 @@ class Sessions(Protocol):
 
     def live_sessions(self, email: str) -> list[Session]: ...
 
-    def keep_session(self, session: Session) -> None: ...
+    def save_session(self, session: Session) -> None: ...
 
-    def begin(self, session: Session, audit: AuditRecord, notice: OutboxMessage | None) -> Kept: ...
+    def begin(self, session: Session, audit: AuditRecord, notice: OutboxMessage | None) -> SessionSaved: ...
 
 
 class Passkeys:
@@ -76,7 +110,7 @@ class Passkeys:
         self._rules = rules
         self._session_life_ms = session_life_ms
 
-    def handle(self, message: SecondFactorMessage) -> SecondFactorAnswer | Kept | Refused:
+    def handle(self, message: SecondFactorMessage) -> SecondFactorAnswer | SessionSaved | Refused:
         match message:
             case StartCeremony():
                 return self._start(message)
@@ -117,7 +151,7 @@ class Passkeys:
         self._audits.append(replace(audit, action="session.awaits_passkey"))
         return PasskeyNeeded(pending)
 
-    def _finish(self, finish: FinishSignIn) -> Kept | Refused:
+    def _finish(self, finish: FinishSignIn) -> SessionSaved | Refused:
         pending = self._pending(finish.pending_id)
         if pending is None or pending.email != finish.email or not pending.is_live(self._now_ms):
             return sign_in_ended()
@@ -138,11 +172,11 @@ class Passkeys:
         )
         return self._sessions.begin(session, finish.audit, finish.notice)
 
-    def _cancel(self, cancel: CancelSignIn) -> SignInCancelled:
+    def _cancel(self, cancel: CancelSignIn) -> Done:
         pending = self._pending(cancel.pending_id)
         if pending is not None and pending.is_live(self._now_ms):
             self._changed.pending[pending.id] = replace(pending, expires_ms=0)
-        return SignInCancelled()
+        return Done()
 
     # Challenges.
 
@@ -192,7 +226,7 @@ class Passkeys:
             audit = replace(audit, action="passkey.refused", target_type="passkey", target_id=passkey.id)
             self._audits.append(replace(audit, changes=changes))
             return not_verified()
-        return self._keep(replace(passkey, sign_count=count, used_ms=self._now_ms))
+        return self._save(replace(passkey, sign_count=count, used_ms=self._now_ms))
 
     # Changes in a session.
 
@@ -210,9 +244,9 @@ class Passkeys:
         taken = (each.id for each in known.values() if each.credential_id == passkey.credential_id)
         if any(passkey_id not in self._changed.removed for passkey_id in taken):
             return Refused(Code.INVALID_STATE, "This passkey is already registered.")
-        self._sessions.keep_session(replace(session, passkey_ms=self._now_ms))
-        self._tell(register.audit, register.message, [passkey])
-        return PasskeySaved(self._keep(passkey))
+        self._sessions.save_session(replace(session, passkey_ms=self._now_ms))
+        self._record_change(register.audit, register.message, [passkey])
+        return PasskeySaved(self._save(passkey))
 
     def _refused_registration(self, session: Session, own: list[Passkey]) -> Refused | None:
         if not may_add(session, self._now_ms, self._rules, first=not own):
@@ -223,7 +257,7 @@ class Passkeys:
             return Refused(Code.PASSKEY_LIMIT, f"This account has {most} passkeys, the maximum. Remove one first.")
         return None
 
-    def _confirm(self, confirm: Confirm) -> Kept | Refused:
+    def _confirm(self, confirm: Confirm) -> SessionSaved | Refused:
         session = self._live_session(confirm.session_id, confirm.email)
         if isinstance(session, Refused):
             return session
@@ -231,9 +265,9 @@ class Passkeys:
         if isinstance(used, Refused):
             return used
         session = replace(session, passkey_ms=self._now_ms)
-        self._sessions.keep_session(session)
+        self._sessions.save_session(session)
         self._audits.append(confirm.audit)
-        return Kept(session)
+        return SessionSaved(session)
 
     def _rename(self, rename: Rename) -> PasskeySaved | Refused:
         passkey = self._own(rename.passkey_id, rename.email)
@@ -241,7 +275,7 @@ class Passkeys:
             return unknown_passkey()
         if passkey.name != rename.name:
             self._audits.append(replace(rename.audit, changes=json.dumps({"name": [passkey.name, rename.name]})))
-            passkey = self._keep(replace(passkey, name=rename.name))
+            passkey = self._save(replace(passkey, name=rename.name))
         return PasskeySaved(passkey)
 
     def _remove(self, remove: Remove) -> PasskeysRemoved | Refused:
@@ -264,11 +298,11 @@ class Passkeys:
         if not self.of(remove.email):
             # Without a passkey, no session is one with a second factor.
             for session in self._sessions.live_sessions(remove.email):
-                self._sessions.keep_session(replace(session, passkey_ms=None))
-        self._tell(remove.audit, remove.message, passkeys)
+                self._sessions.save_session(replace(session, passkey_ms=None))
+        self._record_change(remove.audit, remove.message, passkeys)
         return PasskeysRemoved(tuple(passkeys))
 
-    def _tell(self, audit: AuditRecord, message: OutboxMessage, passkeys: list[Passkey]) -> None:
+    def _record_change(self, audit: AuditRecord, message: OutboxMessage, passkeys: list[Passkey]) -> None:
         """Audit a change and mail it to the owner."""
         names = ", ".join(each.name for each in passkeys)
         self._audits.append(replace(audit, changes=json.dumps({"name": names})))
@@ -282,7 +316,7 @@ class Passkeys:
     def _own(self, passkey_id: str, email: str) -> Passkey | None:
         return next((each for each in self.of(email) if each.id == passkey_id), None)
 
-    def _keep(self, passkey: Passkey) -> Passkey:
+    def _save(self, passkey: Passkey) -> Passkey:
         self._changed.passkeys[passkey.id] = passkey
         return passkey
 

@@ -11,7 +11,7 @@ Response = Mapping[str, Any]
 
 
 def challenge_hash(challenge: bytes) -> bytes:
-    """The hash under which a challenge is kept."""
+    """The hash under which a challenge is stored."""
     return hashlib.sha256(challenge).digest()
 
 

@@ -7,7 +7,7 @@ made, so the rules compare only what is stored.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from actors.values import AuditRecord, OutboxMessage
+from actors.values import AuditRecord, Done, OutboxMessage
 
 
 class Purpose(StrEnum):
@@ -96,7 +96,7 @@ class SecondFactorRows:
 
 @dataclass(frozen=True, slots=True)
 class StartCeremony:
-    """Keep a challenge for a session or a pending sign-in of `email`, in place of an earlier one."""
+    """Store a challenge for a session or a pending sign-in of `email`, in place of an earlier one."""
 
     challenge: Challenge
     email: str
@@ -175,29 +175,6 @@ class RemoveAll:
 SecondFactorMessage = StartCeremony | Register | Confirm | FinishSignIn | CancelSignIn | Rename | Remove | RemoveAll
 
 
-@dataclass(frozen=True, slots=True)
-class RowsToLock:
-    """The rows that a message needs: accounts by email, holders of challenges, and new credentials."""
-
-    emails: tuple[str, ...] = ()
-    holders: tuple[str, ...] = ()
-    credential_ids: tuple[bytes, ...] = ()
-
-
-def rows_of(message: SecondFactorMessage) -> RowsToLock:
-    match message:
-        case StartCeremony(challenge=challenge, email=email):
-            return RowsToLock((email,), (challenge.holder_id,))
-        case Register(session_id=holder_id, passkey=passkey):
-            return RowsToLock((passkey.email,), (holder_id,), (passkey.credential_id,))
-        case Confirm(session_id=holder_id, email=email) | FinishSignIn(pending_id=holder_id, email=email):
-            return RowsToLock((email,), (holder_id,))
-        case CancelSignIn(pending_id=holder_id):
-            return RowsToLock(holders=(holder_id,))
-        case Rename(email=email) | Remove(email=email) | RemoveAll(email=email):
-            return RowsToLock((email,))
-
-
 # Answers.
 
 
@@ -210,7 +187,7 @@ class PasskeyNeeded:
 
 @dataclass(frozen=True, slots=True)
 class CeremonyStarted:
-    """Committed: the challenge is kept. `passkeys` are those of the account."""
+    """Committed: the challenge is stored. `passkeys` are those of the account."""
 
     passkeys: tuple[Passkey, ...]
 
@@ -229,9 +206,4 @@ class PasskeysRemoved:
     passkeys: tuple[Passkey, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SignInCancelled:
-    """Committed: the pending sign-in has ended."""
-
-
-SecondFactorAnswer = PasskeyNeeded | CeremonyStarted | PasskeySaved | PasskeysRemoved | SignInCancelled
+SecondFactorAnswer = PasskeyNeeded | CeremonyStarted | PasskeySaved | PasskeysRemoved | Done

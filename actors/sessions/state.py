@@ -1,39 +1,136 @@
-"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012 and 0056.
+"""The rules of sign-ins and sessions. Pure; source: ADR 0011, 0012, 0056 and 0063.
 
 Takes a snapshot of locked rows and messages, returns changes and answers. Later messages of a batch see the changes of
 earlier ones.
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     EndSessions,
     IssueLink,
-    Kept,
-    LinkIssued,
     Message,
     Session,
+    SessionSaved,
     SessionsEnded,
     SignIn,
+    SignInLink,
     StartSignIn,
     Touch,
     UseLink,
 )
-from actors.sessions.passkeys import Passkeys
-from actors.sessions.rows import Decision, LockSet, SessionRules, Snapshot, rows_to_lock
+from actors.sessions.passkeys import PasskeyRules, Passkeys
+from actors.sessions.second_factor import (
+    CancelSignIn,
+    Confirm,
+    FinishSignIn,
+    Register,
+    Remove,
+    RemoveAll,
+    Rename,
+    SecondFactorRows,
+    StartCeremony,
+)
 from actors.shared.browsers import browser
-from actors.shared.code_mails import CodeMailCounter
-from actors.shared.codes import guess, renew, wrong_code
-from actors.shared.notices import Ending, telling
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
+from actors.shared.code_mails import CodeMailCount, CodeMailCounter, CodeMailRules
+from actors.shared.codes import CodeRules, guess, renew, wrong_code
+from actors.shared.notices import Ending, with_facts
+from actors.times import DAY_MS, HOUR_MS
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
 
-__all__ = ["Decision", "LockSet", "SessionRules", "Snapshot", "decide", "rows_to_lock", "unusable_link"]
+
+@dataclass(frozen=True, slots=True)
+class SessionRules:
+    """Limits of sign-ins and sessions. Times are in milliseconds."""
+
+    life_ms: int = 30 * DAY_MS
+    touch_ms: int = HOUR_MS
+    per_account: int = 20
+    notices_per_hour: int = 20
+    codes: CodeRules = field(default_factory=CodeRules)
+    letters: CodeMailRules = field(default_factory=CodeMailRules)
+    passkeys: PasskeyRules = field(default_factory=PasskeyRules)
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """The rows of a batch. The same class holds the changes of a decision. `sign_ins` are by email and browser.
+    `sessions` has the named ones, and all live ones of emails that sign in."""
+
+    sign_ins: dict[tuple[str, bytes], SignIn] = field(default_factory=dict)
+    letters: dict[bytes, CodeMailCount] = field(default_factory=dict)
+    links: dict[bytes, SignInLink] = field(default_factory=dict)
+    accounts: dict[str, Account] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    second_factor: SecondFactorRows = field(default_factory=SecondFactorRows)
+
+
+@dataclass(slots=True)
+class Decision:
+    """The changes to commit, and one answer for each message in order. `tenants` are those of new accounts."""
+
+    changed: Snapshot = field(default_factory=Snapshot)
+    tenants: list[Tenant] = field(default_factory=list)
+    outbox: list[OutboxMessage] = field(default_factory=list)
+    audits: list[AuditRecord] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class LockSet:
+    """The rows that a batch needs, each sorted. `entering` are the emails that complete a sign-in, end all sessions or
+    change passkeys: their accounts, live sessions and passkeys are read, too. The store adds the emails of links to them.
+    `holders` are the ids of sessions and pending sign-ins with a challenge, and `credential_ids` those of new passkeys."""
+
+    sign_ins: tuple[tuple[str, bytes], ...] = ()
+    code_mail_ids: tuple[bytes, ...] = ()
+    link_hashes: tuple[bytes, ...] = ()
+    entering: tuple[str, ...] = ()
+    session_ids: tuple[str, ...] = ()
+    holders: tuple[str, ...] = ()
+    credential_ids: tuple[bytes, ...] = ()
+
+
+def rows_to_lock(messages: Iterable[Message]) -> LockSet:
+    """The rows to lock for a batch, sorted, so that two nodes lock them in the same order."""
+    rows: defaultdict[str, set[Any]] = defaultdict(set)
+    for message in messages:
+        match message:
+            case StartSignIn(email=email, browser=browser, draft=draft):
+                rows["sign_ins"].add((email, browser))
+                rows["code_mail_ids"].update(draft.count_ids)
+            case CompleteSignIn(session=session, browser=browser, network_id=network_id):
+                rows["sign_ins"].add((session.email, browser))
+                rows["code_mail_ids"].add(network_id)
+                rows["entering"].add(session.email)
+            case IssueLink(link=link):
+                rows["link_hashes"].add(link.token_hash)
+            case UseLink(token_hash=token_hash):
+                rows["link_hashes"].add(token_hash)
+            case Touch(session_id=session_id) | EndSession(session_id=session_id):
+                rows["session_ids"].add(session_id)
+            case EndSessions(email=email) | Rename(email=email) | Remove(email=email) | RemoveAll(email=email):
+                rows["entering"].add(email)
+            case StartCeremony(challenge=challenge, email=email):
+                rows["entering"].add(email)
+                rows["holders"].add(challenge.holder_id)
+            case Register(session_id=holder_id, passkey=passkey):
+                rows["entering"].add(passkey.email)
+                rows["holders"].add(holder_id)
+                rows["credential_ids"].add(passkey.credential_id)
+            case Confirm(session_id=holder_id, email=email) | FinishSignIn(pending_id=holder_id, email=email):
+                rows["entering"].add(email)
+                rows["holders"].add(holder_id)
+            case CancelSignIn(pending_id=holder_id):
+                rows["holders"].add(holder_id)
+    return LockSet(**{name: tuple(sorted(ids)) for name, ids in rows.items()})
 
 
 def decide(snapshot: Snapshot, messages: Sequence[Message], now_ms: int, rules: SessionRules) -> Decision:
@@ -52,7 +149,7 @@ class _Batch:
         self._now_ms = now_ms
         self._rules = rules
         self.decision = Decision()
-        self._letters = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
+        self._code_mails = CodeMailCounter(snapshot.letters, self.decision.changed.letters)
         self._passkeys = Passkeys(
             snapshot.second_factor,
             self.decision.changed.second_factor,
@@ -84,13 +181,13 @@ class _Batch:
                 return self._passkeys.handle(message)
 
     def _start(self, start: StartSignIn) -> Answer:
-        sent = self._letters.post(start.draft, self._now_ms, self._rules.letters, "to this email")
+        sent = self._code_mails.count(start.draft, self._now_ms, self._rules.letters, "to this email")
         if isinstance(sent, Refused):
             return sent
         row = self._sign_in((start.email, start.browser)) or SignIn(start.email, start.browser)
         self._save_sign_in(renew(row, sent.proof, self._now_ms, self._rules.codes))
         self.decision.outbox.append(sent.message)
-        return CodeSent()
+        return Done()
 
     def _complete(self, complete: CompleteSignIn) -> Answer:
         """A guess needs the code of the same browser, so that nobody else can use it up."""
@@ -105,13 +202,13 @@ class _Batch:
             return wrong_code()
         # A code starts one session only. 0 lies in the past for the clock of every node.
         self._save_sign_in(replace(guessed, code_expires_ms=0))
-        self._letters.recognise(complete.network_id, self._now_ms, self._rules.letters)
+        self._code_mails.recognise(complete.network_id, self._now_ms, self._rules.letters)
         return self._enter(session, complete)
 
     def _issue_link(self, issue: IssueLink) -> Answer:
         self.decision.changed.links[issue.link.token_hash] = issue.link
         self.decision.audits.append(issue.audit)
-        return LinkIssued()
+        return Done()
 
     def _use_link(self, use: UseLink) -> Answer:
         links = self._snapshot.links | self.decision.changed.links
@@ -133,15 +230,15 @@ class _Batch:
         audit: AuditRecord,
         notice: OutboxMessage | None,
         changes: Mapping[str, list[str | None]] | None = None,
-    ) -> Kept:
-        """Start a session of an existing account, end surplus ones, and tell the owner. `changes` came with it."""
+    ) -> SessionSaved:
+        """Start a session of an existing account, end surplus ones, and mail the owner. `changes` came with it."""
         ended = self._make_room(session.email)
-        told = {**(changes or {}), **({"ended": ended} if ended else {})}
-        self.keep_session(session)
-        self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(told)))
-        for message in telling(notice, Ending.SESSION, session.id, browser(session.agent)):
+        facts = {**(changes or {}), **({"ended": ended} if ended else {})}
+        self.save_session(session)
+        self.decision.audits.append(replace(audit, actor_email=session.email, changes=json.dumps(facts)))
+        for message in with_facts(notice, Ending.SESSION, session.id, browser(session.agent)):
             self.decision.outbox.append(replace(message, recipient=session.email))
-        return Kept(session)
+        return SessionSaved(session)
 
     def _make_account(self, email: str, tenant_id: str) -> dict[str, list[str | None]]:
         """Create the account if it does not exist; returns the changes for the audit."""
@@ -156,7 +253,7 @@ class _Batch:
         live = self.live_sessions(email)
         ended = live[: max(0, len(live) + 1 - self._rules.per_account)]
         for each in ended:
-            self.keep_session(self._ended(each))
+            self.save_session(self._ended(each))
         return [each.id for each in ended]
 
     def live_sessions(self, email: str) -> list[Session]:
@@ -166,9 +263,9 @@ class _Batch:
         return sorted(live, key=lambda each: (each.seen_ms, each.id))
 
     def _end_all(self, order: EndSessions) -> Answer:
-        ended = [each for each in self.live_sessions(order.email) if each.id != order.kept]
+        ended = [each for each in self.live_sessions(order.email) if each.id != order.except_id]
         for each in ended:
-            self.keep_session(self._ended(each))
+            self.save_session(self._ended(each))
         ids = tuple(each.id for each in ended)
         if ids:
             self.decision.audits.append(replace(order.audit, changes=json.dumps({"ended": ids})))
@@ -180,8 +277,8 @@ class _Batch:
             return _not_signed_in()
         if self._now_ms - session.seen_ms >= self._rules.touch_ms:
             session = replace(session, seen_ms=self._now_ms, expires_ms=self._now_ms + self._rules.life_ms)
-            self.keep_session(session)
-        return Kept(session)
+            self.save_session(session)
+        return SessionSaved(session)
 
     def _end(self, end: EndSession) -> Answer:
         session = self.session(end.session_id)
@@ -189,9 +286,9 @@ class _Batch:
             return Refused(Code.NOT_FOUND, "There is no such session.")
         if session.is_live(self._now_ms):
             session = self._ended(session)
-            self.keep_session(session)
+            self.save_session(session)
             self.decision.audits.append(end.audit)
-        return Kept(session)
+        return SessionSaved(session)
 
     def _ended(self, session: Session) -> Session:
         return replace(session, revoked_ms=self._now_ms, expires_ms=min(session.expires_ms, self._now_ms))
@@ -210,7 +307,7 @@ class _Batch:
     def _save_sign_in(self, row: SignIn) -> None:
         self.decision.changed.sign_ins[row.key] = row
 
-    def keep_session(self, session: Session) -> None:
+    def save_session(self, session: Session) -> None:
         self.decision.changed.sessions[session.id] = session
 
 

@@ -12,16 +12,15 @@ Decide = Callable[[Snapshot], Decision]
 
 
 class SessionStore(Protocol):
-    """Sign-ins, letters, links, sessions, passkeys, accounts, the outbox and the audit."""
+    """Sign-ins, counts of mails with a code, links, sessions, passkeys, accounts, the outbox and the audit."""
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the rows, decide, and commit all changes with the batch id in one transaction.
 
-        Locks sign-ins, letters, links, accounts, sessions, pending sign-ins, challenges and passkeys, in this order, each
-        sorted. Links lead to accounts. A batch id that is already in the journal is not decided again: its decision is
-        returned. Raises `StorageUnavailable`, `Contended` (also if another node has just registered a credential) or
-        `OutcomeUnknown`.
-        """
+        Locks sign-ins, counts of mails, links, accounts, sessions, pending sign-ins, challenges and passkeys, in this
+        order, each sorted. Links lead to accounts. A batch id that is already in the journal is not decided again: its
+        decision is returned. Raises `StorageUnavailable`, `Contended` (also if another node has just registered a
+        credential) or `OutcomeUnknown`."""
         ...
 
     async def resolve(self, token_hashes: Sequence[bytes]) -> Mapping[bytes, SignedIn]:
@@ -45,7 +44,7 @@ class SessionStore(Protocol):
         ...
 
     async def prune_code_mails(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` counts of letters that were last sent before `before_ms`, unless their network was
+        """Delete at most `limit` counts of mails that were last sent before `before_ms`, unless their network was
         known then; returns how many."""
         ...
 

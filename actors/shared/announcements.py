@@ -1,7 +1,7 @@
-"""Announcements of a transaction: mails to accounts, and events for outgoing webhooks.
+"""What a transaction sends out: mails to accounts, and events for webhooks.
 
-Rules append these values to a decision. The stores look up the recipients and write the rows in the same transaction, so a
-change that commits once is told once. Source: ADR 0079.
+Rules append these values to a decision. The stores look up the recipients and write the rows in the same transaction, so
+each committed change is sent exactly once. Source: ADR 0079.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """The rules of how many codes are mailed to one mailbox. Pure; source: ADR 0056.
 
-Letters are counted by the network that asked for them, so that strangers use up their own allowance and not the owner's.
+Mails are counted by the network that asked for them, so that strangers use up their own allowance and not the owner's.
 Beyond a daily total, the networks that used a code of this mailbox before keep their allowance, and others get the first
-letter of the day of their block. A letter counts in a row for each of network, block and mailbox; one for a known network
+mail of the day of their block. A mail counts in a row for each of network, block and mailbox; one for a known network
 does not count for its block. Row ids are keyed hashes: the database names neither mailbox nor network.
 """
 
@@ -25,11 +25,11 @@ UNLIMITED = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class CodeMailRules:
-    """Letters to one mailbox in a UTC day: at most `per_network` of one network, `pause_ms` apart. After `per_mailbox` of
-    all networks, unknown ones get one for each block; after `last_resort`, none. A network is known for `known_ms` after it
-    used a code. `per_network` does not refuse it, because strangers may share its address; beyond that, it gets letters with
-    long codes until `last_resort`. Letters after the first `short_codes` have long codes, so that more letters allow no more
-    useful guesses."""
+    """Mails with a code to one mailbox in a UTC day: at most `per_network` of one network, `pause_ms` apart. After
+    `per_mailbox` of all networks, unknown ones get one for each block; after `last_resort`, none. A network is known for
+    `known_ms` after it used a code. `per_network` does not refuse it, because strangers may share its address; beyond
+    that, it gets mails with long codes until `last_resort`. Mails after the first `short_codes` have long codes, so that
+    more mails allow no more useful guesses."""
 
     per_network: int = 5
     pause_ms: int = 0
@@ -50,7 +50,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class CodeMailCount(Sendings):
-    """Letters to one mailbox, from one network, from one block, or from all. `known_until_ms`: until when the network
+    """Mails with a code to one mailbox, for one network, for one block, or for all. `known_until_ms`: until when the network
     is known."""
 
     id: bytes
@@ -59,7 +59,7 @@ class CodeMailCount(Sendings):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A letter with a code that is not sent yet: the proofs of its short and its long code, and the rows that count it."""
+    """A mail with a code that is not sent yet: the proofs of its short and its long code, and the rows that count it."""
 
     message: OutboxMessage
     proof: bytes
@@ -85,14 +85,14 @@ class Draft:
     def count_ids(self) -> tuple[bytes, bytes, bytes]:
         return self.network_id, self.block_id, self.mailbox_id
 
-    def lengthened(self) -> "Draft":
-        """The same letter with its long code."""
+    def with_long_code(self) -> "Draft":
+        """The same mail with its long code."""
         message = replace(self.message, template=self.message.template + LONG)
         return replace(self, message=message, proof=self.long_proof)
 
 
 def count_id(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
-    """The id of the row that counts letters of a kind to the mailbox of an email, from one network or block, or from all."""
+    """The id of the row that counts mails of a kind to the mailbox of an email, from one network or block, or from all."""
     return hmac.digest(secret, "\0".join(("letters", kind, mailbox_of(email), network)).encode(), "sha256")
 
 
@@ -103,8 +103,8 @@ class CodeMailCounter:
         self._rows = rows
         self._changed = changed
 
-    def post(self, draft: Draft, now_ms: int, rules: CodeMailRules, to: str) -> Draft | Refused:
-        """Count a letter. Returns it as it has to be sent."""
+    def count(self, draft: Draft, now_ms: int, rules: CodeMailRules, to: str) -> Draft | Refused:
+        """Count a mail with a code. Returns the mail to send, with a short or a long code."""
         network = self._row(draft.network_id)
         known = now_ms < network.known_until_ms
         per_day = UNLIMITED if known else rules.per_network
@@ -115,23 +115,23 @@ class CodeMailCounter:
         assert not isinstance(block, Refused)
         within = counted.sent_today <= rules.per_network
         if known:
-            most, whence = UNLIMITED if within else rules.last_resort, to
+            most, source = UNLIMITED if within else rules.last_resort, to
         else:
             most = rules.last_resort if block.sent_today == 1 else rules.per_mailbox
-            whence = f"{to} from a network that is new to it"
-        total = send(self._row(draft.mailbox_id), now_ms, whence, pause_ms=0, per_day=most)
+            source = f"{to} from a network that is new to it"
+        total = send(self._row(draft.mailbox_id), now_ms, source, pause_ms=0, per_day=most)
         if isinstance(total, Refused):
             return total
         for row in (counted, total) if known else (block, counted, total):
-            self._keep(row)
-        return draft if within and total.sent_today <= rules.short_codes else draft.lengthened()
+            self._save(row)
+        return draft if within and total.sent_today <= rules.short_codes else draft.with_long_code()
 
     def recognise(self, network_id: bytes, now_ms: int, rules: CodeMailRules) -> None:
         """Remember a network that used a code."""
-        self._keep(replace(self._row(network_id), known_until_ms=now_ms + rules.known_ms))
+        self._save(replace(self._row(network_id), known_until_ms=now_ms + rules.known_ms))
 
     def _row(self, count_id: bytes) -> CodeMailCount:
         return self._changed.get(count_id) or self._rows.get(count_id) or CodeMailCount(count_id)
 
-    def _keep(self, row: CodeMailCount) -> None:
+    def _save(self, row: CodeMailCount) -> None:
         self._changed[row.id] = row

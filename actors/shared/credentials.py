@@ -9,14 +9,13 @@ import hmac
 import re
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from actors.shared.ids import base62
 
 RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
-CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX = "clm_", "sst_", "dvc_"
-BROWSER_PREFIX, SIGN_IN_LINK_PREFIX = "brw_", "sgn_"
 ENTROPY_BYTES = 48
 """Random bytes for 32 base62 digits (384 bits reduced to 190, bias below 2**-190) or 43 (to 256, bias below 2**-127)."""
 
@@ -35,11 +34,35 @@ class Kind(StrEnum):
 _KEY = re.compile(
     rf"cs_({'|'.join(Kind)})_([0-9A-Za-z]{{{RANDOM_LENGTH}}})_([0-9A-Za-z]{{{CHECKSUM_LENGTH}}})", re.ASCII
 )
-_CLAIM = re.compile(rf"{CLAIM_PREFIX}[0-9A-Za-z]{{{RANDOM_LENGTH}}}")
-_SESSION = re.compile(rf"{SESSION_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
-_DEVICE = re.compile(rf"{DEVICE_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
-_BROWSER = re.compile(rf"{BROWSER_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
-_SIGN_IN_LINK = re.compile(rf"{SIGN_IN_LINK_PREFIX}[0-9A-Za-z]{{{TOKEN_LENGTH}}}")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenKind:
+    """A kind of token: its prefix, and how many base62 digits follow it."""
+
+    prefix: str
+    length: int = TOKEN_LENGTH
+
+    def new(self, entropy: bytes) -> str:
+        """A token from `ENTROPY_BYTES` random bytes."""
+        return self.prefix + _random(entropy, self.length)
+
+    def matches(self, text: str) -> bool:
+        """Whether the text has the format of such a token."""
+        digits = text.removeprefix(self.prefix)
+        is_complete = len(digits) == self.length and len(text) == len(self.prefix) + self.length
+        return is_complete and digits.isascii() and digits.isalnum()
+
+
+CLAIM_TOKEN = TokenKind("clm_", RANDOM_LENGTH)
+SESSION_TOKEN = TokenKind("sst_")
+"""The value of a session cookie."""
+DEVICE_CODE = TokenKind("dvc_")
+"""The polling credential of a device (RFC 8628, `device_code`)."""
+BROWSER_TOKEN = TokenKind("brw_")
+"""The value of the cookie of a browser that asks for a sign-in code."""
+SIGN_IN_LINK_TOKEN = TokenKind("sgn_")
+"""The token of an operator's sign-in link."""
 
 
 def new_key(kind: Kind, entropy: bytes) -> str:
@@ -56,51 +79,6 @@ def is_key(text: str) -> bool:
 def prefix_of(key: str) -> str:
     """The part that may be displayed: up to and including the first 4 random characters."""
     return key[: -(RANDOM_LENGTH + CHECKSUM_LENGTH + 1) + 4]
-
-
-def new_claim_token(entropy: bytes) -> str:
-    """A claim token from `ENTROPY_BYTES` random bytes."""
-    return CLAIM_PREFIX + _random(entropy)
-
-
-def is_claim_token(text: str) -> bool:
-    return _CLAIM.fullmatch(text) is not None
-
-
-def new_session_token(entropy: bytes) -> str:
-    """The value of a session cookie, from `ENTROPY_BYTES` random bytes."""
-    return SESSION_PREFIX + _random(entropy, TOKEN_LENGTH)
-
-
-def is_session_token(text: str) -> bool:
-    return _SESSION.fullmatch(text) is not None
-
-
-def new_device_code(entropy: bytes) -> str:
-    """The polling credential of a device (RFC 8628, `device_code`), from `ENTROPY_BYTES` random bytes."""
-    return DEVICE_PREFIX + _random(entropy, TOKEN_LENGTH)
-
-
-def is_device_code(text: str) -> bool:
-    return _DEVICE.fullmatch(text) is not None
-
-
-def new_browser_token(entropy: bytes) -> str:
-    """The value of the cookie of a browser that asks for a sign-in code, from `ENTROPY_BYTES` random bytes."""
-    return BROWSER_PREFIX + _random(entropy, TOKEN_LENGTH)
-
-
-def is_browser_token(text: str) -> bool:
-    return _BROWSER.fullmatch(text) is not None
-
-
-def new_sign_in_link_token(entropy: bytes) -> str:
-    """The token of an operator's sign-in link, from `ENTROPY_BYTES` random bytes."""
-    return SIGN_IN_LINK_PREFIX + _random(entropy, TOKEN_LENGTH)
-
-
-def is_sign_in_link_token(text: str) -> bool:
-    return _SIGN_IN_LINK.fullmatch(text) is not None
 
 
 def digest(secret: str) -> bytes:

@@ -22,5 +22,5 @@ def new_id(prefix: str, entropy: bytes) -> str:
 
 
 def fingerprint(*parts: str | int) -> bytes:
-    """A hash that tells request bodies and idempotency keys apart."""
+    """A hash that identifies a request body or an idempotency key."""
     return hashlib.sha256(json.dumps(parts).encode()).digest()

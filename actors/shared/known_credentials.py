@@ -1,4 +1,4 @@
-"""The credentials that this node has found, remembered longer than what they stand for."""
+"""Hashes of credentials that this node has looked up before. They are remembered longer than the cached rows."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Iterator
@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 
 class KnownCredentials:
-    """Hashes of credentials that exist or existed, at most `capacity`; the least recently found are forgotten.
+    """Hashes of credentials that exist or existed, at most `capacity`; the least recently used are dropped.
 
-    Looking one of them up again is no guess. What it stands for may have changed since, so it must be looked up.
+    Looking one up again does not count as a guess. Its row may have changed, so it is read again.
     """
 
     def __init__(self, capacity: int = 50_000) -> None:
@@ -25,7 +25,7 @@ class KnownCredentials:
 
     @contextmanager
     def seeking(self, credential_hash: bytes) -> Iterator[None]:
-        """Look a credential up within the block. Requests that come with the same one meanwhile share the lookup."""
+        """Mark a lookup in progress. Concurrent requests with the same credential share it."""
         self._sought[credential_hash] += 1
         try:
             yield
@@ -43,6 +43,3 @@ class KnownCredentials:
 
     def __len__(self) -> int:
         return len(self._hashes)
-
-    def __repr__(self) -> str:
-        return f"<KnownCredentials {len(self)} of {self._capacity}>"

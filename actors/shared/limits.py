@@ -65,17 +65,17 @@ class WindowLimiter:
         reset_seconds = max(1, -(-(end_ms - now_ms) // SECOND_MS))
         return Allowance(allowed, limit, max(0, here - hits), reset_seconds)
 
-    def take(self, key: str, limit: int, now_ms: int, count: int = 1) -> int:
+    def count_up_to(self, key: str, limit: int, now_ms: int, count: int = 1) -> int:
         """Count up to `count` requests of `key`, as many as this node's share has room for. Returns how many."""
         end_ms, hits = self._window(key, now_ms)
-        taken = min(count, share(limit, self._nodes()) - hits)
-        if taken <= 0:
+        counted = min(count, share(limit, self._nodes()) - hits)
+        if counted <= 0:
             return 0
-        self._windows[key] = (end_ms, hits + taken)
-        return taken
+        self._windows[key] = (end_ms, hits + counted)
+        return counted
 
     def _window(self, key: str, now_ms: int) -> tuple[int, int]:
-        """The end and the hits of the window of `key`; of a new one, which is not kept yet, if it has none."""
+        """The end and the hits of the window of `key`; of a new one, which is not stored yet, if it has none."""
         window = self._windows.get(key)
         if window is not None and now_ms < window[0] <= now_ms + self._window_ms:
             return window
@@ -83,14 +83,14 @@ class WindowLimiter:
         self._make_room(now_ms)
         return now_ms + self._window_ms, 0
 
-    def give_back(self, key: str, now_ms: int, count: int = 1) -> None:
+    def subtract(self, key: str, now_ms: int, count: int = 1) -> None:
         """Subtract `count` hits of `key`, if their window is still open."""
         end_ms, hits = self._windows.get(key, (0, 0))
         if end_ms > now_ms:
             self._windows[key] = (end_ms, max(0, hits - count))
 
     def _make_room(self, now_ms: int) -> None:
-        """Forget ended windows, oldest first, and open ones beyond the capacity. Constant work per hit."""
+        """Drop ended windows, oldest first, and open ones beyond the capacity. Constant work per hit."""
         for _ in range(2):
             oldest = next(iter(self._windows), None)
             if oldest is None:
@@ -101,9 +101,6 @@ class WindowLimiter:
 
     def __len__(self) -> int:
         return len(self._windows)
-
-    def __repr__(self) -> str:
-        return f"<WindowLimiter {self.window_seconds} s, {len(self)} keys>"
 
 
 PORTIONS = 10
@@ -129,19 +126,19 @@ class SharedTotal:
         portion = self._portions.hit(network, max(1, limit // PORTIONS), now_ms)
         if not portion.allowed:
             return portion
-        first = self._networks.take(network, 1, now_ms)
+        first = self._networks.count_up_to(network, 1, now_ms)
         allowance = self._totals.hit("all", limit, now_ms)
         if allowance.allowed:
             return allowance
-        if first and self._totals.take("first ones", (factor - 1) * limit, now_ms):
+        if first and self._totals.count_up_to("first ones", (factor - 1) * limit, now_ms):
             return replace(allowance, allowed=True)
-        self._portions.give_back(network, now_ms)
+        self._portions.subtract(network, now_ms)
         if first:
-            self._networks.give_back(network, now_ms)
+            self._networks.subtract(network, now_ms)
         return allowance
 
-    def give_back(self, network: str, now_ms: int) -> None:
+    def subtract(self, network: str, now_ms: int) -> None:
         """Subtract a hit of `network` that came to nothing."""
-        self._portions.give_back(network, now_ms)
-        self._networks.give_back(network, now_ms)
-        self._totals.give_back("all", now_ms)
+        self._portions.subtract(network, now_ms)
+        self._networks.subtract(network, now_ms)
+        self._totals.subtract("all", now_ms)

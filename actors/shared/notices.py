@@ -1,6 +1,6 @@
-"""Mails that tell the owner of an account what happened to it: a new key, a new session, a new administrator. Pure.
+"""Security mails to the owner of an account: a new key, a new session, a new administrator. Pure.
 
-A notice is stored in the transaction of what it tells. Its facts name what the link in the mail ends.
+A notice is stored in the transaction of the change. Its facts name the key, session or role that its link ends.
 """
 
 import json
@@ -56,7 +56,7 @@ def notice(message_id: str, template: str, recipient: str, now_ms: int) -> Outbo
     return OutboxMessage(message_id, recipient, template, b"", now_ms, now_ms + DELIVERY_MS)
 
 
-def telling(
+def with_facts(
     message: OutboxMessage | None, ending: Ending, target_id: str, label: str, **facts: str
 ) -> list[OutboxMessage]:
     """The notice with its facts; none if there is no notice. `target_id` is what its link ends: an id, or the time of a

@@ -1,14 +1,13 @@
-"""The keeper of webhooks: creates, deletes, tests and turns on endpoints of accounts, one transaction per batch."""
+"""The webhook actor: creates, deletes, tests and turns on endpoints of accounts, one transaction per batch."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from actors.clock import Clock, Entropy
-from actors.kernel.actor import Actor, ActorLimits
-from actors.shared.audits import audit_record
-from actors.shared.ids import ID_BYTES, fingerprint, new_id
-from actors.values import Agent, AuditRecord, BatchId, Refused
+from actors.kernel.actor import ActorLimits
+from actors.shared.ids import fingerprint, new_id
+from actors.shared.records import RecordingActor
+from actors.values import Agent, BatchId, Done, Refused
 from actors.webhooks.messages import (
     Answer,
     CreateWebhook,
@@ -21,7 +20,6 @@ from actors.webhooks.messages import (
     Resend,
     SendTest,
     Webhook,
-    WebhookDeleted,
     WebhookSaved,
 )
 from actors.webhooks.sending import delivery_of, event_of_test
@@ -31,7 +29,7 @@ from actors.webhooks.store import WebhookStore
 PORTS = {"http": 80, "https": 443}
 
 
-class WebhookActor(Actor[Message, Answer]):
+class WebhookActor(RecordingActor[Message, Answer]):
     """Owns the webhooks of accounts."""
 
     def __init__(
@@ -44,10 +42,8 @@ class WebhookActor(Actor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("webhook_keeper", node, limits)
+        super().__init__("webhook_keeper", clock, entropy, node=node, limits=limits)
         self._store = store
-        self._clock = clock
-        self._entropy = entropy
         self.rules = rules
 
     # Intents.
@@ -58,7 +54,7 @@ class WebhookActor(Actor[Message, Answer]):
         """Add a webhook. `url` is in its normal form. Each `idempotency_key` of an account creates one webhook."""
         key = None if idempotency_key is None else fingerprint(tenant_id, "webhook", idempotency_key)
         webhook = Webhook(
-            id=new_id("whk", self._entropy.token(ID_BYTES) if key is None else key),
+            id=self._id("whk") if key is None else new_id("whk", key),
             tenant_id=tenant_id,
             url=url,
             host=receiver_of(url),
@@ -68,17 +64,17 @@ class WebhookActor(Actor[Message, Answer]):
             slow=True,
         )
         # Without the URL, which goes with the account; the audit stays.
-        audit = self._audit(agent, "webhook.created", webhook.id, {"events": list(webhook.events)})
+        audit = self._audit(agent, "webhook.created", "webhook", webhook.id, {"events": list(webhook.events)})
         return await self.ask_for(CreateWebhook(webhook, key is not None, audit), WebhookSaved, Refused)
 
-    async def delete(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookDeleted | Refused:
+    async def delete(self, tenant_id: str, webhook_id: str, agent: Agent) -> Done | Refused:
         """Delete a webhook with its deliveries."""
-        audit = self._audit(agent, "webhook.deleted", webhook_id)
-        return await self.ask_for(DeleteWebhook(tenant_id, webhook_id, audit), WebhookDeleted, Refused)
+        audit = self._audit(agent, "webhook.deleted", "webhook", webhook_id)
+        return await self.ask_for(DeleteWebhook(tenant_id, webhook_id, audit), Done, Refused)
 
     async def enable(self, tenant_id: str, webhook_id: str, agent: Agent) -> WebhookSaved | Refused:
         """Turn on a webhook that is off; what waits is sent in order. Turning it on again changes nothing."""
-        audit = self._audit(agent, "webhook.enabled", webhook_id)
+        audit = self._audit(agent, "webhook.enabled", "webhook", webhook_id)
         return await self.ask_for(EnableWebhook(tenant_id, webhook_id, audit), WebhookSaved, Refused)
 
     async def test(self, tenant_id: str, webhook_id: str, agent: Agent) -> Queued | Refused:
@@ -86,15 +82,15 @@ class WebhookActor(Actor[Message, Answer]):
         webhook = await self._store.webhook(tenant_id, webhook_id)
         if webhook is None:
             return unknown_webhook()
-        event_id = new_id("evt", self._entropy.token(ID_BYTES))
+        event_id = self._id("evt")
         delivery = delivery_of(webhook, event_of_test(webhook, event_id, self._clock.now_ms()))
-        audit = self._audit(agent, "webhook.tested", webhook_id)
+        audit = self._audit(agent, "webhook.tested", "webhook", webhook_id)
         return await self.ask_for(SendTest(tenant_id, webhook_id, delivery, audit), Queued, Refused)
 
     async def resend(self, tenant_id: str, webhook_id: str, delivery_id: str, agent: Agent) -> Queued | Refused:
         """Deliver the event of a delivery again, with the same id and body. While it waits, nothing is added."""
-        audit = self._audit(agent, "webhook.resent", webhook_id, {"deliveryId": delivery_id})
-        new = new_id("dlv", self._entropy.token(ID_BYTES))
+        audit = self._audit(agent, "webhook.resent", "webhook", webhook_id, {"deliveryId": delivery_id})
+        new = self._id("dlv")
         return await self.ask_for(Resend(tenant_id, webhook_id, delivery_id, new, audit), Queued, Refused)
 
     async def webhooks(self, tenant_id: str) -> Sequence[Webhook]:
@@ -117,14 +113,6 @@ class WebhookActor(Actor[Message, Answer]):
 
         decision = await self._store.transact(batch_id, rows_to_lock(messages), on, self._clock.now_ms())
         return decision.answers
-
-    # Making records.
-
-    def _audit(
-        self, agent: Agent, action: str, webhook_id: str, changes: Mapping[str, Any] | None = None
-    ) -> AuditRecord:
-        record_id = new_id("aud", self._entropy.token(ID_BYTES))
-        return audit_record(record_id, self._clock.now_ms(), agent, action, "webhook", webhook_id, changes)
 
 
 def receiver_of(url: str) -> str:

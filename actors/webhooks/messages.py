@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from actors.values import AuditRecord, Refused
+from actors.values import AuditRecord, Done, Refused
 
 
 class EventType(StrEnum):
@@ -174,7 +174,7 @@ class Attempt:
     started: bool = True
 
 
-# The keeper of endpoints.
+# The webhook actor.
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,15 +230,10 @@ class WebhookSaved:
 
 
 @dataclass(frozen=True, slots=True)
-class WebhookDeleted:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
 class Queued:
     """A delivery that waits. It is the one that waited already, if there was one."""
 
     delivery: NewDelivery | Delivery
 
 
-Answer = WebhookSaved | WebhookDeleted | Queued | Refused
+Answer = WebhookSaved | Done | Queued | Refused

@@ -11,7 +11,7 @@ import trio
 from actors.clock import Clock
 from actors.kernel.leasing import LeasingSender, SendLimits
 from actors.webhooks.messages import Attempt, Backlog, Room, Task
-from actors.webhooks.sending import Retries, cleaned, judged_by
+from actors.webhooks.sending import Retries, cleaned, judge_with
 from actors.webhooks.store import DeliveryFailed, Receivers, WebhookStore
 
 
@@ -47,7 +47,7 @@ class WebhookSender(LeasingSender[Task, Attempt]):
         """Webhooks turned off since the start."""
         self._store = store
         self._receivers = receivers
-        self._judge = judged_by(limits.retries)
+        self._judge = judge_with(limits.retries)
         self._count_at = -inf
 
     def oldest_seconds(self) -> float:

@@ -58,7 +58,8 @@ def body_of(webhook_event: WebhookEvent) -> str:
 
 
 def delivery_of(webhook: Webhook, webhook_event: WebhookEvent) -> NewDelivery:
-    """The first delivery of an event to a webhook. Its id derives from both, so that telling an event again adds nothing."""
+    """The first delivery of an event to a webhook. Its id derives from both, so that publishing an event again adds
+    nothing."""
     return NewDelivery(
         id=new_id("dlv", fingerprint(webhook.id, webhook_event.id)),
         webhook_id=webhook.id,
@@ -214,7 +215,7 @@ def cleaned(error: str) -> str:
     return " ".join(line.split())[:ERROR_LENGTH]
 
 
-def judged_by(retries: Retries) -> Judge:
+def judge_with(retries: Retries) -> Judge:
     """`judge` with these retries, as stores take it."""
 
     def on(webhook: Webhook, delivery: Delivery, attempt: Attempt) -> Verdict | None:

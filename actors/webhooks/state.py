@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
-from actors.values import AuditRecord, Code, Refused
+from actors.values import AuditRecord, Code, Done, Refused, unknown
 from actors.webhooks.messages import (
     Answer,
     CreateWebhook,
@@ -16,10 +17,13 @@ from actors.webhooks.messages import (
     Resend,
     SendTest,
     Webhook,
-    WebhookDeleted,
     WebhookSaved,
     WebhookStatus,
 )
+
+unknown_delivery = partial(unknown, "delivery")
+
+unknown_webhook = partial(unknown, "webhook")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +94,6 @@ def decide(snapshot: Snapshot, messages: Sequence[Message], rules: WebhookRules)
     return work.decision
 
 
-def unknown_webhook() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such webhook.")
-
-
-def unknown_delivery() -> Refused:
-    return Refused(Code.NOT_FOUND, "There is no such delivery.")
-
-
 class _Work:
     def __init__(self, snapshot: Snapshot, rules: WebhookRules) -> None:
         self._snapshot = snapshot
@@ -148,7 +144,7 @@ class _Work:
         if self.decision.created.pop(gone, None) is None:
             self.decision.deleted.append(gone)
         self.decision.audits.append(message.audit)
-        return WebhookDeleted()
+        return Done()
 
     def _enable(self, message: EnableWebhook) -> Answer:
         webhook = self._own(message.tenant_id, message.webhook_id)

@@ -38,7 +38,7 @@ class WebhookStore(Protocol):
     that write also `Contended` or `OutcomeUnknown`.
     """
 
-    # For the keeper.
+    # For the webhook actor.
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         """Lock the accounts and their webhooks, decide, and commit all changes with the batch id in one transaction. A

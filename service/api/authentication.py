@@ -10,7 +10,7 @@ from actors.keys.cache import KeyCache
 from actors.keys.messages import ByAccount, ByKey, Granter, Resolved
 from actors.keys.validity import account_scopes, held_scopes
 from actors.sessions.messages import SignedIn
-from actors.sessions.passkey_rules import SIGN_IN
+from actors.sessions.passkeys import SIGN_IN
 from actors.sessions.reader import SessionReader
 from actors.values import Agent, Code, Refused, Scope, Tier
 from service.api.cookies import session_token

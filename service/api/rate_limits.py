@@ -87,7 +87,7 @@ class Budgets:
 
     def not_a_page(self, address: str) -> None:
         """Give back what `page` counted for a message that has a limit of its own."""
-        self._pages.give_back(limited_as(address), self.clock.now_ms())
+        self._pages.subtract(limited_as(address), self.clock.now_ms())
 
     def spend(self, budget: Budget, address: str) -> Allowance:
         """Count one request of an operation with its own budget."""
@@ -113,14 +113,14 @@ class Budgets:
 
     def not_mailed(self, address: str) -> None:
         """Give back what `mail` counted for a code that is not mailed."""
-        self._mailed.give_back(network_of(address), self.clock.now_ms())
+        self._mailed.subtract(network_of(address), self.clock.now_ms())
 
     def unknown(self, address: str, count: int = 1) -> Allowance:
         """Count a lookup of a key or session that this node has never found. `known` gives it back if it exists."""
         return self._unknown.hit(limited_as(address), self.config.keys.unknown_per_minute, self.clock.now_ms(), count)
 
     def known(self, address: str) -> None:
-        self._unknown.give_back(limited_as(address), self.clock.now_ms())
+        self._unknown.subtract(limited_as(address), self.clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
         """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""
@@ -131,7 +131,7 @@ class Budgets:
     def more_events(self, address: str, count: int) -> Allowance:
         """Count `count` more events of a request that was counted as one: all of them, or none and the request stays one,
         because even a refused batch has been read and parsed."""
-        self._events.give_back(limited_as(address), self.clock.now_ms())
+        self._events.subtract(limited_as(address), self.clock.now_ms())
         allowance = self.events(address, 1 + count)
         if not allowance.allowed:
             self.events(address, 1)
@@ -147,18 +147,18 @@ class Budgets:
             return count
         limit, now_ms = self.config.events.per_booking_per_hour, self.clock.now_ms()
         of_address, of_network = _event_counters(address, booking_id)
-        room = self._bookings.take(of_address, limit, now_ms, count)
-        taken = self._booking_networks.take(of_network, NETWORK_FACTOR * limit, now_ms, room) if room else 0
+        room = self._bookings.count_up_to(of_address, limit, now_ms, count)
+        taken = self._booking_networks.count_up_to(of_network, NETWORK_FACTOR * limit, now_ms, room) if room else 0
         if taken < room:
-            self._bookings.give_back(of_address, now_ms, room - taken)
+            self._bookings.subtract(of_address, now_ms, room - taken)
         return taken
 
     def return_events(self, address: str, booking_id: str, count: int = 1) -> None:
         """Give back what `take_events` counted for events that were not recorded."""
         now_ms = self.clock.now_ms()
         of_address, of_network = _event_counters(address, booking_id)
-        self._bookings.give_back(of_address, now_ms, count)
-        self._booking_networks.give_back(of_network, now_ms, count)
+        self._bookings.subtract(of_address, now_ms, count)
+        self._booking_networks.subtract(of_network, now_ms, count)
 
     def _per_hour(self, budget: Budget) -> int:
         match budget:

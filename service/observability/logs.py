@@ -13,20 +13,19 @@ from typing import Any, Literal, TextIO
 from actors.clock import SECOND_MS, SystemClock
 from actors.kernel.mailbox import request_id
 from actors.kernel.tracing import trace_context
-from actors.shared.credentials import (
-    BROWSER_PREFIX,
-    CLAIM_PREFIX,
-    DEVICE_PREFIX,
-    SESSION_PREFIX,
-    SIGN_IN_LINK_PREFIX,
-    Kind,
-)
+from actors.shared.credentials import BROWSER_TOKEN, CLAIM_TOKEN, DEVICE_CODE, SESSION_TOKEN, SIGN_IN_LINK_TOKEN, Kind
 from service.tokens.links import LINK_PREFIX
 
 STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 LONGEST = 8_000
 
-_TOKENS = (CLAIM_PREFIX, SESSION_PREFIX, DEVICE_PREFIX, BROWSER_PREFIX, SIGN_IN_LINK_PREFIX)
+_TOKENS = (
+    CLAIM_TOKEN.prefix,
+    SESSION_TOKEN.prefix,
+    DEVICE_CODE.prefix,
+    BROWSER_TOKEN.prefix,
+    SIGN_IN_LINK_TOKEN.prefix,
+)
 _SECRET = re.compile(rf"(cs_(?:{'|'.join(Kind)})_[0-9A-Za-z]{{4}}|{'|'.join(_TOKENS)})[0-9A-Za-z_]+")
 """Keys, after the part that may be shown, and tokens, whole or truncated."""
 

@@ -33,7 +33,7 @@ from actors.mail.store import Outbox, Transport
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
-from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, lives_ms
+from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, retention_ms
 from actors.sessions.actor import SessionActor
 from actors.sessions.passkey_actor import PasskeyActor
 from actors.sessions.reader import SessionReader
@@ -267,7 +267,7 @@ def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
         Pruning("device logins", DEVICES_DAYS * DAY_MS, stores.devices.prune),
         *(
             Pruning(rows.replace("_", " "), life_ms, partial(stores.retention.prune, rows))
-            for rows, life_ms in lives_ms(rules).items()
+            for rows, life_ms in retention_ms(rules).items()
         ),
     ]
 

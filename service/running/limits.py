@@ -23,7 +23,7 @@ from actors.mail.actor import MailLimits
 from actors.nodes.state import NodeRules
 from actors.quota.state import Caps
 from actors.retention.state import RetentionRules
-from actors.sessions.passkey_rules import PasskeyRules
+from actors.sessions.passkeys import PasskeyRules
 from actors.sessions.state import SessionRules
 from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules

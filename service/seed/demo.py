@@ -13,8 +13,17 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from actors.bookings.demo import DeliveryDay, DemoAccount, DemoData
-from actors.bookings.records import OPEN, Booking, BookingStatus, Campaign, Mode, Slot, Sponsor, YoutubeStatus
-from actors.bookings.reservations import WITH_VIDEO
+from actors.bookings.records import (
+    OPEN,
+    WITH_VIDEO,
+    Booking,
+    BookingStatus,
+    Campaign,
+    Mode,
+    Slot,
+    Sponsor,
+    YoutubeStatus,
+)
 from actors.clock import DAY_MS, MINUTE_MS, day_of
 from actors.shared.weeks import WEEK_MS, week_of
 

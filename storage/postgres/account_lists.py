@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.accounts.listing import COUNTED, AccountDetails, AccountFilter, AccountLine, AccountList, Spot
+from actors.accounts.listing import COUNTED, AccountDetails, AccountFilter, AccountLine, AccountList, AccountPosition
 from actors.values import Account, Tier
 from storage.connection.pool import Database, Row, Store
 from storage.rows.columns import record_of
@@ -11,7 +11,7 @@ from storage.rows.statements import statements
 
 SQL = statements("account_lists")
 
-NEWEST: Spot = (2**63 - 1, "")
+NEWEST: AccountPosition = (2**63 - 1, "")
 """A place before every account."""
 
 READ = 20_000
@@ -24,7 +24,7 @@ NAMED = 1_000
 class PostgresAccountLists(Store):
     """Accounts with their tenant, sponsor and membership."""
 
-    async def accounts(self, wanted: AccountFilter, after: Spot | None, limit: int) -> AccountList:
+    async def accounts(self, wanted: AccountFilter, after: AccountPosition | None, limit: int) -> AccountList:
         place = after or NEWEST
         of_suspended = wanted.suspended is True
         scans = wanted.scans or wanted.suspended is False

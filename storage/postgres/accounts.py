@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
+from actors.accounts.messages import Deletion, DeletionBlockers, Exported, MailChoices
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.bookings.records import Sponsor
@@ -81,8 +81,8 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
         await connection.execute(KEYS.lock_membership)
     for row in await connection.fetch(SQL.lock_deletions, list(lock_set.emails)):
         snapshot.deletions[row["email"]] = Deletion(**row)
-    for row in await connection.fetch(SQL.standings, list(lock_set.emails)):
-        snapshot.standings[row["email"]] = record_of(Standing, row)
+    for row in await connection.fetch(SQL.blockers, list(lock_set.emails)):
+        snapshot.blockers[row["email"]] = record_of(DeletionBlockers, row)
     for row in await connection.fetch(SQL.mail_choices, list(lock_set.emails)):
         snapshot.choices[row["email"]] = MailChoices(**row)
     return snapshot

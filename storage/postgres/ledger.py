@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from actors.bookings.campaigns import MOST_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
-from actors.bookings.digests import SHOWN
 from actors.bookings.records import (
     Booking,
     BookingView,
@@ -116,7 +116,7 @@ async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
 async def _reviews(connection: Connection) -> WaitingReviews:
     mailed_ms = await connection.fetchval(SQL.digest)
     waiting = await connection.fetchrow(SQL.waiting)
-    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, SHOWN)]
+    first = [campaign_view_of(row) for row in await connection.fetch(SQL.waiting_first, MOST_NAMED)]
     return WaitingReviews(mailed_ms, waiting["count"], waiting["newest_ms"] or 0, first)
 
 

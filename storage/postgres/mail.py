@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from actors.mail.messages import Backlog, GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
+from actors.mail.messages import Backlog, GivenUp, Lease, Outcome, QueuedMessage, RetryLater, Sent
 from actors.mail.store import MOST_COUNTED
 from storage.connection.pool import Connection, Store
 from storage.rows.statements import statements
@@ -25,7 +25,7 @@ class PostgresOutbox(Store):
 
         return await self._database.transact(work)
 
-    async def mark(self, marks: Sequence[Mark]) -> None:
+    async def mark(self, marks: Sequence[Outcome]) -> None:
         async def work(connection: Connection) -> None:
             # Sorted, so that two nodes that mark the same messages do not deadlock.
             for mark in sorted(marks, key=lambda mark: mark.message_id):
@@ -40,7 +40,7 @@ class PostgresOutbox(Store):
         return [QueuedMessage(**row) for row in await self._database.fetch(SQL.recent, limit)]
 
 
-async def _mark(connection: Connection, mark: Mark) -> None:
+async def _mark(connection: Connection, mark: Outcome) -> None:
     match mark:
         case Sent(message_id, sent_ms):
             await connection.execute(SQL.mark_sent, message_id, sent_ms)

@@ -27,7 +27,7 @@ select id from devices where email = any ($1::text[]) order by id for update
 select {deletions}
 from account_deletions where email = any ($1::text[]) and begun_ms is null order by tenant_id for update
 
--- name: standings
+-- name: blockers
 -- What may keep accounts from being deleted.
 select accounts.email, administrators.email is not null as admin,
     (select count(*) from administrators) as administrators,

@@ -5,7 +5,7 @@ import os
 import time
 from typing import Any, Protocol
 
-from actors.shared.credentials import ENTROPY_BYTES, digest, new_session_token
+from actors.shared.credentials import ENTROPY_BYTES, SESSION_TOKEN, digest
 from tests.acceptance.processes import Service
 
 SESSION_MS = 3_600_000
@@ -24,7 +24,7 @@ class Person:
     def __init__(self, external: Database, database: str = "catalog") -> None:
         self.number = next(_numbers)
         self.email = f"person{self.number}@example.com"
-        token, now_ms = new_session_token(os.urandom(ENTROPY_BYTES)), int(time.time() * 1_000)
+        token, now_ms = SESSION_TOKEN.new(os.urandom(ENTROPY_BYTES)), int(time.time() * 1_000)
         self.headers = {"cookie": f"session={token}", "sec-fetch-site": "same-origin"}
         self.tenant, self.session = tenant, session = f"ten_person{self.number}", f"ses_person{self.number}"
         moments = f"{now_ms}, {now_ms}, {now_ms + SESSION_MS}"

@@ -13,7 +13,7 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
 from actors.sessions.messages import Session
-from actors.shared.credentials import Kind, digest, is_device_code, is_key
+from actors.shared.credentials import DEVICE_CODE, Kind, digest, is_key
 from actors.values import Account, Agent, Code, OutcomeUnknown, Refused, Tenant, Tier
 from tests.doubles.devices import MemoryDevices
 from tests.doubles.tables import Memory
@@ -67,10 +67,10 @@ async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: Moc
     async with running([node]):
         request_id.set("a-request")
         started = await begun(node)
-        assert is_device_code(started.device_code)
+        assert DEVICE_CODE.matches(started.device_code)
         assert word(await node.poll(started.device_code)) == "authorization_pending"
         typed = format_code(started.device.user_code).lower()
-        seen = await node.look(typed, PERSON)
+        seen = await node.view_login(typed, PERSON)
         assert isinstance(seen, DeviceView)
         assert (seen.device.agent, seen.device.address) == PROGRAM
         assert word(await node.decide(typed, PERSON, approve=True)) == "approved"
@@ -118,22 +118,6 @@ async def test_two_nodes_that_are_polled_at_once_make_one_key(autojump_clock: Mo
         answers = await together(*(now(node.poll, started.device_code) for node in nodes * 5))
     assert sorted(map(word, answers)) == ["a key"] + ["invalid_code"] * 9
     assert len(memory.keys) == 1
-
-
-async def test_a_device_that_is_told_to_slow_down_and_does_gets_its_key(autojump_clock: MockClock) -> None:
-    memory = a_memory()
-    node = a_node(memory)
-    async with running([node]):
-        started = await begun(node)
-        answers = [await after(wait, node.poll, started.device_code)() for wait in (0, 2, 10, 10)]
-        assert list(map(word, answers)) == [
-            "authorization_pending",
-            "slow_down",
-            "authorization_pending",
-            "authorization_pending",
-        ]
-        await node.decide(started.device.user_code, PERSON, approve=True)
-        assert word(await after(0.1, node.poll, started.device_code)()) == "a key"
 
 
 async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clock: MockClock) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock
 
 from actors.kernel.supervision import Intensity, running
 from actors.nodes.heartbeat import Heartbeat
@@ -170,13 +170,3 @@ async def test_a_heartbeat_that_is_closed_before_it_runs_leaves_nothing_behind(a
     one.abandon()
     await one.run()
     assert (memory.nodes, trio.current_time()) == ({}, 0.0)
-
-
-async def test_it_says_how_many_live() -> None:
-    memory = failing(None, AWAY)
-    one = heartbeat(memory)
-    async with trio.open_nursery() as nursery:
-        await nursery.start(one.run)
-        await wait_all_tasks_blocked()
-        assert repr(one) == "<Heartbeat of n1, 1 live>"
-        one.close()

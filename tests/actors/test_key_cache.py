@@ -152,16 +152,6 @@ async def test_asking_does_not_lengthen_the_time(autojump_clock: MockClock) -> N
     assert office.lookups == 2
 
 
-async def test_a_lost_notification_is_made_up_for_by_time(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        assert await office.is_live(A)
-        office.revoke(0)
-        assert await office.is_live(A)
-        office.clock.at_ms += 10_000
-        assert not await office.is_live(A)
-
-
 async def test_time_counts_from_when_the_rows_were_read(autojump_clock: MockClock) -> None:
     office = Office(A, returns=[4.0])
     office.directory = KeyCache(
@@ -369,12 +359,3 @@ async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up(autojump_clock
     async with running([office.directory]):
         assert await office.directory.resolve("no key", fresh=True) is None
     assert office.lookups == 0
-
-
-async def test_a_key_of_an_administrator_says_so(autojump_clock: MockClock) -> None:
-    office = Office(A, B, C)
-    office.memory.accounts |= {email: Account(email, tenant, NOON) for email, tenant in (("a", "t0"), ("b", "t1"))}
-    office.memory.administrators["a"] = NOON
-    async with running([office.directory]):
-        found = [await office.directory.resolve(text) for text in (A, B, C)]
-    assert [each.admin for each in found if each is not None] == [True, True, False]

@@ -29,12 +29,6 @@ def test_a_refusal_says_how_long_to_wait(limiter: WindowLimiter) -> None:
     assert limiter.hit("a", 1, NOW + 59_999) == Allowance(False, 1, 0, 1)
 
 
-def test_after_that_wait_the_request_passes(limiter: WindowLimiter) -> None:
-    limiter.hit("a", 1, NOW)
-    wait = limiter.hit("a", 1, NOW + 12_345).reset_seconds
-    assert limiter.hit("a", 1, NOW + 12_345 + wait * 1_000).allowed
-
-
 def test_a_window_lasts_until_its_last_millisecond(limiter: WindowLimiter) -> None:
     limiter.hit("a", 1, NOW)
     assert not limiter.hit("a", 1, NOW + 59_999).allowed
@@ -55,23 +49,17 @@ def test_many_at_once_are_let_through_or_refused_together(limiter: WindowLimiter
 
 def test_what_is_given_back_can_be_used_again_until_the_window_ends(limiter: WindowLimiter) -> None:
     limiter.hit("a", 3, NOW, 3)
-    limiter.give_back("a", NOW + 59_999, 2)
+    limiter.subtract("a", NOW + 59_999, 2)
     assert limiter.hit("a", 3, NOW + 59_999) == Allowance(True, 3, 1, 1)
-    limiter.give_back("a", NOW + 60_000)
+    limiter.subtract("a", NOW + 60_000)
     assert limiter.hit("a", 3, NOW + 60_000, 3).allowed
     assert not limiter.hit("a", 3, NOW + 60_000).allowed
 
 
-def test_one_is_given_back_where_nothing_else_is_said(limiter: WindowLimiter) -> None:
-    limiter.hit("a", 3, NOW, 3)
-    limiter.give_back("a", NOW)
-    assert limiter.hit("a", 3, NOW) == Allowance(True, 3, 0, 60)
-
-
 def test_nothing_can_be_saved_up_by_giving_back(limiter: WindowLimiter) -> None:
     limiter.hit("a", 3, NOW)
-    limiter.give_back("a", NOW, 2)
-    limiter.give_back("b", NOW)
+    limiter.subtract("a", NOW, 2)
+    limiter.subtract("b", NOW)
     assert limiter.hit("a", 3, NOW) == limiter.hit("b", 3, NOW) == Allowance(True, 3, 2, 60)
     assert len(limiter) == 2
 
@@ -81,15 +69,12 @@ def test_keys_are_counted_apart(limiter: WindowLimiter) -> None:
     assert limiter.hit("b", 1, NOW).allowed
 
 
-def test_a_limit_that_was_lowered_holds_at_once(limiter: WindowLimiter) -> None:
-    for _ in range(5):
-        limiter.hit("a", 10, NOW)
-    assert limiter.hit("a", 3, NOW) == Allowance(False, 3, 0, 60)
-
-
-def test_a_limit_that_was_raised_holds_at_once(limiter: WindowLimiter) -> None:
-    limiter.hit("a", 1, NOW)
-    assert limiter.hit("a", 5, NOW) == Allowance(True, 5, 3, 60)
+@pytest.mark.parametrize(("first", "then", "left"), [(10, 1, None), (1, 5, 3)])
+def test_a_limit_that_was_changed_holds_at_once(
+    limiter: WindowLimiter, first: int, then: int, left: int | None
+) -> None:
+    limiter.hit("a", first, NOW)
+    assert limiter.hit("a", then, NOW) == Allowance(left is not None, then, left or 0, 60)
 
 
 def test_a_limit_of_nothing_lets_nothing_through_and_remembers_nothing(limiter: WindowLimiter) -> None:
@@ -108,17 +93,11 @@ def test_a_clock_that_goes_back_a_little_keeps_the_window(limiter: WindowLimiter
     assert limiter.hit("a", 1, NOW).allowed is False
 
 
-def test_memory_is_bounded() -> None:
+@pytest.mark.parametrize("step_ms", [0, -1_000])
+def test_memory_is_bounded_also_while_the_clock_goes_back(step_ms: int) -> None:
     limiter = WindowLimiter(60, capacity=100)
     for number in range(10_000):
-        limiter.hit(str(number), 1, NOW)
-        assert len(limiter) <= 100
-
-
-def test_memory_is_bounded_while_the_clock_goes_back() -> None:
-    limiter = WindowLimiter(60, capacity=100)
-    for number in range(10_000):
-        limiter.hit(str(number), 1, NOW - number * 1_000)
+        limiter.hit(str(number), 1, NOW + number * step_ms)
         assert len(limiter) <= 100
 
 
@@ -145,11 +124,6 @@ def test_windows_that_have_ended_are_forgotten_as_others_come(limiter: WindowLim
     for number in range(50):
         limiter.hit(f"new {number}", 1, NOW + 60_000)
     assert len(limiter) == 50
-
-
-def test_a_limiter_reads_well(limiter: WindowLimiter) -> None:
-    limiter.hit("a", 1, NOW)
-    assert repr(limiter) == "<WindowLimiter 60 s, 1 keys>"
 
 
 # Limits shared by nodes.
@@ -285,18 +259,18 @@ def test_a_total_tells_when_its_window_ends_and_starts_anew() -> None:
 def test_what_is_given_back_to_a_total_can_be_used_by_others() -> None:
     total = used_up()
     assert passing(total, "x", 5) == 1
-    total.give_back("a", NOW)
+    total.subtract("a", NOW)
     assert passing(total, "x", 5) == 1
     for _ in range(5):
         assert passing(total, "c", 1) == 0
         assert passing(total, "y", 1) == 1
-        total.give_back("y", NOW)
+        total.subtract("y", NOW)
 
 
 def test_what_a_network_gives_back_it_can_use_again() -> None:
     total = SharedTotal(3_600)
     assert passing(total, "a", 20) == 10
-    total.give_back("a", NOW)
+    total.subtract("a", NOW)
     assert passing(total, "a", 20) == 1
 
 

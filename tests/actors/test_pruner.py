@@ -110,10 +110,3 @@ async def test_a_close_is_heard_between_two_batches(
             await trio.sleep(10_000)
     assert len(heap.calls) == 1
     assert caplog.messages == ["pruned 1 rows"], "what went is told also when there is no time for more"
-
-
-def test_it_says_what_it_prunes() -> None:
-    heap = Heap()
-    assert (
-        repr(Pruner([heap.pruning("forms"), heap.pruning("sessions")], TrioClock(0))) == "<Pruner of forms, sessions>"
-    )

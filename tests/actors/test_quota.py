@@ -93,24 +93,7 @@ async def test_nothing_is_granted_twice_while_answers_of_the_store_get_lost(auto
     assert sorted(tenant.lifetime_used for tenant in granted(answers)) == list(range(501, 1_001))
 
 
-async def test_tenants_are_counted_apart(autojump_clock: MockClock) -> None:
-    memory = with_tenants(Tenant("t", Tier.ANONYMOUS, lifetime_used=990), Tenant("u", Tier.CLAIMED))
-    book = accountant(memory)
-    async with running([book]):
-        answers = await spend([book], "t", 1, 20) + await spend([book], "u", 1, 20)
-    assert len(granted(answers)) == 10 + 20
-
-
 # Intents.
-
-
-async def test_a_charge_that_was_let_through_is_committed(autojump_clock: MockClock) -> None:
-    memory = with_tenants(Tenant("t", Tier.CLAIMED))
-    book = accountant(memory)
-    async with running([book]):
-        answer = await book.charge("t", usecase=True)
-    assert answer == Metered(memory.tenants["t"])
-    assert memory.tenants["t"].usecase_reads == 1
 
 
 async def test_a_refund_gives_the_charge_back(autojump_clock: MockClock) -> None:
@@ -125,40 +108,6 @@ async def test_a_refund_gives_the_charge_back(autojump_clock: MockClock) -> None
             answer.tenant, lifetime_used=999, usecase_reads=0, month_used=0, day_used=0
         )
         assert isinstance(await book.charge("t", usecase=False), Metered)
-
-
-async def test_a_refund_after_midnight_does_not_touch_the_new_day(autojump_clock: MockClock) -> None:
-    memory = with_tenants(Tenant("t", Tier.CLAIMED))
-    book = accountant(memory)
-    async with running([book]):
-        answer = await book.charge("t", usecase=False)
-        assert isinstance(answer, Metered)
-        await trio.sleep(86_400)
-        await book.charge("t", usecase=False)
-        await book.refund(answer.tenant, usecase=False)
-    left = memory.tenants["t"]
-    assert (left.day_used, left.month_used, left.lifetime_used) == (1, 1, 1)
-
-
-async def test_a_used_up_day_opens_again_at_midnight(autojump_clock: MockClock) -> None:
-    memory = with_tenants(Tenant("t", Tier.CLAIMED))
-    book = accountant(memory)
-    async with running([book]):
-        await spend([book], "t", 1, 2_000)
-        refused = await book.charge("t", usecase=False)
-        assert isinstance(refused, Refused)
-        assert refused.retry_after_seconds is not None
-        await trio.sleep(refused.retry_after_seconds)
-        assert isinstance(await book.charge("t", usecase=False), Metered)
-
-
-async def test_reading_counts_nothing(autojump_clock: MockClock) -> None:
-    book = accountant(with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=3)))
-    async with running([book]):
-        for _ in range(2):
-            tenant = await book.read("t")
-            assert tenant is not None
-            assert tenant.lifetime_used == 3
 
 
 async def test_a_tenant_that_was_merged_or_is_unknown_has_moved(autojump_clock: MockClock) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from actors.clock import DAY_MS
 from actors.mail.messages import Mail
-from actors.mail.template_files import LETTERS
+from actors.mail.template_files import TEMPLATES
 from tests.api.sponsors import ADMIN, Person, add_slot, administrator, sponsor
 from tests.api.world import World
 
@@ -60,14 +60,14 @@ async def test_who_turned_all_topics_off_is_told_of_money_and_nothing_else(world
     choices = dict.fromkeys(("reviews", "bookings", "reports"), False)
     assert (await ann.patch("/api/v1/account/notifications", choices)).status == 200
     await journey(world, ann)
-    assert list(await told(world)) == [name for name in JOURNEY if LETTERS[name].topic is None]
+    assert list(await told(world)) == [name for name in JOURNEY if TEMPLATES[name].topic is None]
 
 
-@pytest.mark.parametrize("name", [name for name in JOURNEY if LETTERS[name].topic is not None])
+@pytest.mark.parametrize("name", [name for name in JOURNEY if TEMPLATES[name].topic is not None])
 async def test_what_a_mail_offers_to_turn_off_is_what_it_is_sent_as(world: World, ann: Person, name: str) -> None:
-    topic = LETTERS[name].topic
+    topic = TEMPLATES[name].topic
     assert topic is not None
     path = world.services.links.stop_url(ANN, topic).removeprefix(world.services.base_url)
     assert (await world.client.post(path, body=b"List-Unsubscribe=One-Click")).status == 200
     await journey(world, ann)
-    assert list(await told(world)) == [each for each in JOURNEY if LETTERS[each].topic is not topic]
+    assert list(await told(world)) == [each for each in JOURNEY if TEMPLATES[each].topic is not topic]

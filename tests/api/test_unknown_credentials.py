@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import trio
 
-from actors.shared.credentials import ENTROPY_BYTES, Kind, new_key, new_session_token
+from actors.shared.credentials import ENTROPY_BYTES, SESSION_TOKEN, Kind, new_key
 from actors.values import Tier
 from tests.api.asgi import Response
 from tests.api.callers import cookie
@@ -164,9 +164,9 @@ async def test_unknown_sessions_share_the_budget_and_live_ones_are_never_stopped
     token, late = world.session("ann@example.com"), world.session("bob@example.com")
     assert (await with_cookie(world, token, address=ELSEWHERE)).words == "200"
     for _ in range(3):
-        guess = new_session_token(world.entropy.token(ENTROPY_BYTES))
+        guess = SESSION_TOKEN.new(world.entropy.token(ENTROPY_BYTES))
         assert (await with_cookie(world, guess)).words == "401 unauthorized"
-    guess = new_session_token(world.entropy.token(ENTROPY_BYTES))
+    guess = SESSION_TOKEN.new(world.entropy.token(ENTROPY_BYTES))
     assert (await with_cookie(world, guess)).words == "429 rate_limited"
     assert await guessed(world, 1) == ["429 rate_limited"]
     assert (await with_cookie(world, token)).words == "200"
@@ -179,7 +179,7 @@ async def test_pages_are_shown_to_visitors_and_refused_to_those_who_must_be_sign
     token = world.session("ann@example.com")
     assert (await with_cookie(world, token, "/dashboard")).status == 200
     await guessed(world, 3)
-    guess = new_session_token(world.entropy.token(ENTROPY_BYTES))
+    guess = SESSION_TOKEN.new(world.entropy.token(ENTROPY_BYTES))
     assert (await with_cookie(world, guess, "/")).status == 200
     assert (await with_cookie(world, guess, "/dashboard")).status == 429
     assert (await with_cookie(world, token, "/dashboard")).status == 200

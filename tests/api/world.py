@@ -23,7 +23,7 @@ from actors.mail.messages import Mail
 from actors.nodes.messages import NodeInfo
 from actors.sessions.messages import Session
 from actors.shared import credentials
-from actors.shared.credentials import digest, new_key, new_session_token, prefix_of
+from actors.shared.credentials import SESSION_TOKEN, digest, new_key, prefix_of
 from actors.stores import Stores
 from actors.values import Account, Agent, Scope, StorageUnavailable, Tenant, Tier
 from actors.webhooks.messages import Task
@@ -261,7 +261,7 @@ class World:
         elif admin:
             self.memory.administrators.setdefault(email, self.now_ms)
         self._made += 1
-        token = new_session_token(self.entropy.token(credentials.ENTROPY_BYTES))
+        token = SESSION_TOKEN.new(self.entropy.token(credentials.ENTROPY_BYTES))
         self.memory.sessions[f"ses_made_{self._made}"] = Session(
             id=f"ses_made_{self._made}",
             token_hash=digest(token),

@@ -23,7 +23,7 @@ from tests.chaos.websites import EVENTS, note_events
 from tests.chaos.websites import body_of as event_body
 from tests.storage.proxy import Proxy
 
-LOOK_SECONDS = 0.1
+CHECK_SECONDS = 0.1
 """Seconds between two samples of the time that processes had no core."""
 
 HEALING_SECONDS = 30.0
@@ -148,7 +148,7 @@ class Stage:
         pids, waited = dict[int, int](), dict[int, float]()
         looked, own = trio.current_time(), waited_seconds(0)
         while True:
-            await trio.sleep(LOOK_SECONDS)
+            await trio.sleep(CHECK_SECONDS)
             now, own_now = trio.current_time(), waited_seconds(0)
             for node in self.nodes:
                 with suppress(OSError, ValueError, IndexError):

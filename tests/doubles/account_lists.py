@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from actors.accounts.listing import AccountDetails, AccountFilter, AccountLine, AccountList, Spot
+from actors.accounts.listing import AccountDetails, AccountFilter, AccountLine, AccountList, AccountPosition
 from actors.keys.validity import is_live
 from actors.values import Account
 from tests.doubles.tables import MemoryStore
@@ -11,7 +11,7 @@ from tests.doubles.tables import MemoryStore
 class MemoryAccountLists(MemoryStore):
     """Accounts with their tenant, sponsor and membership."""
 
-    async def accounts(self, wanted: AccountFilter, after: Spot | None, limit: int) -> AccountList:
+    async def accounts(self, wanted: AccountFilter, after: AccountPosition | None, limit: int) -> AccountList:
         await self._memory.before()
         lines = sorted(map(self._line, self._memory.accounts.values()), key=lambda line: line.spot, reverse=True)
         found = [line for line in lines if (after is None or line.spot < after) and _matches(line, wanted)]

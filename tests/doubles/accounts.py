@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from actors.accounts.messages import Deletion, Exported, MailChoices, Standing
+from actors.accounts.messages import Deletion, DeletionBlockers, Exported, MailChoices
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
 from actors.accounts.store import Decide
 from actors.bookings.invoices import Invoice
@@ -57,13 +57,13 @@ class MemoryAccounts(MemoryAccountLists):
         tables = self._memory
         accounts = picked(tables.accounts, lock_set.emails)
         waiting = {row.email: row for row in tables.account_deletions.values() if row.begun_ms is None}
-        standings = {email: self._standing(account) for email, account in accounts.items()}
+        blockers = {email: self._standing(account) for email, account in accounts.items()}
         choices = picked(tables.mail_choices, lock_set.emails)
-        return Snapshot(accounts, picked(waiting, lock_set.emails), standings, choices)
+        return Snapshot(accounts, picked(waiting, lock_set.emails), blockers, choices)
 
-    def _standing(self, account: Account) -> Standing:
+    def _standing(self, account: Account) -> DeletionBlockers:
         own = [row for row in self._memory.bookings.values() if row.tenant_id == account.tenant_id]
-        return Standing(
+        return DeletionBlockers(
             admin=account.email in self._memory.administrators,
             administrators=len(self._memory.administrators),
             paid_until_ms=max((row.week_end_ms for row in own if row.status is BookingStatus.PAID), default=0),

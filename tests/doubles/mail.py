@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from actors.mail.messages import Backlog, GivenUp, Lease, Mark, QueuedMessage, RetryLater, Sent
+from actors.mail.messages import Backlog, GivenUp, Lease, Outcome, QueuedMessage, RetryLater, Sent
 from actors.mail.store import MOST_COUNTED
 from tests.doubles.tables import MemoryStore, oldest
 
@@ -25,7 +25,7 @@ class MemoryOutbox(MemoryStore):
         await self._memory.after()
         return lease
 
-    async def mark(self, marks: Sequence[Mark]) -> None:
+    async def mark(self, marks: Sequence[Outcome]) -> None:
         await self._memory.before()
         rows = {row.id: row for row in self._rows()}
         for mark in marks:
@@ -53,7 +53,7 @@ class MemoryOutbox(MemoryStore):
         ]
 
 
-def _marked(row: QueuedMessage, mark: Mark) -> QueuedMessage:
+def _marked(row: QueuedMessage, mark: Outcome) -> QueuedMessage:
     match mark:
         case Sent(sent_ms=sent_ms):
             return replace(row, sent_ms=sent_ms, failed_ms=None) if row.sent_ms is None else row

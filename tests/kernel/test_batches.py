@@ -339,7 +339,7 @@ class Undoing(Notebook):
         super().__init__(limits=ActorLimits(answer_seconds=2.0), **more)  # type: ignore[arg-type]
         self.undone: list[str] = []
 
-    def undo(self, message: str, answer: str) -> None:
+    def compensate(self, message: str, answer: str) -> None:
         self.undone.append(message)
 
 

@@ -37,7 +37,7 @@ class Ledger(Actor[int, int]):
         self.kept += messages
         return messages
 
-    def undo(self, message: int, answer: int) -> None:
+    def compensate(self, message: int, answer: int) -> None:
         assert message == answer
         self.undone.append(message)
 

@@ -125,12 +125,6 @@ async def test_messages_come_out_in_the_order_in_which_they_went_in() -> None:
     assert await taken(filled("a", "b", "c")) == ["a", "b", "c"]
 
 
-async def test_no_more_than_the_limit_is_taken_and_the_rest_stays() -> None:
-    mailbox = filled("a", "b", "c")
-    assert await taken(mailbox, limit=2) == ["a", "b"]
-    assert await taken(mailbox, limit=2) == ["c"]
-
-
 async def test_taking_waits_for_the_first_message(autojump_clock: MockClock) -> None:
     mailbox = filled()
     async with trio.open_nursery() as nursery:
@@ -149,13 +143,6 @@ def test_a_full_mailbox_refuses_at_once() -> None:
     with pytest.raises(Overloaded):
         mailbox.post(Envelope("c"))
     assert len(mailbox) == 2
-
-
-async def test_a_taken_message_makes_room() -> None:
-    mailbox = filled("a", "b", capacity=2)
-    await mailbox.take(1)
-    mailbox.post(Envelope("c"))
-    assert await taken(mailbox) == ["b", "c"]
 
 
 def test_a_closed_mailbox_refuses() -> None:
@@ -206,7 +193,7 @@ async def test_failing_all_answers_everything_that_waits() -> None:
     for envelope in envelopes:
         mailbox.post(envelope)
     mailbox.fail_all(Stopped())
-    mailbox.withdraw(envelopes[0])
+    mailbox.remove(envelopes[0])
     assert (len(mailbox), mailbox.weight) == (0, 0)
     for envelope in envelopes:
         with pytest.raises(Stopped):
@@ -248,10 +235,3 @@ async def test_the_peak_is_remembered() -> None:
 def test_a_mailbox_without_room_is_a_mistake() -> None:
     with pytest.raises(AssertionError):
         Mailbox(0)
-
-
-def test_a_mailbox_says_how_full_it_is() -> None:
-    mailbox = filled("a", capacity=3)
-    assert repr(mailbox) == "<Mailbox 1/3>"
-    mailbox.close()
-    assert repr(mailbox) == "<Mailbox 1/3 closed>"

@@ -49,6 +49,7 @@ async def test_it_works_at_once_and_after_each_pause_and_finishes_once(autojump_
     async with running([task]):
         await trio.sleep(25)
         assert task.state is State.RUNNING
+        assert repr(task) == "<Rounds running>"
     assert task.begun == [0, 10, 20]
     assert task.finished == [25]
     ended: State = task.state

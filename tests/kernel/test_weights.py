@@ -135,8 +135,8 @@ async def test_a_withdrawn_message_makes_room_once() -> None:
     mailbox = filled(2)
     heavy: Envelope[int, str] = Envelope(7, 7)
     mailbox.post(heavy)
-    mailbox.withdraw(heavy)
-    mailbox.withdraw(heavy)
+    mailbox.remove(heavy)
+    mailbox.remove(heavy)
     assert (mailbox.weight, len(mailbox)) == (2, 1)
     assert await taken(mailbox, 10) == [2]
 
@@ -145,7 +145,7 @@ async def test_withdrawing_what_was_taken_makes_no_room() -> None:
     mailbox = filled(2)
     [envelope] = await mailbox.take(10)
     mailbox.post(Envelope(5, 5))
-    mailbox.withdraw(envelope)
+    mailbox.remove(envelope)
     assert mailbox.weight == 5
 
 
@@ -162,7 +162,7 @@ async def test_withdrawing_what_was_taken_does_not_search_what_waits() -> None:
     mailbox = filled(2)
     [envelope] = await mailbox.take(10)
     mailbox.post(Unsought(5, 5))
-    mailbox.withdraw(envelope)
+    mailbox.remove(envelope)
     assert len(mailbox) == 1
 
 
@@ -177,22 +177,6 @@ def test_a_mailbox_says_how_heavy_it_is() -> None:
 
 
 # The actor.
-
-
-async def test_a_batch_gathers_what_weighs_no_more_than_its_limit(autojump_clock: MockClock) -> None:
-    book = Scales(before=[1.0], limits=ActorLimits(mailbox=20, batch=5))
-    async with running([book]):
-        await together(now(book.ask, "a"), *(after(0.5, book.ask, line) for line in ("bb", "ccc", "dddd", "e")))
-    assert sorted(map(len, book.batches[0])) == [1]
-    assert all(sum(map(len, batch)) <= 5 for batch in book.batches)
-    assert len(book.lines) == 5
-
-
-async def test_a_heavy_message_is_a_batch_of_its_own(autojump_clock: MockClock) -> None:
-    book = Scales(before=[1.0], limits=ActorLimits(mailbox=20, batch=5))
-    async with running([book]):
-        await together(now(book.ask, "a"), after(0.2, book.ask, "heavy as stone"), after(0.4, book.ask, "b"))
-    assert book.batches == [["a"], ["heavy as stone"], ["b"]]
 
 
 async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_not(autojump_clock: MockClock) -> None:
@@ -241,7 +225,3 @@ async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity(autojump_c
             now(book.ask, "a"), after(1, book.ask, "bbb"), after(2, look), after(3, book.ask, "c"), after(4, look)
         )
     assert accepting == [True, False]
-
-
-async def test_a_message_without_weight_is_taken(autojump_clock: MockClock) -> None:
-    assert await taken(filled(0), limit=3) == [0]

@@ -5,7 +5,7 @@ import email.policy
 from email.message import EmailMessage
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.mail.internet import as_message, sender_address
@@ -31,6 +31,9 @@ def body(read: EmailMessage, kind: str) -> str:
     part = read.get_body((kind,))
     assert part is not None
     return str(part.get_content()).replace("\r\n", "\n")
+
+
+steady = settings(derandomize=True, database=None, deadline=None)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +62,7 @@ def test_a_recipient_that_is_not_one_plain_address_is_refused(recipient: str) ->
 PIECES = ["=?", "utf-8", "?q?", "?b?", "=0d=0a", "=40", "DQo", "bcc=3ax", "_", "?=", "=", "a", ".", "+"]
 
 
+@steady
 @given(
     st.text(max_size=80) | st.lists(st.sampled_from(PIECES), max_size=9).map(lambda some: "".join(some) + "@a.example")
 )
@@ -121,6 +125,7 @@ def test_both_parts_are_read_as_they_were_written_whatever_they_say() -> None:
         assert [part.defects for part in read.iter_parts()] == [[], []], case
 
 
+@steady
 @given(st.text(max_size=400))
 def test_no_name_of_an_ad_or_a_slot_adds_a_header_or_a_part(name: str) -> None:
     mail = WRITER.write(message("booking_reserved", BOOKED | {"slot": name, "campaign": name, "hold_ms": str(BASE_MS)}))

@@ -13,7 +13,7 @@ from actors.clock import DAY_MS, MINUTE_MS
 from actors.mail.messages import MailFailed, QueuedMessage
 from actors.mail.parts import WIDTH
 from actors.mail.rendering import MailRenderer
-from actors.mail.template_files import LETTERS, parse_template
+from actors.mail.template_files import TEMPLATES, parse_template
 from actors.mail.words import SUBJECT_LENGTH
 from actors.shared.code_mails import LONG
 from service.web.pages.account.security import PLACE
@@ -93,7 +93,7 @@ def test_values_come_from_the_facts_and_no_fact_replaces_what_the_service_says(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(
-        LETTERS, "told", parse_template("subject: Hello\nbecause: so\n\n{{ what }} at {{ site }}: {{ braces }}")
+        TEMPLATES, "told", parse_template("subject: Hello\nbecause: so\n\n{{ what }} at {{ site }}: {{ braces }}")
     )
     facts = json.dumps({"what": "Something happened", "braces": "{{ code }}", "site": "https://elsewhere.example"})
     mail = WRITER.write(replace(queued(template="told"), facts=facts))
@@ -152,8 +152,8 @@ class Words(HTMLParser):
 
 
 def test_the_samples_have_every_template() -> None:
-    assert set(FACTS) == {name for name in LETTERS if not name.endswith(LONG)}
-    assert {name + LONG for name in FACTS} == {name for name in LETTERS if name.endswith(LONG)}
+    assert set(FACTS) == {name for name in TEMPLATES if not name.endswith(LONG)}
+    assert {name + LONG for name in FACTS} == {name for name in TEMPLATES if name.endswith(LONG)}
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -182,7 +182,7 @@ def test_every_mail_says_why_it_came_and_keeps_its_code_out_of_the_subject(name:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_only_mails_with_a_topic_can_be_turned_off(name: str) -> None:
-    topic = LETTERS[SAMPLES[name].template].topic
+    topic = TEMPLATES[SAMPLES[name].template].topic
     mail = WRITER.write(SAMPLES[name])
     assert bool(topic) == ("Stop mails about" in mail.text) == ("Stop mails about" in mail.html) == bool(mail.stop_url)
     if topic:
@@ -194,7 +194,7 @@ def test_only_mails_with_a_topic_can_be_turned_off(name: str) -> None:
 def test_the_document_lists_every_mail_with_its_topic() -> None:
     rows = re.findall(r"^\| (none|`\w+`) \| ([^|]+) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
     listed = {name: topic.strip("`") for topic, names in rows for name in re.findall(r"`(\w+)`", names)}
-    assert listed == {name: letter.topic or "none" for name, letter in LETTERS.items() if not name.endswith(LONG)}
+    assert listed == {name: letter.topic or "none" for name, letter in TEMPLATES.items() if not name.endswith(LONG)}
 
 
 def test_whatever_somebody_writes_stays_words_in_both_parts_and_in_the_subject() -> None:

@@ -12,7 +12,7 @@ from actors.mail.state import (
     after_failure,
     after_refusal,
     cleaned,
-    give_up_unsent,
+    expire_unsent,
     masked,
     pause_ms,
 )
@@ -56,20 +56,20 @@ def test_retries_that_contradict_one_another_are_a_mistake(wrong: dict[str, int]
 
 
 def test_a_fresh_mail_is_tried() -> None:
-    assert give_up_unsent(message(), NOW_MS, RETRIES) is None
+    assert expire_unsent(message(), NOW_MS, RETRIES) is None
 
 
 def test_a_mail_is_given_up_from_the_moment_it_expires() -> None:
     expires_ms = message().expires_ms
-    assert give_up_unsent(message(), expires_ms - 1, RETRIES) is None
-    assert give_up_unsent(message(), expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired")
+    assert expire_unsent(message(), expires_ms - 1, RETRIES) is None
+    assert expire_unsent(message(), expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired")
     tried = message(last_error="451 busy")
-    assert give_up_unsent(tried, expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired; last: 451 busy")
+    assert expire_unsent(tried, expires_ms, RETRIES) == GivenUp("let_1", 1, expires_ms, "expired; last: 451 busy")
 
 
 def test_a_mail_whose_last_attempts_never_ended_is_given_up_with_its_last_error() -> None:
     worn = message(attempts=RETRIES.attempts + 1, last_error="451 busy")
-    assert give_up_unsent(worn, NOW_MS, RETRIES) == GivenUp("let_1", 21, NOW_MS, "20 attempts; last: 451 busy")
+    assert expire_unsent(worn, NOW_MS, RETRIES) == GivenUp("let_1", 21, NOW_MS, "20 attempts; last: 451 busy")
 
 
 def test_a_failure_means_again_after_the_pause() -> None:

@@ -8,11 +8,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from actors.clock import DAY_MS, MINUTE_MS
+from actors.clock import DAY_MS
 from actors.kernel.statistics import State
 from actors.mail.actor import MailLimits
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
-from actors.mail.state import Retries
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
@@ -82,41 +81,6 @@ async def test_a_failed_mail_is_retried_after_one_second_then_two_then_four(auto
     message = await office.message()
     assert (message.attempts, message.last_error) == (5, "451 try later")
     assert message.sent_ms is not None
-
-
-async def test_a_mail_never_waits_longer_than_a_minute_and_is_given_up_before_it_expires(
-    autojump_clock: MockClock,
-) -> None:
-    office = Office(*FAILS)
-    office.post()
-    async with office.open(office.sender()):
-        await trio.sleep(3_600)
-    pauses = [later - sooner for sooner, later in zip(office.transport.begun, office.transport.begun[1:], strict=False)]
-    assert max(pauses) == 60
-    assert office.transport.begun[-1] < 600
-    message = await office.message()
-    assert message.failed_ms is not None
-    assert message.last_error == "expires before another attempt; last: 451 try later"
-
-
-async def test_attempts_are_bounded(autojump_clock: MockClock) -> None:
-    office = Office(*FAILS, limits=MailLimits(retries=Retries(attempts=3)))
-    office.post()
-    async with office.open(office.sender()):
-        await trio.sleep(60)
-    assert len(office.transport.begun) == 3
-    assert (await office.message()).last_error == "3 attempts; last: 451 try later"
-
-
-async def test_a_dead_code_is_not_sent(autojump_clock: MockClock) -> None:
-    office = Office()
-    office.post(life_ms=MINUTE_MS)
-    await trio.sleep(61)
-    async with office.open(office.sender()):
-        await trio.sleep(1)
-    assert office.transport.begun == []
-    message = await office.message()
-    assert (office.since_ms(message.failed_ms), message.last_error) == (61, "expired")
 
 
 async def test_a_refused_mail_is_not_tried_again(autojump_clock: MockClock) -> None:

@@ -1,5 +1,6 @@
 """The SMTP transport against real servers: mail arrives, and each failure is either permanent or temporary."""
 
+import re
 import socket
 import ssl
 import subprocess
@@ -50,15 +51,6 @@ async def test_a_mail_arrives_with_its_code_and_headers() -> None:
     assert CODE in html.get_content()
 
 
-async def test_a_repeat_has_the_same_message_id() -> None:
-    with servers.SmtpServer(Mailbox()) as server:
-        transport = to(server)
-        await transport.send(mail())
-        await transport.send(mail())
-    one, other = server.taken.messages
-    assert one["Message-ID"] == other["Message-ID"]
-
-
 async def test_several_mails_at_once_all_arrive() -> None:
     with servers.SmtpServer(Mailbox()) as server:
         transport = to(server)
@@ -106,24 +98,16 @@ async def test_a_5xx_to_the_mail_is_a_refusal(command: str) -> None:
 # Temporary failures.
 
 
-@pytest.mark.parametrize("command", ["mail", "rcpt", "data"])
-async def test_a_4xx_is_a_failure_for_now(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "reply"),
+    [(command, "451 4.7.1 try later") for command in ("mail", "rcpt", "data")]
+    + [("rcpt", "421 4.3.2 going down"), ("mail", "530 5.7.0 authentication required")],
+)
+async def test_a_4xx_and_a_missing_login_are_failures_for_now(command: str, reply: str) -> None:
+    """A 530 is one too, because the configuration can be mended."""
     with (
-        servers.SmtpServer(Mailbox(**{command: "451 4.7.1 try later"})) as server,
-        pytest.raises(MailFailed, match=r"451 4\.7\.1 try later"),
-    ):
-        await to(server).send(mail())
-
-
-async def test_a_server_that_closes_the_service_fails_for_now() -> None:
-    with servers.SmtpServer(Mailbox(rcpt="421 4.3.2 going down")) as server, pytest.raises(MailFailed, match="421"):
-        await to(server).send(mail())
-
-
-async def test_a_server_that_wants_a_login_fails_for_now_because_the_configuration_can_be_mended() -> None:
-    with (
-        servers.SmtpServer(Mailbox(mail="530 5.7.0 authentication required")) as server,
-        pytest.raises(MailFailed, match="530"),
+        servers.SmtpServer(Mailbox(**{command: reply})) as server,
+        pytest.raises(MailFailed, match=re.escape(reply[:3])),
     ):
         await to(server).send(mail())
 

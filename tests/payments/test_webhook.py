@@ -280,7 +280,7 @@ async def test_a_foreign_session_costs_a_cancelled_booking_nothing(bank: Bank) -
 
 
 async def test_any_session_of_the_booking_pays_it(bank: Bank) -> None:
-    await bank.world.services.ledger.keep_session(OWNER, "bok_1", "cs_test_2")
+    await bank.world.services.ledger.store_checkout_session(OWNER, "bok_1", "cs_test_2")
     assert (await heard(bank, paid())).status == BookingStatus.PAID
     second = event(PAID, session(id="cs_test_2", payment_intent="pi_2"), "evt_2")
     assert (await heard(bank, second)).payment_issue == "paid_twice"

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 import trio
 
-from actors.accounts.messages import Deletion, MailChoices, MailsChosen, Scheduled, Undone
+from actors.accounts.messages import Deletion, MailChoices, MailsChosen, Scheduled
 from actors.accounts.state import SETTLED_MS
 from actors.accounts.store import EXPORTED, SECRET
 from actors.accounts.sweeper import AccountEraser, EraserLimits
 from actors.bookings.records import CampaignStatus
 from actors.clock import DAY_MS, HOUR_MS
 from actors.shared.announcements import Topic
-from actors.values import Account, Agent, Code, Refused, StorageUnavailable
+from actors.values import Account, Agent, Code, Done, Refused, StorageUnavailable
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
 from tests.conftest import Server
@@ -247,7 +247,7 @@ async def test_a_deletion_that_is_undone_deletes_nothing(year: Year) -> None:
     accounts = year.node.services.accounts
     await due(year, READER)
     whole = await sizes(year.below)
-    assert isinstance(await accounts.undo_deletion(READER, OPERATOR), Undone)
+    assert isinstance(await accounts.undo_deletion(READER, OPERATOR), Done)
     await eraser(year).sweep()
     after = await sizes(year.below)
     # The tenants of others, whose accounts ended before, are erased in this sweep.
@@ -312,7 +312,7 @@ async def test_paid_weeks_ahead_and_a_last_administrator_are_refused(year: Year)
     assert "last administrator" in last.message
     await year.node.services.keys.grant_admin(SPONSOR, OPERATOR)
     assert not isinstance(await accounts.order_deletion(READER, OPERATOR), Refused)
-    assert isinstance(await accounts.undo_deletion(SPONSOR, agent), Undone)
+    assert isinstance(await accounts.undo_deletion(SPONSOR, agent), Done)
 
 
 async def test_one_who_is_the_last_administrator_when_the_day_comes_stays(year: Year) -> None:

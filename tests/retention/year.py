@@ -34,7 +34,7 @@ from actors.shared.weeks import WEEK_MS, week_of
 from actors.stores import Stores
 from actors.values import Agent, Refused
 from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookSaved
-from actors.webhooks.sending import Retries, judged_by
+from actors.webhooks.sending import Retries, judge_with
 from service.config.loading import load
 from service.running.assembly import Assembly, Ports, assemble, prunings
 from service.running.limits import Limits
@@ -368,7 +368,7 @@ class Year:
         await self.stores.outbox.mark([Sent(mail.id, self.clock.at_ms) for mail in lease.messages])
         while tasks := (await self.stores.webhooks.lease(ROOM, self.clock.at_ms, self.clock.at_ms + 1)).tasks:
             attempts = [Attempt(t.delivery.id, t.webhook.id, 1, self.clock.at_ms, 1, answered=200) for t in tasks]
-            await self.stores.webhooks.settle(attempts, judged_by(Retries()))
+            await self.stores.webhooks.settle(attempts, judge_with(Retries()))
         await self.node.services.eraser.sweep()
         await Pruner(self.prunings, self.clock, PrunerLimits(rows=20, pause_seconds=0.0))._round()
 

@@ -27,7 +27,7 @@ CHAOS_SECONDS = 40.0
 SLOWEST_SECONDS = 0.6
 """The longest time for one way between a node and the store."""
 SETTLED_SECONDS = RULES.live_seconds + 3 * (RULES.beat_seconds + 2 * SLOWEST_SECONDS)
-LOOK_SECONDS = 0.25
+CHECK_SECONDS = 0.25
 LIMIT = 30
 
 
@@ -137,7 +137,7 @@ class World:
 
     async def _look(self) -> None:
         while not self._end.is_set():
-            await trio.sleep(LOOK_SECONDS)
+            await trio.sleep(CHECK_SECONDS)
             for name, beat in self.up.items():
                 self.violations += [f"{name} at {trio.current_time():.2f}: {what}" for what in self._wrong(beat)]
 

@@ -9,7 +9,7 @@ import trio
 from actors.bookings import actor as ledger_actor
 from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions, unit_of_work
 from actors.bookings.actor import BookingLedger
-from actors.bookings.campaigns import keep_new, save_sponsor_profile
+from actors.bookings.campaigns import save_sponsor_profile, store_new_campaign
 from actors.bookings.invoices import Invoice, InvoiceKind, documents
 from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, RecordPayment, Reserve
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
@@ -110,7 +110,7 @@ def campaign_created_again(unit: UnitOfWork, message: CreateCampaign) -> Answer:
     """A repeated creation overwrites the campaign."""
     if unit.audited(message.origin.audit_id) != message.campaign.id:
         return _create_campaign(unit, message)
-    keep_new(unit, message.campaign, message.origin)
+    store_new_campaign(unit, message.campaign, message.origin)
     return unit.campaign_view(message.campaign)
 
 
@@ -362,7 +362,7 @@ def start_in_two_steps(unit: UnitOfWork, message: Reserve) -> Answer:
         save_sponsor_profile(unit, message.sponsor, message.origin, message.sponsor.profile)
         known = unit.recall(message.tenant_id, message.operation, message.key)
         if known is None:
-            keep_new(unit, message.campaign, message.origin)
+            store_new_campaign(unit, message.campaign, message.origin)
             message = replace(message, sponsor=None, campaign=None)
     return _reserved(unit, message)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from actors.keys.actor import Issued, Minted
-from actors.keys.messages import Claimed, Kept
+from actors.keys.messages import Claimed, KeySaved
 from actors.values import OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete
 from tests.simulation.rules import LIFE_SECONDS, NETWORKS, RULES
@@ -313,7 +313,7 @@ async def _overtake(me: Client, holding: Holding, node: "Node") -> None:
     async def revoke() -> None:
         await me.think(0.02)
         answer = await me.ask("revoke", partial(_revoke, holding), node)
-        if isinstance(answer, Kept):
+        if isinstance(answer, KeySaved):
             me.world.board.changed.append(holding)
             # Rarely: a look-up now would repair what an older look-up, still in flight, leaves behind.
             if me.chance(0.2):

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.clock import SECOND_MS
 from actors.devices import state
-from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, Look, Poll, Status
+from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, Poll, Status, ViewDevice
 from actors.devices.state import Decision
 from actors.values import Refused
 from tests.doubles import devices as device_tables
@@ -17,7 +17,7 @@ from tests.simulation.rules import Scene
 BUGS = Bugs(Scene.PEOPLE)
 
 _Batch: Any = state._Batch
-_wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._keep, _Batch._as_of_now, _Batch._guessed
+_wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._save, _Batch._as_of_now, _Batch._guessed
 _redeem, _decide, _charge, _audit = _Batch._redeem, _Batch._decide, _Batch._charge, _Batch._audit
 _live_keys, _locked = live_keys, state._locked
 
@@ -62,7 +62,7 @@ def approved_has_to_wait(unit: Any, device: Device, poll: Poll) -> Any:
 # Approval, denial, expiry.
 
 
-@BUGS.function(_Batch, "_keep")
+@BUGS.function(_Batch, "_save")
 def key_handed_out_twice(unit: Any, device: Device) -> Device:
     """Each poll of an approved login gets a key."""
     stored = replace(device, status=Status.APPROVED) if device.status is Status.REDEEMED else device
@@ -70,7 +70,7 @@ def key_handed_out_twice(unit: Any, device: Device) -> Device:
     return device
 
 
-@BUGS.function(_Batch, "_keep")
+@BUGS.function(_Batch, "_save")
 def approval_forgotten(unit: Any, device: Device) -> Device:
     """An approval is answered and not stored."""
     if device.status is not Status.APPROVED:
@@ -155,7 +155,7 @@ def device_key_unrecorded(unit: Any, message: Any, device: Device, action: str, 
 
 
 @BUGS.function(_Batch, "_guessed")
-def lock_reset_by_looking(unit: Any, message: Look | Decide) -> Any:
+def lock_reset_by_looking(unit: Any, message: ViewDevice | Decide) -> Any:
     """Looking at a right code resets the guesses."""
     found = _guessed(unit, message)
     if isinstance(found, Device):
@@ -186,7 +186,7 @@ def lock_reported_too_short(wait_ms: int) -> Refused:
 
 
 @BUGS.function(_Batch, "_guessed")
-def lock_for_wrong_codes(unit: Any, message: Look | Decide) -> Any:
+def lock_for_wrong_codes(unit: Any, message: ViewDevice | Decide) -> Any:
     """Right codes pass a lock."""
     device_id = unit._by_user_code.get(message.user_code)
     return _guessed(unit, message) if device_id is None else unit._as_of_now(device_id)

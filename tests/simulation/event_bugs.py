@@ -206,7 +206,7 @@ class EventAnswersReversed(EventDeduper):
 class RecordedAnsweredAgain(EventDeduper):
     """A later sender is answered as recorded for a row whose sender gave up."""
 
-    def undo(self, message: Record, answer: Sequence[bool]) -> None:
+    def compensate(self, message: Record, answer: Sequence[bool]) -> None:
         owed = self.__dict__.setdefault("_owed", set())
         owed |= {event for event, recorded in zip(message.events, answer, strict=True) if recorded}
 
@@ -288,7 +288,7 @@ class LaneAnswersOfAnother(EventDeduper):
     _answers: Sequence[Sequence[bool]]
 
 
-@BUGS.function(Mailbox, "withdraw")
+@BUGS.function(Mailbox, "remove")
 def refused_and_recorded_later(mailbox: Mailbox[Any, Any], envelope: Any) -> None:
     """An event that timed out in the mailbox is recorded later."""
     return

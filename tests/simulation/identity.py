@@ -11,9 +11,9 @@ from actors.devices.messages import DeviceView
 from actors.kernel.actor import Actor
 from actors.keys.actor import Issued
 from actors.keys.messages import ByAccount, Key
-from actors.keys.messages import Kept as KeptKey
+from actors.keys.messages import KeySaved as KeptKey
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
-from actors.sessions.messages import Kept, Session
+from actors.sessions.messages import Session, SessionSaved
 from actors.shared.code_mails import Origin
 from actors.values import Refused
 from service.api import authentication
@@ -124,7 +124,7 @@ class Identity(NodeSide):
             lambda caller: self.sessions.sessions_of(caller.email),
         )
 
-    async def end_session(self, token: str, session_id: str | None = None) -> Kept | Refused:
+    async def end_session(self, token: str, session_id: str | None = None) -> SessionSaved | Refused:
         """End a session; by default the caller's own."""
         return await self._as(
             token,
@@ -180,7 +180,7 @@ class Identity(NodeSide):
             token,
             "look at device",
             lambda caller: Typed(typed, caller.agent.id, caller.email),
-            lambda caller: self.devices.look(typed, caller.agent),
+            lambda caller: self.devices.view_login(typed, caller.agent),
         )
 
     async def decide_device(self, token: str, typed: str, *, approve: bool) -> DeviceView | Refused:

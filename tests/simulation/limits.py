@@ -14,6 +14,7 @@ from service.snapshots.placements import PlacementsLimits
 from tests.simulation.rules import (
     BOOKINGS,
     CAPS,
+    CHECK_SECONDS,
     DEVICES,
     DRAIN_SECONDS,
     EVENT_LIMITS,
@@ -21,7 +22,6 @@ from tests.simulation.rules import (
     EVENTS_PER_MINUTE,
     LIFE_SECONDS,
     LIMITS,
-    LOOK_SECONDS,
     MAIL,
     PER_MINUTE,
     REMEMBERED_KEYS,
@@ -78,5 +78,5 @@ def node_limits(event_rules: EventRules, sites: SiteRules) -> Limits:
         event_keys_remembered=REMEMBERED_KEYS,
         event_sweep_seconds=SWEEP_SECONDS,
         sites=sites,
-        placements=PlacementsLimits(LOOK_SECONDS, BOOKINGS.horizon_weeks),
+        placements=PlacementsLimits(CHECK_SECONDS, BOOKINGS.horizon_weeks),
     )

@@ -67,7 +67,7 @@ def refused_mail_tried_again(message: QueuedMessage, error: str, now_ms: int) ->
 # Mails that are written.
 
 
-@BUGS.function(changes, "_tell", Scene.SPONSORS)
+@BUGS.function(changes, "_publish_move", Scene.SPONSORS)
 def cancellation_mailed(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Each cancellation is mailed."""
     _notify(unit, booking, move)
@@ -77,7 +77,7 @@ def cancellation_mailed(unit: UnitOfWork, booking: Booking, move: BookingMove) -
         )
 
 
-@BUGS.function(changes, "_tell", Scene.SPONSORS)
+@BUGS.function(changes, "_publish_move", Scene.SPONSORS)
 def receipt_mailed_twice(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Two receipts are mailed for a payment."""
     _notify(unit, booking, move)
@@ -104,15 +104,15 @@ class ChargesMailed(MemoryQuota):
         return await super().meter(batch_id, tenant_ids, decide)
 
 
-_notify, _messages = changes._tell, announcements._messages
+_notify, _messages = changes._publish_move, announcements._messages
 
 BUGS.add(
     "new-key-not-mailed",
     "The owner of an account gets no mail of a new key.",
-    replaced(issuing, "telling", lambda *about, **facts: []),
+    replaced(issuing, "with_facts", lambda *about, **facts: []),
 )
 BUGS.add(
     "old-messages-sent",
     "A message is sent after its code has expired.",
-    replaced(sender, "give_up_unsent", lambda *message: None),
+    replaced(sender, "expire_unsent", lambda *message: None),
 )

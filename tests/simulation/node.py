@@ -21,7 +21,7 @@ from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import IntensityExceeded, Member, running
 from actors.keys.actor import Issued, KeyActor, Minted
 from actors.keys.cache import KeyCache
-from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, Key, Resolved, Rotated, TierSet
+from actors.keys.messages import ByKey, Claimed, Key, KeySaved, Resolved, Rotated, TierSet
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
 from actors.quota.messages import Answer, Charge, Metered, Moved, Refund
@@ -32,6 +32,7 @@ from actors.values import (
     ActorFailed,
     Agent,
     Code,
+    Done,
     Overloaded,
     Refused,
     Scope,
@@ -346,9 +347,9 @@ class Node:
     async def mint(self) -> Minted:
         return await self.intent("mint", None, self.keeper.mint)
 
-    async def start_claim(self, token: str, email: str) -> CodeSent | Refused:
+    async def start_claim(self, token: str, email: str) -> Done | Refused:
         answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email, HOME))
-        if isinstance(answer, CodeSent):
+        if isinstance(answer, Done):
             self.mailroom.sender.wake()
         return answer
 
@@ -360,9 +361,9 @@ class Node:
             self.key_cache.forget([answer.key.hash], [answer.tenant.id])
         return answer
 
-    async def revoke(self, key_id: str) -> Kept | Refused:
+    async def revoke(self, key_id: str) -> KeySaved | Refused:
         answer = await self.intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
-        if isinstance(answer, Kept):
+        if isinstance(answer, KeySaved):
             self.key_cache.forget(answer.changed)
         return answer
 
@@ -377,11 +378,11 @@ class Node:
             self.key_cache.forget(answer[1].changed)
         return answer
 
-    async def edit(self, about: EndAt) -> Kept | Refused:
+    async def edit(self, about: EndAt) -> KeySaved | Refused:
         agent, by = Agent("key", about.key_id, about.email), ByKey(about.key_id)
         edit = partial(self.keeper.edit, about.key_id, about.email, agent, by, full=True, sets_end=True)
         answer = await self.intent("edit", about, lambda: edit(expires_ms=about.end_ms))
-        if isinstance(answer, Kept):
+        if isinstance(answer, KeySaved):
             self.key_cache.forget(answer.changed)
         return answer
 

@@ -9,9 +9,9 @@ import trio
 
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
-from actors.keys.messages import Kept as KeptKey
+from actors.keys.messages import KeySaved as KeptKey
 from actors.sessions.actor import StartedSession, StartedSignIn
-from actors.shared.credentials import ENTROPY_BYTES, new_browser_token
+from actors.shared.credentials import BROWSER_TOKEN, ENTROPY_BYTES
 from actors.values import Code, OutboxMessage, Refused
 from tests.simulation.clients import Client, Holding
 from tests.simulation.rules import DEVICES, NETWORKS, SESSIONS
@@ -171,7 +171,7 @@ async def stranger(me: Client) -> None:
     email = me.random.choice(me.world.board.asking[-4:] or ["nobody@example.org"])
     for _ in range(me.random.randint(1, 3)):
         await ask_code(me, email)
-        tokens = [me.browser, None, new_browser_token(me.random.randbytes(ENTROPY_BYTES))]
+        tokens = [me.browser, None, BROWSER_TOKEN.new(me.random.randbytes(ENTROPY_BYTES))]
         guesses = [partial(try_code_in, me, me.random.choice(tokens), email, "000000") for _ in range(6)]
         await me.at_once(*guesses)
         for letter in letters_to(me, email)[-1:]:

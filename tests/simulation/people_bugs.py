@@ -139,7 +139,7 @@ def network_never_known(book: Any, network_id: bytes, now_ms: int, rules: Any) -
     """A network that used a code is forgotten."""
 
 
-@BUGS.function(code_mails.Draft, "lengthened")
+@BUGS.function(code_mails.Draft, "with_long_code")
 def code_never_long(draft: code_mails.Draft) -> code_mails.Draft:
     """Codes stay short, however many are sent."""
     return draft
@@ -152,7 +152,11 @@ def code_never_long(draft: code_mails.Draft) -> code_mails.Draft:
 def session_never_slides(unit: Any, touch: sessions.Touch) -> Any:
     """A use does not extend a session."""
     session = unit.session(touch.session_id)
-    return sessions.Kept(session) if session is not None and session.is_live(unit._now_ms) else state._not_signed_in()
+    return (
+        sessions.SessionSaved(session)
+        if session is not None and session.is_live(unit._now_ms)
+        else state._not_signed_in()
+    )
 
 
 @BUGS.function(_Batch, "_touch")
@@ -160,8 +164,8 @@ def session_revived(unit: Any, touch: sessions.Touch) -> Any:
     """A use extends a session that has ended meanwhile."""
     session = unit.session(touch.session_id)
     expires_ms = unit._now_ms + unit._rules.life_ms
-    unit.keep_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
-    return sessions.Kept(session)
+    unit.save_session(replace(session, seen_ms=unit._now_ms, expires_ms=expires_ms, revoked_ms=None))
+    return sessions.SessionSaved(session)
 
 
 @BUGS.function(sessions.Session, "is_live")
@@ -196,7 +200,7 @@ def session_cap_ends_newest(unit: Any, email: str) -> list[str | None]:
     live.sort(key=lambda each: (-each.created_ms, each.id))
     ended = live[: max(0, len(live) + 1 - unit._rules.per_account)]
     for each in ended:
-        unit.keep_session(unit._ended(each))
+        unit.store_checkout_session(unit._ended(each))
     return [each.id for each in ended]
 
 

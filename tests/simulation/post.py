@@ -12,7 +12,7 @@ import trio
 
 from actors.kernel.supervision import Member
 from actors.mail.actor import MailSender
-from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Mark
+from actors.mail.messages import Lease, Mail, MailFailed, MailRefused, Outcome
 from actors.values import OutboxMessage
 from tests.doubles.mail import MemoryOutbox
 from tests.simulation.faults import Link
@@ -123,7 +123,7 @@ class LinkedOutbox(MemoryOutbox):
             link.node.world.post.leases[letter.id, link.node.name] = letter.due_ms
         return lease
 
-    async def mark(self, marks: Sequence[Mark]) -> None:
+    async def mark(self, marks: Sequence[Outcome]) -> None:
         link = self._memory
         assert isinstance(link, Link)
         try:

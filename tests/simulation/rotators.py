@@ -8,7 +8,7 @@ import trio
 
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
-from actors.keys.messages import Kept, Rotated
+from actors.keys.messages import KeySaved, Rotated
 from actors.values import Refused
 from tests.simulation.clients import Client, Holding
 from tests.simulation.history import EndAt, Rotate
@@ -70,7 +70,7 @@ async def mover(me: Client) -> None:
         end_ms = None if seconds is None else me.world.wall_ms(node) + seconds * SECOND_MS
         about = EndAt(holding.key_id, holding.email, end_ms)
         answer = await me.ask("edit", partial(_edit, about), node if me.chance(0.5) else None)
-        if not isinstance(answer, Kept | Refused):
+        if not isinstance(answer, KeySaved | Refused):
             return
         await me.at_once(*[partial(me.read, holding.text, each) for each in me.world.nodes])
         await me.think(0.4)

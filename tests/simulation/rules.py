@@ -124,7 +124,7 @@ OLD_DAYS = 24
 """How many days before the first day have partitions when a world begins."""
 STALE_SECONDS = 1.0
 """How outdated a node's placements may be while its store answers (ADR 0033)."""
-LOOK_SECONDS = 0.5
+CHECK_SECONDS = 0.5
 PROMPT_SECONDS = 0.15
 """A read of the store within this time is prompt: two reads and the pause between them fit the bound."""
 

@@ -15,8 +15,7 @@ from actors.bookings.transitions import CampaignMove
 from actors.kernel.actor import Actor
 from actors.kernel.supervision import Member
 from actors.keys.actor import Issued
-from actors.keys.membership import Membership
-from actors.keys.messages import ByKey, Kept
+from actors.keys.messages import ByKey, KeySaved, Membership
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
@@ -184,7 +183,7 @@ class Sponsorship(NodeSide):
             answer = await self.node.intent(
                 "keep session",
                 Change(booking_id, owner, session=session_id),
-                lambda: self.ledger.keep_session(owner, booking_id, session_id),
+                lambda: self.ledger.store_checkout_session(owner, booking_id, session_id),
             )
             if isinstance(answer, BookingView):
                 self.node.world.processor.show(booking_id, session_id)
@@ -300,7 +299,7 @@ class Sponsorship(NodeSide):
             ),
         )
 
-    async def revoke_key(self, text: str, key_id: str) -> Kept | Refused:
+    async def revoke_key(self, text: str, key_id: str) -> KeySaved | Refused:
         keeper = self.node.keeper
         answer = await self._as(
             text,
@@ -309,7 +308,7 @@ class Sponsorship(NodeSide):
             lambda caller: key_id,
             lambda caller: keeper.revoke(key_id, caller.agent, owner=caller.owner),
         )
-        if isinstance(answer, Kept):
+        if isinstance(answer, KeySaved):
             self.node.key_cache.forget(answer.changed)
         return answer
 

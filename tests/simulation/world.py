@@ -34,9 +34,9 @@ from tests.simulation.processor import Processor
 from tests.simulation.register import Register
 from tests.simulation.rules import (
     AHEAD_DAYS,
+    CHECK_SECONDS,
     KEEP_DAYS,
     LONGEST_SECONDS,
-    LOOK_SECONDS,
     MIDNIGHTS_MS,
     MONDAY_MS,
     QUIET_SECONDS,
@@ -130,8 +130,8 @@ class World:
 
     async def _until_violated(self, scope: trio.CancelScope) -> None:
         """End the world as soon as a transaction has violated a promise."""
-        for _ in range(int((self.seconds + LONGEST_SECONDS) / LOOK_SECONDS)):
-            await trio.sleep(LOOK_SECONDS)
+        for _ in range(int((self.seconds + LONGEST_SECONDS) / CHECK_SECONDS)):
+            await trio.sleep(CHECK_SECONDS)
             if self.ended or self.violations:
                 break
         if self.violations:

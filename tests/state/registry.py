@@ -4,19 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from actors.clock import day_of, month_of
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, RevokeAdmin
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     ByAccount,
     ByKey,
     Claim,
     Claimed,
     CompleteClaim,
+    GrantAdmin,
     Issue,
     Key,
     Message,
     Mint,
     Revoke,
+    RevokeAdmin,
     SetTier,
     StartClaim,
 )

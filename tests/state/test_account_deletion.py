@@ -7,19 +7,17 @@ import pytest
 
 from actors.accounts.messages import (
     BeginErasure,
-    CodeSent,
     ConfirmDeletion,
     Deletion,
+    DeletionBlockers,
     Message,
     Scheduled,
-    Standing,
     StartDeletion,
     UndoDeletion,
-    Undone,
 )
 from actors.accounts.state import AccountRules, Decision, Snapshot, decide, obstacle, rows_to_lock
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -55,17 +53,19 @@ def begin() -> BeginErasure:
 
 
 def act(
-    *messages: Message, row: Deletion | None = None, standing: Standing | None = None, now_ms: int = NOON
+    *messages: Message, row: Deletion | None = None, standing: DeletionBlockers | None = None, now_ms: int = NOON
 ) -> Decision:
     deletions = {} if row is None else {ANN: row}
-    decision = decide(Snapshot({ANN: ACCOUNT}, deletions, {ANN: standing or Standing()}), messages, now_ms, RULES)
+    decision = decide(
+        Snapshot({ANN: ACCOUNT}, deletions, {ANN: standing or DeletionBlockers()}), messages, now_ms, RULES
+    )
     well_said(decision.answers)
     return decision
 
 
 def test_a_code_is_sent_and_nothing_is_scheduled() -> None:
     decision = act(start())
-    assert decision.answers == [CodeSent()]
+    assert decision.answers == [Done()]
     assert [message.template for message in decision.outbox] == ["deletion_code"]
     assert (decision.deletions[ANN].due_ms, decision.deletions[ANN].sent_today) == (None, 1)
     assert decision.audits == []
@@ -119,13 +119,13 @@ def test_an_operator_needs_no_code() -> None:
 
 def test_undoing_keeps_the_account_and_the_limit_of_codes() -> None:
     decision = act(undo(), row=replace(DUE, sent_today=3))
-    assert decision.answers == [Undone()]
+    assert decision.answers == [Done()]
     row = decision.deletions[ANN]
     assert (row.confirmed_ms, row.due_ms, row.sent_today) == (None, None, 3)
     assert [message.template for message in decision.outbox] == ["deletion_undone"]
     again = act(undo(), row=row)
     assert (again.deletions, again.outbox, again.audits) == ({}, [], [])
-    assert act(undo()).answers == [Undone()]
+    assert act(undo()).answers == [Done()]
 
 
 def test_undoing_before_the_confirmation_invalidates_the_code() -> None:
@@ -137,12 +137,14 @@ def test_undoing_before_the_confirmation_invalidates_the_code() -> None:
 @pytest.mark.parametrize(
     ("standing", "words"),
     [
-        (Standing(admin=True, administrators=1), "last administrator"),
-        (Standing(paid_until_ms=NOON + 1), "Paid weeks"),
-        (Standing(refunds=1), "refund"),
+        (DeletionBlockers(admin=True, administrators=1), "last administrator"),
+        (DeletionBlockers(paid_until_ms=NOON + 1), "Paid weeks"),
+        (DeletionBlockers(refunds=1), "refund"),
     ],
 )
-def test_what_keeps_an_account_is_said_at_each_step_and_waited_for_at_the_last(standing: Standing, words: str) -> None:
+def test_what_keeps_an_account_is_said_at_each_step_and_waited_for_at_the_last(
+    standing: DeletionBlockers, words: str
+) -> None:
     for message, row in ((start(), None), (confirm(), ASKED), (confirm(None), None)):
         [answer] = act(message, row=row, standing=standing).answers
         assert isinstance(answer, Refused)
@@ -155,13 +157,13 @@ def test_what_keeps_an_account_is_said_at_each_step_and_waited_for_at_the_last(s
 
 
 def test_what_is_over_keeps_nobody() -> None:
-    free = Standing(admin=True, administrators=2, paid_until_ms=NOON, holds=3)
+    free = DeletionBlockers(admin=True, administrators=2, paid_until_ms=NOON, holds=3)
     assert obstacle(free, NOON) is None
 
 
 def test_an_open_hold_is_waited_for_at_the_end_only() -> None:
-    holding = Standing(holds=1)
-    assert act(start(), standing=holding).answers == [CodeSent()]
+    holding = DeletionBlockers(holds=1)
+    assert act(start(), standing=holding).answers == [Done()]
     assert act(begin(), row=replace(DUE, due_ms=NOON), standing=holding).ended == []
 
 

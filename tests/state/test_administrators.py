@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.keys.membership import Membership
+from actors.keys.messages import Membership
 from actors.keys.state import LockSet, rows_to_lock
 from tests.state.registry import ANN, BOB, NOON, SECOND, Registry
 

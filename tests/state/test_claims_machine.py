@@ -7,10 +7,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.keys.messages import Claimed, CodeSent, CompleteClaim, Message, StartClaim
+from actors.keys.messages import Claimed, CompleteClaim, Message, StartClaim
 from actors.keys.state import KeyRules
 from actors.shared.codes import CodeRules
-from actors.values import Tier
+from actors.values import Done, Tier
 from tests.slow import shortened
 from tests.state.registry import ANN, BOB, DAY, MINUTE, RIGHT, SECOND, WRONG, Registry, token
 
@@ -100,7 +100,7 @@ class Claims(RuleBasedStateMachine):
 
     def note(self, message: Message, answer: object) -> None:
         match message, answer:
-            case StartClaim(token_hash=token_hash), CodeSent():
+            case StartClaim(token_hash=token_hash), Done():
                 self.guesses[token_hash, message.email] = 0
                 place = token_hash, self.registry.now_ms // DAY
                 self.letters_today[place] = self.letters_today.get(place, 0) + 1

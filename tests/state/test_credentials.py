@@ -8,15 +8,14 @@ from collections import Counter
 import pytest
 
 from actors.shared.credentials import (
+    CLAIM_TOKEN,
     ENTROPY_BYTES,
     Kind,
     code_from,
     code_proof,
     constant_time_equal,
     digest,
-    is_claim_token,
     is_key,
-    new_claim_token,
     new_key,
     prefix_of,
 )
@@ -94,17 +93,17 @@ def test_the_displayed_prefix_ends_with_the_fourth_random_character() -> None:
 
 
 def test_a_claim_token_has_the_shape_that_was_decided() -> None:
-    token = new_claim_token(SeededEntropy().token(ENTROPY_BYTES))
+    token = CLAIM_TOKEN.new(SeededEntropy().token(ENTROPY_BYTES))
     assert re.fullmatch(r"clm_[0-9A-Za-z]{32}", token)
-    assert is_claim_token(token)
+    assert CLAIM_TOKEN.matches(token)
 
 
 @pytest.mark.parametrize("text", ["", "clm_", "clm_" + "a" * 31, "clm_" + "a" * 33, "clm_" + "a" * 32 + "\n", fresh()])
 def test_what_is_no_claim_token_is_not_taken_for_one(text: str) -> None:
-    assert not is_claim_token(text)
+    assert not CLAIM_TOKEN.matches(text)
 
 
-@pytest.mark.parametrize("make", [lambda entropy: new_key(Kind.USER, entropy), new_claim_token])
+@pytest.mark.parametrize("make", [lambda entropy: new_key(Kind.USER, entropy), CLAIM_TOKEN.new])
 def test_too_little_entropy_is_a_mistake(make: object) -> None:
     with pytest.raises(AssertionError, match="too little entropy"):
         make(bytes(ENTROPY_BYTES - 1))  # type: ignore[operator]

@@ -18,12 +18,12 @@ from actors.devices.messages import (
     DeviceView,
     FreshKey,
     Guesses,
-    Look,
     Message,
     Poll,
     Redeemed,
     Start,
     Status,
+    ViewDevice,
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
 from actors.values import Account, AuditRecord, Code, Refused
@@ -57,8 +57,8 @@ def poll(key: FreshKey = KEY) -> Poll:
     return Poll(HASH, key, "aud_1", "req")
 
 
-def look(code: str = CODE, who: str = "ann") -> Look:
-    return Look(code, f"ses_{who}")
+def look(code: str = CODE, who: str = "ann") -> ViewDevice:
+    return ViewDevice(code, f"ses_{who}")
 
 
 def deciding(*, approve: bool = True, who: str = "ann", code: str = CODE) -> Decide:

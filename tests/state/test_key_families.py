@@ -1,18 +1,13 @@
 """A key ends no later than the key that granted it, and never carries administration that nobody gave it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from actors.keys.messages import ByKey, EndKeys, Kept, Key, KeysEnded
+from actors.keys.messages import ByKey, EndKeys, KeySaved, KeysEnded
 from actors.keys.state import LockSet, rows_to_lock
 from actors.keys.validity import ADMIN_SCOPES, held_scopes, is_live
 from actors.values import Code, Refused, Scope
-from tests.slow import shortened
 from tests.state.registry import ANN, BOB, HOUR, MINUTE, NOON, Registry
 from tests.state.test_keys import codes
 
@@ -53,7 +48,7 @@ def test_a_deleted_account_grants_nothing_and_has_no_key_to_end(registry: Regist
 
 def test_a_revoked_key_takes_all_keys_along_that_it_granted(registry: Registry) -> None:
     answer = registry.one(registry.revoke("1"))
-    assert isinstance(answer, Kept)
+    assert isinstance(answer, KeySaved)
     assert set(answer.ended) == {"k1", "k2", "k3", "k4"}
     assert set(answer.changed) == {b"1", b"2", b"3", b"4"} == set(registry.last.touched_keys)
     assert live(registry) == {"k5", "k9"}
@@ -150,65 +145,6 @@ def test_only_an_administrator_gets_a_full_key_that_carries_administration(regis
 
 
 # Any order of grants, revocations and expiries.
-
-
-class Families(RuleBasedStateMachine):
-    """Nobody's key outlives its granter, whatever happens in whatever batches."""
-
-    @initialize()
-    def open(self) -> None:
-        self.registry = Registry()
-        self.registry.claim("0")
-        self.names = ["0"]
-        self.messages: list[object] = []
-
-    def _name(self, place: int) -> str:
-        return self.names[place % len(self.names)]
-
-    @rule(place=st.integers(0, 40), life=st.none() | st.integers(1, 5), together=st.booleans())
-    def grant(self, place: int, life: int | None, together: bool) -> None:
-        name = str(len(self.names))
-        issue = self.registry.issue(name, scopes=MANAGE, by=self._name(place))
-        ends = None if life is None else self.registry.now_ms + life * HOUR
-        self.names.append(name)
-        self._send(replace(issue, key=replace(issue.key, expires_ms=ends)), together=together)
-
-    @rule(place=st.integers(0, 40), together=st.booleans())
-    def revoke(self, place: int, together: bool) -> None:
-        self._send(self.registry.revoke(self._name(place)), together=together)
-
-    @rule(hours=st.integers(1, 3))
-    def wait(self, hours: int) -> None:
-        self._flush()
-        self.registry.pass_ms(hours * HOUR)
-
-    def _send(self, message: object, *, together: bool) -> None:
-        self.messages.append(message)
-        if not together:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self.messages:
-            self.registry.act(*self.messages)  # type: ignore[arg-type]
-            self.messages = []
-
-    @invariant()
-    def no_key_outlives_its_granter(self) -> None:
-        if hasattr(self, "registry"):
-            for key in self.registry.keys.values():
-                if is_live(key, self.registry.now_ms):
-                    assert all(is_live(each, self.registry.now_ms) for each in self._granters(key))
-
-    def _granters(self, key: Key) -> Iterator[Key]:
-        while key.granter_id is not None:
-            key = self.registry.keys[key.granter_id]
-            yield key
-
-
-Families.TestCase.settings = settings(
-    max_examples=shortened(150), stateful_step_count=40, derandomize=True, database=None, deadline=None
-)
-TestFamilies = Families.TestCase
 
 
 def test_the_granter_of_a_key_is_the_one_that_was_asked(registry: Registry) -> None:

@@ -16,8 +16,8 @@ from actors.keys.messages import (
     EditKey,
     EndNotice,
     EndNoticesSent,
-    Kept,
     Key,
+    KeySaved,
     Rotated,
     RotateKey,
     SendEndNotices,
@@ -78,7 +78,7 @@ def registry() -> Registry:
 
 def test_a_name_and_an_end_change_with_one_record_of_before_and_after(registry: Registry) -> None:
     answer = registry.one(edit(registry, "5", name="Report", expires_ms=NOON + 30 * DAY))
-    assert isinstance(answer, Kept)
+    assert isinstance(answer, KeySaved)
     assert (answer.key.name, answer.key.expires_ms) == ("Report", NOON + 30 * DAY)
     assert registry.last.touched_keys == [b"5"] == list(answer.changed)
     assert json.loads(registry.audits[-1].changes) == {"name": [None, "Report"], "expiresAt": [None, NOON + 30 * DAY]}
@@ -94,7 +94,7 @@ def test_what_is_absent_stays_and_null_takes_the_end_away(registry: Registry) ->
 
 def test_an_edit_that_changes_nothing_leaves_no_record(registry: Registry) -> None:
     before = len(registry.audits)
-    assert registry.one(edit(registry, "5", expires_ms=None)) == Kept(registry.keys["k5"])
+    assert registry.one(edit(registry, "5", expires_ms=None)) == KeySaved(registry.keys["k5"])
     assert (len(registry.audits), registry.last.touched_keys) == (before, [])
 
 
@@ -106,7 +106,7 @@ def test_a_key_ends_no_later_than_its_granter(registry: Registry) -> None:
 
 def test_an_earlier_end_takes_granted_keys_along_with_a_record_each(registry: Registry) -> None:
     answer = registry.one(edit(registry, "1", expires_ms=NOON + HOUR))
-    assert isinstance(answer, Kept)
+    assert isinstance(answer, KeySaved)
     assert {registry.keys[name].expires_ms for name in ("k1", "k2", "k3")} == {NOON + HOUR}
     assert registry.keys["k5"].expires_ms is None
     assert set(answer.changed) == {b"1", b"2", b"3"}
@@ -228,7 +228,7 @@ def test_a_key_that_rotated_itself_takes_its_successors_along_when_it_is_revoked
     registry.act(rotate(registry, "6", "7", "6", grace_ms=grace_ms))
     registry.act(registry.issue("8", scopes=READ, by="7"))
     answer = registry.one(registry.revoke("6"))
-    assert isinstance(answer, Kept)
+    assert isinstance(answer, KeySaved)
     assert {"k7", "k8", "k3"} <= set(answer.ended)
     live = {name for name, key in registry.keys.items() if is_live(key, registry.now_ms)}
     assert live == {"k1", "k5", "k9"} | ({"k2"} if grace_ms else set())

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.keys.messages import Answer, Kept, TierSet
+from actors.keys.messages import Answer, KeySaved, TierSet
 from actors.keys.state import LockSet, rows_to_lock
 from actors.keys.validity import is_live
 from actors.shared.credentials import Kind
@@ -35,7 +35,7 @@ def test_the_first_key_of_an_email_makes_its_account() -> None:
     answer = registry.one(registry.issue("1"))
     assert registry.accounts == {ANN: Account(ANN, "t1", NOON)}
     assert registry.tenants == {"t1": Tenant("t1", Tier.CLAIMED)}
-    assert answer == Kept(registry.keys["k1"])
+    assert answer == KeySaved(registry.keys["k1"])
     assert registry.keys["k1"].tenant_id == "t1"
 
 
@@ -59,7 +59,7 @@ def test_an_issued_key_does_not_expire(registry: Registry) -> None:
 
 def test_a_scoped_key_keeps_its_scopes(registry: Registry) -> None:
     answer = registry.one(registry.issue("2", scopes=READ))
-    assert isinstance(answer, Kept)
+    assert isinstance(answer, KeySaved)
     assert (answer.key.kind, answer.key.scopes) == (Kind.SCOPED, READ)
 
 
@@ -136,7 +136,7 @@ def test_a_revoked_key_is_dead_for_good(registry: Registry) -> None:
     registry.pass_ms(SECOND)
     answer = registry.one(registry.revoke("1"))
     assert registry.keys["k1"].revoked_ms == NOON + SECOND
-    assert answer == Kept(registry.keys["k1"], changed=(b"1",), ended=("k1",))
+    assert answer == KeySaved(registry.keys["k1"], changed=(b"1",), ended=("k1",))
     assert not is_live(registry.keys["k1"], registry.now_ms)
 
 
@@ -150,14 +150,14 @@ def test_a_revocation_is_announced_and_audited(registry: Registry) -> None:
 def test_revoking_again_keeps_the_first_time_and_is_not_audited(registry: Registry) -> None:
     first = registry.one(registry.revoke("1"))
     registry.pass_ms(MINUTE)
-    assert isinstance(first, Kept)
+    assert isinstance(first, KeySaved)
     assert registry.one(registry.revoke("1")) == replace(first, ended=())
     assert [record.action for record in registry.audits] == ["key.claimed", "key.revoked"]
 
 
 def test_revoking_twice_in_one_batch_is_revoking_once(registry: Registry) -> None:
     first, again = registry.act(registry.revoke("1"), registry.revoke("1"))
-    assert isinstance(first, Kept)
+    assert isinstance(first, KeySaved)
     assert again == replace(first, ended=())
     assert registry.last.touched_keys == [b"1"]
     assert len(registry.last.audits) == 1

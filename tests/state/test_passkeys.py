@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from actors.sessions.messages import Answer, Kept, Message, Session
-from actors.sessions.passkey_rules import PasskeyRules
+from actors.sessions.messages import Answer, Message, Session, SessionSaved
+from actors.sessions.passkeys import PasskeyRules
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,
@@ -27,12 +27,11 @@ from actors.sessions.second_factor import (
     Remove,
     RemoveAll,
     Rename,
-    SignInCancelled,
     StartCeremony,
 )
 from actors.sessions.state import SessionRules, rows_to_lock
 from actors.times import DAY_MS, MINUTE_MS
-from actors.values import AuditRecord, Code, OutboxMessage, Refused
+from actors.values import AuditRecord, Code, Done, OutboxMessage, Refused
 from tests.slow import shortened
 from tests.state.test_sessions import ANN, BOB, Book, code_of
 
@@ -133,7 +132,7 @@ def test_a_passkey_turns_the_pending_sign_in_into_a_session() -> None:
     assert answers[0] == CeremonyStarted((passkey,))
     now = book.now_ms
     session = Session(pending.id, b"token", ANN, "A browser", now, now, now + book.rules.life_ms, None, now)
-    assert answers[1] == Kept(session)
+    assert answers[1] == SessionSaved(session)
     assert book.rows.second_factor.passkeys[passkey.id] == replace(passkey, sign_count=1, used_ms=now)
     assert not book.rows.second_factor.pending[pending.id].is_live(now)
     assert book.audits[-1].action == "session.started"
@@ -158,10 +157,10 @@ def test_a_pending_sign_in_that_has_ended_stays_so(end: str) -> None:
     if end == "time":
         book.now_ms = pending.expires_ms
     elif end == "cancel":
-        assert book.one(CancelSignIn(pending.id)) == SignInCancelled()
-        assert book.one(CancelSignIn(pending.id)) == SignInCancelled()
+        assert book.one(CancelSignIn(pending.id)) == Done()
+        assert book.one(CancelSignIn(pending.id)) == Done()
     else:
-        assert isinstance(book.one(book.finish(pending, passkey)), Kept)
+        assert isinstance(book.one(book.finish(pending, passkey)), SessionSaved)
     before = dict(book.rows.sessions)
     started, finished = book.act(
         book.start_ceremony(pending.id, Purpose.SIGN_IN), book.finish(pending, passkey, count=2)
@@ -172,7 +171,7 @@ def test_a_pending_sign_in_that_has_ended_stays_so(end: str) -> None:
 
 def test_cancelling_what_is_not_there_changes_nothing() -> None:
     book = Keyring()
-    assert book.one(CancelSignIn("ses_9")) == SignInCancelled()
+    assert book.one(CancelSignIn("ses_9")) == Done()
     assert book.rows.second_factor.pending == {}
 
 
@@ -238,7 +237,7 @@ def test_a_counter_grows_or_there_is_none(stored: int, sent: int, counts: bool) 
     passkey = book.add(session, "laptop", stored)
     book.one(book.start_ceremony(session.id, Purpose.CONFIRM))
     answer = book.one(book.confirm(session, passkey, sent))
-    assert isinstance(answer, Kept) == counts
+    assert isinstance(answer, SessionSaved) == counts
     record = book.audits[-1]
     if counts:
         assert (record.action, record.target_type) == ("session.confirmed", "session")
@@ -454,7 +453,7 @@ class Machine(RuleBasedStateMachine):
         book.now_ms += MINUTE_MS
         own = {each.id: each for each in book.rows.second_factor.passkeys.values() if each.email == email}
         answer = answers[1]
-        if isinstance(answer, Kept):
+        if isinstance(answer, SessionSaved):
             assert not own
             self.sessions[email] = answer.session
         if not isinstance(answer, PasskeyNeeded):
@@ -467,10 +466,10 @@ class Machine(RuleBasedStateMachine):
         finish = book.finish(pending, passkey, count, email=email)
         finished = book.one(finish)
         known = any(each.credential_id == passkey.credential_id for each in own.values())
-        assert isinstance(finished, Kept) == (known and self._counts(own, finish))
-        if isinstance(finished, Kept):
+        assert isinstance(finished, SessionSaved) == (known and self._counts(own, finish))
+        if isinstance(finished, SessionSaved):
             self.sessions[email] = finished.session
-            assert not isinstance(book.one(finish), Kept)
+            assert not isinstance(book.one(finish), SessionSaved)
 
     def _counts(self, own: dict[str, Passkey], finish: FinishSignIn) -> bool:
         [stored] = [each for each in own.values() if each.credential_id == finish.assertion.credential_id]

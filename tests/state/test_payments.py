@@ -19,7 +19,6 @@ from tests.state.ledger import (
     PAIR,
     PRICE,
     REST,
-    SLOT,
     Ledger,
     booked,
     furnished,
@@ -81,12 +80,6 @@ def test_the_same_event_is_handled_once(ledger: Ledger) -> None:
     assert ledger.last.events == []
 
 
-def test_the_same_event_twice_in_a_batch_is_handled_once(ledger: Ledger) -> None:
-    first, second = ledger.act(ledger.pay("b1"), ledger.pay("b1"))
-    assert booked(first) == booked(second)
-    assert (ledger.last.events, len(ledger.audits)) == ([("evt_1", "b1")], 1)
-
-
 def test_another_event_of_the_same_payment_changes_nothing(ledger: Ledger) -> None:
     first = booked(ledger.one(ledger.pay("b1")))
     assert booked(ledger.one(ledger.pay("b1", event="evt_2"))) == first
@@ -121,13 +114,6 @@ def test_another_amount_or_currency_goes_back(ledger: Ledger, amount: int, curre
     ledger.act(ledger.pay("b1", amount=amount, currency=currency))
     goes_back(ledger, "b1", "amount_mismatch")
     assert ledger.bookings["b1"].paid_cents == (amount if currency == "usd" else 0)
-
-
-def test_the_week_of_a_payment_that_goes_back_can_be_sold(ledger: Ledger) -> None:
-    _, other = ledger.act(ledger.pay("b1", amount=1), ledger.reserve("b2", owner=BOB))
-    assert booked(other).id == "b2"
-    assert ledger.last.weeks_freed == {(SLOT, MONDAY): "b1"}
-    assert ledger.last.weeks_reserved == {(SLOT, MONDAY): "b2"}
 
 
 # Late payments.
@@ -327,12 +313,6 @@ def test_a_late_payment_is_paid_back_without_touching_the_weeks(ledger: Ledger) 
     assert (booking.status, booking.refunded_cents) == (REFUNDED, REST)
     assert booking.payment_issue == "paid_after_expiry"
     assert (ledger.held("b2"), ledger.last.weeks_freed) == ([0], {})
-
-
-def test_the_week_that_was_paid_back_can_be_sold_in_the_same_batch(going_back: Ledger) -> None:
-    _, other = going_back.act(going_back.settle("b1"), going_back.reserve("b2", PAIR, week=1, owner=BOB))
-    assert booked(other).id == "b2"
-    assert (going_back.held("b1"), going_back.held("b2")) == ([], [1, 2])
 
 
 # Declined refunds.

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.bookings.prices import days_left, price, unshown_share
@@ -51,6 +51,8 @@ def booking_of(cents: int, weeks: int, created_ms: int) -> Booking:
 
 # Prices.
 
+steady = settings(derandomize=True, database=None, deadline=None)
+
 
 @pytest.mark.parametrize(
     ("now_ms", "cents"),
@@ -89,6 +91,7 @@ def test_days_are_those_of_utc_whatever_clocks_do_elsewhere(moment: str) -> None
     assert days_left(midnight_ms - when.weekday() * DAY, now_ms) == 7 - when.weekday()
 
 
+@steady
 @given(SLOTS, WEEKS, st.integers(-400 * DAY, WEEK - 1))
 def test_a_price_is_never_above_the_full_one_and_falls_only_at_midnight(
     slot: Slot, week_ms: int, after_ms: int
@@ -149,6 +152,7 @@ def test_a_share_is_rounded_up() -> None:
     assert unshown_share(booking, [MONDAY, MONDAY + 2 * WEEK]) == 667
 
 
+@steady
 @given(SLOTS, st.integers(-30 * DAY, WEEK - 1), st.data())
 def test_shares_cover_what_was_paid_and_never_exceed_it(slot: Slot, after_ms: int, data: st.DataObject) -> None:
     now_ms = MONDAY + after_ms

@@ -51,15 +51,6 @@ def refused(tenant: Tenant, message: Message, now_ms: int = NOON) -> Refused:
 # Charging.
 
 
-def test_a_charge_counts_in_each_window() -> None:
-    assert let_through(claimed, charge) == replace(claimed, lifetime_used=1, month_used=1, day_used=1)
-
-
-def test_a_use_case_read_counts_as_one_too() -> None:
-    used = let_through(anonymous, usecase)
-    assert used == replace(anonymous, lifetime_used=1, month_used=1, day_used=1, usecase_reads=1)
-
-
 def test_a_charge_is_kept() -> None:
     decision = decide({"t": claimed}, [charge], NOON, CAPS)
     assert decision.changed == {"t": replace(claimed, lifetime_used=1, month_used=1, day_used=1)}
@@ -90,30 +81,6 @@ def test_at_a_cap_the_next_request_is_refused(tenant: Tenant, counter: str, cap:
 
 def test_a_refused_request_changes_nothing() -> None:
     assert decide({"t": replace(anonymous, lifetime_used=1_000)}, [charge], NOON, CAPS).changed == {}
-
-
-@pytest.mark.parametrize("tenant", [claimed, upgraded])
-def test_the_lifetime_binds_anonymous_tenants_only(tenant: Tenant) -> None:
-    let_through(replace(tenant, lifetime_used=10_000_000), charge)
-
-
-@pytest.mark.parametrize("tenant", [claimed, upgraded])
-def test_use_case_reads_bind_anonymous_tenants_only(tenant: Tenant) -> None:
-    let_through(replace(tenant, usecase_reads=10_000_000), usecase)
-
-
-def test_the_month_does_not_bind_an_anonymous_tenant() -> None:
-    let_through(replace(anonymous, month_used=10_000_000), charge)
-
-
-def test_the_last_free_use_case_is_read() -> None:
-    assert let_through(replace(anonymous, usecase_reads=199), usecase).usecase_reads == 200
-
-
-def test_after_the_free_use_cases_a_claim_is_required_while_other_reads_go_on() -> None:
-    spent = replace(anonymous, usecase_reads=200)
-    assert refused(spent, usecase).code is Code.CLAIM_REQUIRED
-    assert let_through(spent, charge).usecase_reads == 200
 
 
 def test_a_used_up_day_says_when_the_next_one_begins() -> None:
@@ -185,14 +152,6 @@ def test_a_month_turns_with_the_year() -> None:
     assert let_through(december, charge, utc_ms(2027, 1, 1)).month_used == 1
 
 
-def test_the_lifetime_does_not_turn() -> None:
-    assert refused(replace(anonymous, lifetime_used=1_000), charge, utc_ms(2027, 1, 1)).code is Code.QUOTA_EXHAUSTED
-
-
-def test_use_case_reads_do_not_turn() -> None:
-    assert refused(replace(anonymous, usecase_reads=200), usecase, utc_ms(2026, 12, 1)).code is Code.CLAIM_REQUIRED
-
-
 def test_a_tenant_that_was_never_used_has_no_window_yet() -> None:
     used = let_through(Tenant("t", Tier.CLAIMED), charge)
     assert (used.day, used.day_used, used.month, used.month_used) == (TODAY, 1, THIS_MONTH, 1)
@@ -250,16 +209,6 @@ def test_a_refund_of_last_month_does_not_give_a_request_of_this_one() -> None:
 def test_a_refund_that_comes_on_the_next_day_finds_an_empty_day() -> None:
     given_back = let_through(replace(claimed, lifetime_used=5, month_used=5, day_used=5), refund, NOON + DAY_MS)
     assert (given_back.day, given_back.day_used, given_back.month_used) == (TODAY + 1, 0, 4)
-
-
-def test_a_refund_never_leads_below_nothing() -> None:
-    assert let_through(anonymous, replace(refund, usecase=True)) == anonymous
-
-
-def test_a_refund_makes_room_for_the_next_request() -> None:
-    full = replace(anonymous, lifetime_used=1_000, day_used=400)
-    answers = decide({"t": full}, [charge, refund, charge, charge], NOON, CAPS).answers
-    assert [isinstance(answer, Metered) for answer in answers] == [False, True, True, False]
 
 
 # Reading, and tenants that do not exist.

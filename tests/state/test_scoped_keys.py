@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from actors.keys.messages import Kept
+from actors.keys.messages import KeySaved
 from actors.keys.state import LockSet, rows_to_lock
 from actors.keys.validity import held_scopes
 from actors.shared.credentials import Kind
@@ -173,7 +173,7 @@ def test_a_grant_locks_the_key_that_grants_and_the_membership_of_its_account() -
 
 def test_an_owner_revokes_own_scoped_keys_and_again(registry: Registry) -> None:
     first = registry.one(registry.revoke("2", owner="t1"))
-    assert first == Kept(registry.keys["k2"], changed=(b"2",), ended=("k2",))
+    assert first == KeySaved(registry.keys["k2"], changed=(b"2",), ended=("k2",))
     assert registry.one(registry.revoke("2", owner="t1")) == replace(first, ended=())
     assert [record.action for record in registry.audits].count("key.revoked") == 1
 

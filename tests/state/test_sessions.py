@@ -3,21 +3,15 @@
 import json
 from dataclasses import dataclass, field, replace
 
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     IssueLink,
-    Kept,
-    LinkIssued,
     Message,
     Session,
+    SessionSaved,
     SignIn,
     SignInLink,
     StartSignIn,
@@ -27,9 +21,7 @@ from actors.sessions.messages import (
 from actors.sessions.second_factor import SecondFactorRows
 from actors.sessions.state import Decision, LockSet, SessionRules, Snapshot, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailCount, CodeMailRules, Draft
-from actors.shared.codes import CodeRules
-from actors.values import Account, AuditRecord, Code, OutboxMessage, Refused, Tenant, Tier
-from tests.slow import shortened
+from actors.values import Account, AuditRecord, Code, Done, OutboxMessage, Refused, Tenant, Tier
 from tests.state.manners import well_said
 
 NOON = 20_000 * DAY_MS + DAY_MS // 2
@@ -129,7 +121,7 @@ class Book:
 
     def sign_in(self, name: str, email: str = ANN) -> Session:
         answers = self.act(self.start(email), self.complete(name, email))
-        assert isinstance(answers[1], Kept), answers
+        assert isinstance(answers[1], SessionSaved), answers
         self.now_ms += MINUTE_MS
         return answers[1].session
 
@@ -150,7 +142,7 @@ def code_of(answer: Answer) -> Code | None:
 
 def test_a_first_code_makes_a_row_for_the_browser_and_three_counts() -> None:
     book = Book()
-    assert book.one(book.start()) == CodeSent()
+    assert book.one(book.start()) == Done()
     ids = places(ANN)
     assert book.rows == Snapshot(
         {(ANN, HERS): SignIn(ANN, HERS, proof=RIGHT, code_expires_ms=NOON + 10 * MINUTE_MS)},
@@ -222,10 +214,10 @@ def test_a_touch_within_the_hour_writes_nothing() -> None:
     book = Book()
     session = book.sign_in("1")
     book.now_ms = NOON + HOUR_MS - 1
-    assert book.one(Touch("ses_1")) == Kept(session)
+    assert book.one(Touch("ses_1")) == SessionSaved(session)
     assert book.last.changed == Snapshot()
     book.now_ms += 1
-    assert book.one(Touch("ses_1")) == Kept(
+    assert book.one(Touch("ses_1")) == SessionSaved(
         replace(session, seen_ms=book.now_ms, expires_ms=book.now_ms + book.rules.life_ms)
     )
 
@@ -243,7 +235,7 @@ def test_an_ended_session_stays_ended() -> None:
 def test_ending_a_session_keeps_when_and_is_told_once_within_a_batch() -> None:
     book = Book()
     session = book.sign_in("1")
-    ended = Kept(replace(session, revoked_ms=book.now_ms, expires_ms=book.now_ms))
+    ended = SessionSaved(replace(session, revoked_ms=book.now_ms, expires_ms=book.now_ms))
     assert book.act(book.end("1"), book.end("1")) == [ended, ended]
     assert [record.action for record in book.audits] == ["session.started", "session.ended"]
 
@@ -262,7 +254,7 @@ def test_the_next_code_has_to_wait() -> None:
     book.now_ms += 59 * SECOND_MS
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED
     book.now_ms += SECOND_MS
-    assert book.one(book.start()) == CodeSent()
+    assert book.one(book.start()) == Done()
     assert (book.outbox, book.rows.letters[place(ANN, "home")].sent_today) == (2, 2)
 
 
@@ -279,7 +271,7 @@ def test_a_code_dies_with_its_last_millisecond() -> None:
     book.now_ms += 10 * MINUTE_MS
     assert code_of(book.one(book.complete("1"))) is Code.INVALID_CODE
     book.now_ms -= 1
-    assert isinstance(book.one(book.complete("1")), Kept)
+    assert isinstance(book.one(book.complete("1")), SessionSaved)
 
 
 def test_two_sign_ins_of_one_batch_make_one_account() -> None:
@@ -306,7 +298,7 @@ def test_an_expired_session_keeps_its_own_end() -> None:
     book = Book()
     session = book.sign_in("1")
     book.now_ms = session.expires_ms
-    assert book.one(book.end("1")) == Kept(session)
+    assert book.one(book.end("1")) == SessionSaved(session)
     assert code_of(book.one(Touch("ses_1"))) is Code.UNAUTHORIZED
 
 
@@ -322,7 +314,7 @@ def test_strangers_neither_replace_a_code_nor_use_up_its_guesses() -> None:
     book.act(*strangers, *guesses)
     assert book.rows.sign_ins[ANN, HERS] == before
     assert code_of(book.one(book.complete("thief", browser=b"none"))) is Code.INVALID_CODE, "not even the right code"
-    assert isinstance(book.one(book.complete("ann")), Kept)
+    assert isinstance(book.one(book.complete("ann")), SessionSaved)
 
 
 def test_a_guess_without_a_code_writes_nothing() -> None:
@@ -338,7 +330,7 @@ def test_a_strangers_codes_neither_delay_nor_use_up_those_of_another_network() -
         assert (code_of(book.one(book.start(browser=THEIRS, network="elsewhere")))) is Code.RATE_LIMITED
         book.now_ms += MINUTE_MS
     assert book.outbox == 2
-    assert book.one(book.start()) == CodeSent()
+    assert book.one(book.start()) == Done()
 
 
 def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_its_own() -> None:
@@ -346,13 +338,13 @@ def test_beyond_the_total_a_new_network_gets_one_letter_and_a_known_one_all_of_i
     book.act(book.start(), book.complete("1"))
     book.act(*(book.start(browser=THEIRS, network="elsewhere") for _ in range(5)))
     assert book.outbox == 6
-    asked = [("new", CodeSent), ("new", Refused), ("elsewhere", Refused), ("home", CodeSent), ("late", Refused)]
+    asked = [("new", Done), ("new", Refused), ("elsewhere", Refused), ("home", Done), ("late", Refused)]
     for network, kind in asked:
         answer = book.one(book.start(browser=THEIRS, network=network))
         assert isinstance(answer, kind), (network, answer)
     assert isinstance(answer, Refused)
     assert answer.message.startswith("No more codes can be sent to this email from a network that is new to it today.")
-    assert [book.one(book.start()) for _ in range(3)] == [CodeSent()] * 3
+    assert [book.one(book.start()) for _ in range(3)] == [Done()] * 3
     assert code_of(book.one(book.start())) is Code.RATE_LIMITED, "a known network has its own limit, too"
 
 
@@ -363,10 +355,10 @@ def test_the_daily_count_does_not_refuse_a_known_network_and_makes_its_codes_lon
     for _ in range(5):
         assert code_of(book.one(book.start(browser=THEIRS))) is Code.RATE_LIMITED, "the pause holds"
         book.now_ms += MINUTE_MS
-        assert book.one(book.start()) == CodeSent()
+        assert book.one(book.start()) == Done()
         templates.append(book.last.outbox[0].template)
     assert templates == ["sign_in_code"] * 2 + ["sign_in_code_long"] * 3
-    assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
+    assert isinstance(book.one(book.complete("2", proof=LONG)), SessionSaved)
     book.now_ms += MINUTE_MS
     refused = book.one(book.start())
     assert isinstance(refused, Refused), "the daily limit of the mailbox holds"
@@ -391,7 +383,7 @@ def test_codes_get_longer_once_those_of_a_day_allow_many_guesses() -> None:
     book.act(book.start())
     assert book.last.outbox[0].template == "sign_in_code_long"
     assert code_of(book.one(book.complete("1"))) is Code.INVALID_CODE
-    assert isinstance(book.one(book.complete("2", proof=LONG)), Kept)
+    assert isinstance(book.one(book.complete("2", proof=LONG)), SessionSaved)
 
 
 def link(book: Book, name: str = "1") -> IssueLink:
@@ -407,7 +399,7 @@ def use(book: Book, name: str, token: bytes = b"token 1") -> UseLink:
 def test_a_link_signs_in_once_and_not_after_its_end() -> None:
     book = Book()
     answers = book.act(link(book), use(book, "1"), use(book, "2"), use(book, "3", b"another"))
-    assert [type(answer) for answer in answers] == [LinkIssued, Kept, Refused, Refused]
+    assert [type(answer) for answer in answers] == [Done, SessionSaved, Refused, Refused]
     assert [each.email for each in book.rows.sessions.values()] == [ANN]
     assert book.rows.accounts[ANN].tenant_id == "ten_1"
     assert [(each.action, each.actor_email) for each in book.audits] == [
@@ -423,100 +415,5 @@ def test_a_session_from_a_link_makes_room_like_any_other() -> None:
     book = Book(SessionRules(per_account=1))
     book.sign_in("1")
     book.act(link(book))
-    assert isinstance(book.one(use(book, "2")), Kept)
+    assert isinstance(book.one(use(book, "2")), SessionSaved)
     assert [each.id for each in book.rows.sessions.values() if each.is_live(book.now_ms)] == ["ses_2"]
-
-
-class Sessions(RuleBasedStateMachine):
-    """Random batches under tight limits; every batch is also decided one by one."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        letters = CodeMailRules(per_network=3, pause_ms=MINUTE_MS, per_mailbox=5, last_resort=8)
-        tight = SessionRules(per_account=2, codes=CodeRules(attempts=2), letters=letters)
-        self.book, self.single = Book(tight), Book(tight)
-        self.made = 0
-        self.wrong: dict[tuple[str, bytes], int] = {}
-
-    emails = st.sampled_from([ANN, BOB])
-    browsers = st.sampled_from([HERS, HERS, THEIRS])
-    networks = st.sampled_from(["home", "home", "office", "elsewhere"])
-    numbers = st.integers(1, 6)
-    recipes = st.one_of(
-        st.tuples(st.just("start"), emails, browsers, networks),
-        st.tuples(st.sampled_from(["right", "right", "wrong"]), emails, browsers, networks),
-        st.tuples(st.just("touch"), numbers),
-        st.tuples(st.just("end"), numbers, emails),
-    )
-
-    @rule(span_ms=st.sampled_from([SECOND_MS, MINUTE_MS, 2 * HOUR_MS, DAY_MS, 31 * DAY_MS]))
-    def pass_time(self, span_ms: int) -> None:
-        self.book.now_ms += span_ms
-        self.single.now_ms += span_ms
-
-    @rule(recipes=st.lists(recipes, min_size=1, max_size=6))
-    def batch(self, recipes: list[tuple]) -> None:  # type: ignore[type-arg]
-        messages = [self.message(*recipe) for recipe in recipes]
-        answers = self.book.act(*messages)
-        assert answers == [self.single.one(message) for message in messages]
-        assert self.book.rows == self.single.rows
-        assert (self.book.audits, self.book.tenants) == (self.single.audits, self.single.tenants)
-        for message, answer in zip(messages, answers, strict=True):
-            self.note(message, answer)
-
-    def message(self, kind: str, *rest: object) -> Message:
-        book = self.book
-        self.made += 1
-        match kind, *rest:
-            case "start", str(email), bytes(browser), str(network):
-                return book.start(email, browser, network)
-            case (("right" | "wrong"), str(email), bytes(browser), str(network)):
-                return book.complete(str(self.made), email, RIGHT if kind == "right" else WRONG, browser, network)
-            case "touch", int(number):
-                return Touch(self.name(number))
-            case "end", int(number), str(email):
-                return EndSession(self.name(number), email, book.audit(self.name(number), "session.ended"))
-        raise AssertionError(kind)
-
-    def name(self, number: int) -> str:
-        """One of the newest sessions, or one that does not exist."""
-        known = list(self.book.rows.sessions)
-        return known[-number] if number <= len(known) else "ses_unknown"
-
-    def note(self, message: Message, answer: Answer) -> None:
-        match message, answer:
-            case StartSignIn(email=email, browser=browser), CodeSent():
-                self.wrong[email, browser] = 0
-            case CompleteSignIn(proof=proof, session=session, browser=browser), Kept():
-                assert (proof, self.wrong[session.email, browser] < 2) == (RIGHT, True)
-                self.wrong[session.email, browser] = 2
-            case CompleteSignIn(session=session, browser=browser), Refused(code):
-                assert code is Code.INVALID_CODE
-                self.wrong[session.email, browser] = self.wrong.get((session.email, browser), 2) + 1
-
-    @invariant()
-    def no_account_has_too_many_sessions(self) -> None:
-        for email in (ANN, BOB):
-            live = [each for each in self.book.rows.sessions.values() if each.email == email]
-            assert sum(each.is_live(self.book.now_ms) for each in live) <= 2
-
-    @invariant()
-    def every_session_has_an_account_with_one_tenant(self) -> None:
-        assert {each.email for each in self.book.rows.sessions.values()} == self.book.rows.accounts.keys()
-        assert len(self.book.tenants) == len(self.book.rows.accounts)
-
-    @invariant()
-    def what_ended_says_when(self) -> None:
-        for each in self.book.rows.sessions.values():
-            assert each.revoked_ms is None or each.expires_ms <= each.revoked_ms
-
-    @invariant()
-    def each_start_was_audited(self) -> None:
-        started = [record.target_id for record in self.book.audits if record.action == "session.started"]
-        assert started == list(self.book.rows.sessions)
-
-
-Sessions.TestCase.settings = settings(
-    max_examples=shortened(100), stateful_step_count=30, derandomize=True, database=None, deadline=None
-)
-TestSessions = Sessions.TestCase

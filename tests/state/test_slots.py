@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from actors.bookings.messages import Answer, SlotSaved
+from actors.bookings.messages import Answer
 from actors.bookings.records import PackageKind, Side, Slot
 from actors.bookings.slots import sells
 from actors.values import Code
@@ -13,8 +13,8 @@ from tests.state.ledger import AGENT, ANN, NOON, PRICE, REST, SLOT, Ledger, furn
 
 
 def slotted(answer: Answer) -> Slot:
-    assert isinstance(answer, SlotSaved), answer
-    return answer.slot
+    assert isinstance(answer, Slot), answer
+    return answer
 
 
 def test_a_new_slot_is_kept_shown_and_audited() -> None:
@@ -150,6 +150,6 @@ def test_a_booking_costs_no_more_than_a_card_can_pay(weeks: int, cents: int, sol
         ledger.edit_slot(weeks=weeks, week_price_cents=cents),
     ):
         answer = ledger.one(message)
-        assert isinstance(answer, SlotSaved) == sold
+        assert isinstance(answer, Slot) == sold
         if not sold:
             refused(answer, Code.INVALID_REQUEST)

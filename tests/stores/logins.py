@@ -10,10 +10,10 @@ from actors.devices.messages import (
     Device,
     DeviceView,
     FreshKey,
-    Look,
     Poll,
     Redeemed,
     Start,
+    ViewDevice,
 )
 from actors.devices.state import DeviceRules, decide, rows_to_lock
 from actors.keys.messages import Issue, Key
@@ -59,8 +59,8 @@ def poll(number: int, key: int | None = None) -> Poll:
     return Poll(hash_of(number), fresh, f"aud_poll_{name}", "req")
 
 
-def look(typed: str, session: int = 1) -> Look:
-    return Look(typed, f"ses_{session}")
+def look(typed: str, session: int = 1) -> ViewDevice:
+    return ViewDevice(typed, f"ses_{session}")
 
 
 def deciding(number: int, *, approve: bool = True, session: int = 1, email: str = ANN) -> Decide:
@@ -87,7 +87,7 @@ class Logins:
         return BatchId(f"{self.node}/devices", self.batches)
 
     async def send(
-        self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW, batch_id: BatchId | None = None
+        self, *messages: Start | Poll | ViewDevice | Decide, now_ms: int = NOW, batch_id: BatchId | None = None
     ) -> Sequence[Answer]:
         decision = await self.stores.devices.transact(
             batch_id or self.next_batch_id(),
@@ -97,7 +97,7 @@ class Logins:
         )
         return decision.answers
 
-    async def words(self, *messages: Start | Poll | Look | Decide, now_ms: int = NOW) -> list[str]:
+    async def words(self, *messages: Start | Poll | ViewDevice | Decide, now_ms: int = NOW) -> list[str]:
         return [word(answer) for answer in await self.send(*messages, now_ms=now_ms)]
 
     async def issue(self, number: int, email: str = ANN, *, now_ms: int = NOW) -> str:

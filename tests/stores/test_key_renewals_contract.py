@@ -12,8 +12,8 @@ from actors.keys.messages import (
     EndNotice,
     EndNoticesSent,
     Issue,
-    Kept,
     Key,
+    KeySaved,
     KeysEnded,
     Revoke,
     Rotated,
@@ -67,7 +67,7 @@ async def stored(desk: Desk) -> dict[str, Key]:
 
 async def test_a_name_and_an_end_are_kept_and_granted_keys_end_no_later(desk: Desk) -> None:
     (kept,) = await desk.keys(edit(2, name="Other", expires_ms=NOW + 10 * DAY_MS))
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     rows = await stored(desk)
     assert rows["key_2"] == kept.key
     assert (kept.key.name, kept.key.expires_ms, kept.key.end_notice_ms) == (
@@ -105,7 +105,7 @@ async def test_keys_that_rotated_themselves_are_locked_and_end_with_the_first(de
     await desk.keys(rotate(1, 5, by=1, grace_ms=0))
     await desk.keys(rotate(5, 6, by=5, grace_ms=0))
     (kept,) = await desk.keys(Revoke("key_1", replace(audit(1), id="aud_revoked")))
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     assert set(kept.ended) == {"key_6", "key_2", "key_3"}
 
 

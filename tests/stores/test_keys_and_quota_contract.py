@@ -7,20 +7,22 @@ import pytest
 import trio
 
 from actors.clock import day_of, month_of
-from actors.keys.membership import BootstrapAdmins, GrantAdmin, Membership, RevokeAdmin
 from actors.keys.messages import (
     Answer,
+    BootstrapAdmins,
     ByAccount,
     ByKey,
     Claimed,
-    CodeSent,
     CompleteClaim,
+    GrantAdmin,
     Issue,
-    Kept,
     Key,
+    KeySaved,
+    Membership,
     Message,
     Mint,
     Revoke,
+    RevokeAdmin,
     SetTier,
     StartClaim,
 )
@@ -33,7 +35,7 @@ from actors.quota.state import Decision as QuotaDecision
 from actors.quota.state import decide as decide_quota
 from actors.shared.code_mails import Draft
 from actors.shared.credentials import Kind
-from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Scope, Tenant, Tier
+from actors.values import AuditRecord, BatchId, Code, Contended, Done, OutboxMessage, Refused, Scope, Tenant, Tier
 from tests.stores.conftest import Stores
 from tests.stores.logins import Logins
 
@@ -130,7 +132,7 @@ def desk(stores: Stores) -> Desk:
 
 
 async def test_a_minted_key_is_resolved_with_its_tenants_tier(desk: Desk) -> None:
-    assert await desk.keys(mint(1), mint(2)) == [Kept(key(1)), Kept(key(2))]
+    assert await desk.keys(mint(1), mint(2)) == [KeySaved(key(1)), KeySaved(key(2))]
     found = await desk.stores.keys.resolve([hash_of(1), hash_of(2), hash_of(3)])
     assert set(found) == {hash_of(1), hash_of(2)}
     resolved = found[hash_of(1)]
@@ -139,7 +141,7 @@ async def test_a_minted_key_is_resolved_with_its_tenants_tier(desk: Desk) -> Non
 
 async def test_a_claim_moves_the_key_removes_its_expiry_and_gives_it_the_email(desk: Desk) -> None:
     await desk.keys(mint(1))
-    assert await desk.keys(start(1)) == [CodeSent()]
+    assert await desk.keys(start(1)) == [Done()]
     (claimed,) = await desk.keys(complete(1))
     assert isinstance(claimed, Claimed)
     resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
@@ -156,9 +158,9 @@ async def test_letters_of_claims_are_counted_over_batches(desk: Desk) -> None:
         for each in several
     ]
     sent = [answer for each in shared for answer in await desk.keys(each)]
-    assert [isinstance(answer, CodeSent) for answer in sent] == [True] * 20 + [False] * 5
+    assert [isinstance(answer, Done) for answer in sent] == [True] * 20 + [False] * 5
     elsewhere = replace(shared[20].draft, network_id=hash_of(3), block_id=hash_of(5))
-    assert await desk.keys(replace(shared[20], draft=elsewhere)) == [CodeSent()]
+    assert await desk.keys(replace(shared[20], draft=elsewhere)) == [Done()]
 
 
 async def test_a_second_claim_by_the_same_email_adds_its_counts_to_the_account(desk: Desk) -> None:
@@ -206,7 +208,7 @@ async def test_an_unknown_tenant_is_answered_as_moved(desk: Desk) -> None:
 async def test_a_revoked_key_stays_revoked_and_is_still_resolved(desk: Desk) -> None:
     await desk.keys(mint(1))
     (kept,) = await desk.keys(Revoke("key_1", audit(1)))
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
     assert resolved.key.revoked_ms == NOW
 
@@ -330,7 +332,7 @@ async def test_an_owner_revokes_only_scoped_keys_of_his_own(desk: Desk) -> None:
         Revoke("key_2", audit(5), "ten_1"),
     ]
     answers = await desk.keys(*orders)
-    assert [isinstance(answer, Kept) for answer in answers] == [False, False, True]
+    assert [isinstance(answer, KeySaved) for answer in answers] == [False, False, True]
     found = await desk.stores.keys.resolve([hash_of(1), hash_of(2)])
     assert [found[hash_of(n)].key.revoked_ms for n in (1, 2)] == [None, NOW]
 
@@ -342,7 +344,7 @@ async def test_a_session_grants_keys_until_it_ends(desk: Desk) -> None:
         for number, session in ((1, "ses_1"), (2, "ses_1"), (3, "ses_9"))
     )
     (kept,) = await desk.keys(granted)
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     await Logins(desk.stores).end(1)
     answers = await desk.keys(ended, foreign)
     assert [getattr(answer, "code", None) for answer in answers] == [Code.UNAUTHORIZED] * 2
@@ -374,7 +376,7 @@ async def test_a_person_grants_what_his_account_holds_at_the_commit(desk: Desk) 
     assert refused == [None, Code.INSUFFICIENT_SCOPE, None]
     await desk.keys(GrantAdmin(EMAIL, membership_audit(5, EMAIL)))
     (kept,) = await desk.keys(Issue(admin, EMAIL, audit(6), ByAccount("ses_1")))
-    assert isinstance(kept, Kept)
+    assert isinstance(kept, KeySaved)
     assert {each.id for each in await desk.stores.keys.live_keys("ten_1", NOW)} == {f"key_{n}" for n in (1, 2, 3, 4)}
 
 
@@ -385,7 +387,7 @@ async def test_an_owner_who_may_revokes_full_keys_of_his_own_too(desk: Desk) -> 
         Revoke("key_1", audit(4), "ten_1", full=True),
         Revoke("key_2", audit(5), "ten_1", full=True),
     ]
-    assert [isinstance(answer, Kept) for answer in await desk.keys(*orders)] == [False, True, True]
+    assert [isinstance(answer, KeySaved) for answer in await desk.keys(*orders)] == [False, True, True]
     assert await desk.stores.keys.live_keys("ten_1", NOW) == []
 
 
@@ -574,7 +576,7 @@ async def test_nodes_that_create_the_same_key_at_once_create_one(stores: Stores)
     async with trio.open_nursery() as nursery:
         for number in range(30, 34):
             nursery.start_soon(issue, number)
-    [created] = [answer for answer in answers if isinstance(answer, Kept)]
+    [created] = [answer for answer in answers if isinstance(answer, KeySaved)]
     assert {answer.code for answer in answers if isinstance(answer, Refused)} == {Code.IDEMPOTENCY_CONFLICT}
     assert [each.hash for each in await stores.keys.live_keys("ten_1", NOW) if each.id == "key_same"] == [
         created.key.hash
@@ -594,5 +596,5 @@ async def test_an_account_at_its_limit_is_not_taken_over_it_by_two_nodes(stores:
     async with trio.open_nursery() as nursery:
         for number in range(30, 34):
             nursery.start_soon(issue, number)
-    assert sorted(isinstance(answer, Kept) for answer in answers) == [False, False, False, True]
+    assert sorted(isinstance(answer, KeySaved) for answer in answers) == [False, False, False, True]
     assert len(await stores.keys.live_keys("ten_1", NOW)) == 25

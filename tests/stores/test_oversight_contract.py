@@ -13,8 +13,7 @@ from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Cont
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before
 from actors.events.messages import NEVER, Window
-from actors.keys.membership import Restore, Suspend, SuspensionSet
-from actors.keys.messages import Key
+from actors.keys.messages import Key, Restore, Suspend, SuspensionSet
 from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import KeyRules, decide, rows_to_lock
 from actors.keys.state import LockSet as KeysWanted

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from actors.clock import MINUTE_MS
-from actors.sessions.messages import Kept, Session
+from actors.sessions.messages import Session, SessionSaved
 from actors.sessions.second_factor import (
     Assertion,
     CancelSignIn,
@@ -23,10 +23,9 @@ from actors.sessions.second_factor import (
     Remove,
     RemoveAll,
     Rename,
-    SignInCancelled,
     StartCeremony,
 )
-from actors.values import AuditRecord, BatchId, Code, OutboxMessage
+from actors.values import AuditRecord, BatchId, Code, Done, OutboxMessage
 from storage.connection.pool import Database
 from storage.postgres.mail import PostgresOutbox
 from tests.doubles.mail import MemoryOutbox
@@ -87,7 +86,7 @@ async def test_a_passkey_is_kept_used_renamed_and_removed(desk: Desk) -> None:
     assert await sessions.passkeys_of(BOB) == []
     assert (await sessions.of_email(ANN, NOW))[0].passkey_ms == NOW
     shown = await desk.act(starting("ses_1", Purpose.CONFIRM), confirming(session, 2, 7), now_ms=NOW + 1)
-    assert isinstance(shown[1], Kept)
+    assert isinstance(shown[1], SessionSaved)
     renamed = await desk.one(Rename("psk_2", ANN, "Phone", audit(500, "passkey.renamed")))
     assert isinstance(renamed, PasskeySaved)
     assert await sessions.passkeys_of(ANN) == [first, replace(second, sign_count=7, used_ms=NOW + 1, name="Phone")]
@@ -124,7 +123,7 @@ async def test_a_pending_sign_in_is_no_session_until_it_is_finished(desk: Desk) 
     assert [each.id for each in await sessions.of_email(ANN, NOW)] == ["ses_1"]
     answers = await desk.act(starting(pending.id, Purpose.SIGN_IN), finishing(pending, 1, 77), now_ms=NOW + MINUTE_MS)
     assert isinstance(answers[0], CeremonyStarted)
-    assert isinstance(answers[1], Kept)
+    assert isinstance(answers[1], SessionSaved)
     [found] = (await sessions.resolve([(77).to_bytes(32)])).values()
     assert (found.session.id, found.session.passkey_ms) == (pending.id, NOW + MINUTE_MS)
     assert await sessions.pending(pending.token_hash) == replace(pending, expires_ms=0)
@@ -133,7 +132,7 @@ async def test_a_pending_sign_in_is_no_session_until_it_is_finished(desk: Desk) 
 async def test_a_cancelled_sign_in_has_ended(desk: Desk) -> None:
     await added(desk, await desk.sign_in(1), 1)
     pending = await half(desk, 2)
-    assert await desk.one(CancelSignIn(pending.id)) == SignInCancelled()
+    assert await desk.one(CancelSignIn(pending.id)) == Done()
     answers = await desk.act(starting(pending.id, Purpose.SIGN_IN), finishing(pending, 1, 77))
     assert [code_of(answer) for answer in answers] == [Code.UNAUTHORIZED] * 2
 
@@ -199,7 +198,7 @@ async def test_one_challenge_used_on_two_nodes_begins_one_session(nodes: list[De
             finishing(pending, 1, 100 + 10 * round_number + place, 1 + 2 * round_number + place) for place in (0, 1)
         ]
         answers = await together(*(now(desk.one, finish, now_ms) for desk, finish in zip(nodes, finishes, strict=True)))
-        assert [type(answer) for answer in answers if isinstance(answer, Kept)] == [Kept]
+        assert [type(answer) for answer in answers if isinstance(answer, SessionSaved)] == [SessionSaved]
 
 
 async def test_one_signature_sent_to_two_nodes_confirms_once(nodes: list[Desk]) -> None:

@@ -21,7 +21,7 @@ from actors.bookings.records import (
 )
 from actors.clock import DAY_MS
 from actors.keys.messages import Claim, Key
-from actors.retention.state import RetentionRules, lives_ms
+from actors.retention.state import RetentionRules, retention_ms
 from actors.retention.store import Rows
 from actors.shared.credentials import Kind
 from actors.shared.weeks import WEEK_MS, week_of
@@ -275,7 +275,7 @@ async def test_nothing_but_the_two_functions_changes_the_audit(database: Databas
 
 
 def test_every_kind_of_rows_has_a_life_of_whole_days() -> None:
-    lives = lives_ms(RetentionRules())
+    lives = retention_ms(RetentionRules())
     assert lives.keys() == set(Rows)
     assert all(life_ms >= DAY_MS and life_ms % DAY_MS == 0 for life_ms in lives.values())
 

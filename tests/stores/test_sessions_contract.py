@@ -6,20 +6,18 @@ from typing import Any
 import pytest
 
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.keys.membership import GrantAdmin
+from actors.keys.messages import GrantAdmin
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
 from actors.sessions.messages import (
     Answer,
-    CodeSent,
     CompleteSignIn,
     EndSession,
     IssueLink,
-    Kept,
-    LinkIssued,
     Message,
     Session,
+    SessionSaved,
     SignedIn,
     SignInLink,
     StartSignIn,
@@ -30,7 +28,7 @@ from actors.sessions.state import SessionRules, decide, rows_to_lock
 from actors.shared.code_mails import CodeMailRules, Draft
 from actors.shared.codes import CodeRules
 from actors.shared.credentials import digest
-from actors.values import AuditRecord, BatchId, Code, Contended, OutboxMessage, Refused, Tier
+from actors.values import AuditRecord, BatchId, Code, Contended, Done, OutboxMessage, Refused, Tier
 from storage.connection.pool import Database
 from storage.postgres.mail import PostgresOutbox
 from tests.doubles.mail import MemoryOutbox
@@ -115,9 +113,9 @@ class Desk:
         return answer
 
     async def sign_in(self, number: int, email: str = ANN, now_ms: int = NOW) -> Session:
-        assert await self.one(start(number, email), now_ms) == CodeSent()
+        assert await self.one(start(number, email), now_ms) == Done()
         answer = await self.one(complete(number, email), now_ms)
-        assert isinstance(answer, Kept), answer
+        assert isinstance(answer, SessionSaved), answer
         return answer.session
 
 
@@ -170,8 +168,8 @@ async def test_attempts_and_codes_are_counted_over_batches(desk: Desk) -> None:
     assert wrong == [Code.INVALID_CODE] * 5
     assert code_of(await desk.one(complete(8))) is Code.INVALID_CODE
     assert code_of(await desk.one(start(2))) is Code.RATE_LIMITED
-    assert await desk.one(start(3), NOW + MINUTE_MS) == CodeSent()
-    assert isinstance(await desk.one(complete(9), NOW + MINUTE_MS), Kept)
+    assert await desk.one(start(3), NOW + MINUTE_MS) == Done()
+    assert isinstance(await desk.one(complete(9), NOW + MINUTE_MS), SessionSaved)
 
 
 async def test_a_batch_that_runs_again_starts_nothing_twice(desk: Desk) -> None:
@@ -179,7 +177,7 @@ async def test_a_batch_that_runs_again_starts_nothing_twice(desk: Desk) -> None:
     batch_id = BatchId("another/sessions", 1)
     first = await desk.act(complete(1), batch_id=batch_id)
     assert await desk.act(complete(1), batch_id=batch_id) == first
-    assert isinstance(first[0], Kept)
+    assert isinstance(first[0], SessionSaved)
     assert len(await desk.stores.sessions.of_email(ANN, NOW)) == 1
 
 
@@ -195,8 +193,8 @@ async def test_a_touched_session_lives_on_and_an_ended_one_does_not(desk: Desk) 
     await desk.sign_in(1)
     later = NOW + 2 * HOUR_MS
     answer = await desk.one(Touch("ses_1"), later)
-    assert answer == Kept(session(1, seen_ms=later, expires_ms=later + 30 * DAY_MS))
-    assert await desk.one(end(1), later + 1) == Kept(
+    assert answer == SessionSaved(session(1, seen_ms=later, expires_ms=later + 30 * DAY_MS))
+    assert await desk.one(end(1), later + 1) == SessionSaved(
         session(1, seen_ms=later, expires_ms=later + 1, revoked_ms=later + 1)
     )
     assert code_of(await desk.one(Touch("ses_1"), later + HOUR_MS)) is Code.UNAUTHORIZED
@@ -243,16 +241,16 @@ async def test_a_code_belongs_to_one_browser_and_only_its_guesses_count(desk: De
     for number in range(10, 20):
         assert code_of(await desk.one(complete(number, proof=WRONG, browser=THEIRS))) is Code.INVALID_CODE
         assert code_of(await desk.one(complete(number, browser=digest("none")))) is Code.INVALID_CODE
-    assert isinstance(await desk.one(complete(3)), Kept)
+    assert isinstance(await desk.one(complete(3)), SessionSaved)
     assert code_of(await desk.one(complete(4, browser=THEIRS))) is Code.INVALID_CODE
 
 
 async def test_letters_are_counted_by_network_over_batches(desk: Desk) -> None:
     for minute in range(5):
-        assert await desk.one(start(minute), NOW + minute * MINUTE_MS) == CodeSent()
+        assert await desk.one(start(minute), NOW + minute * MINUTE_MS) == Done()
     later = NOW + 5 * MINUTE_MS
     assert code_of(await desk.one(start(6), later)) is Code.RATE_LIMITED
-    assert await desk.one(start(7, network="elsewhere"), later) == CodeSent()
+    assert await desk.one(start(7, network="elsewhere"), later) == Done()
 
 
 async def test_a_network_that_used_a_code_stays_known(desk: Desk) -> None:
@@ -265,14 +263,14 @@ async def test_a_network_that_used_a_code_stays_known(desk: Desk) -> None:
 
 async def test_a_link_signs_in_its_email_once(desk: Desk) -> None:
     await desk.sign_in(1)
-    assert await desk.act(issue(1), issue(2, BOB)) == [LinkIssued(), LinkIssued()]
+    assert await desk.act(issue(1), issue(2, BOB)) == [Done(), Done()]
     assert [code_of(each) for each in await desk.act(use(2, 1), use(3, 1), use(4, 9))] == [
         None,
         *[Code.INVALID_CODE] * 2,
     ]
     assert code_of(await desk.one(use(5, 1))) is Code.INVALID_CODE
     assert {each.id for each in await desk.stores.sessions.of_email(ANN, NOW)} == {"ses_1", "ses_2"}
-    assert isinstance(await desk.one(use(6, 2)), Kept), "a link creates its account"
+    assert isinstance(await desk.one(use(6, 2)), SessionSaved), "a link creates its account"
     assert code_of(await desk.one(use(7, 2), NOW + 600_000)) is Code.INVALID_CODE
 
 
@@ -291,7 +289,7 @@ async def test_two_right_completions_at_once_make_one_session(nodes: list[Desk])
         answers = await together(
             *(now(desk.one, complete(10 * number + place, email)) for place, desk in enumerate(nodes))
         )
-        assert [type(answer) for answer in answers if not isinstance(answer, Refused)] == [Kept]
+        assert [type(answer) for answer in answers if not isinstance(answer, Refused)] == [SessionSaved]
         assert [code_of(answer) for answer in answers if isinstance(answer, Refused)] == [Code.INVALID_CODE]
         assert len(await nodes[0].stores.sessions.of_email(email, NOW)) == 1
 
@@ -303,7 +301,7 @@ async def test_guesses_on_two_nodes_are_all_counted(nodes: list[Desk]) -> None:
     await together(*(now(desk.act, *guesses, rules=rules) for desk in nodes))
     assert code_of((await nodes[0].act(complete(99), rules=rules))[0]) is Code.INVALID_CODE
     one_more = SessionRules(codes=CodeRules(attempts=21))
-    assert isinstance((await nodes[0].act(complete(99), rules=one_more))[0], Kept)
+    assert isinstance((await nodes[0].act(complete(99), rules=one_more))[0], SessionSaved)
 
 
 async def test_one_link_that_is_used_on_two_nodes_at_once_signs_in_once(nodes: list[Desk]) -> None:
@@ -333,4 +331,4 @@ async def test_crossing_batches_of_two_nodes_come_to_an_end(nodes: list[Desk]) -
     there = [complete(number, email) for number, email in enumerate(emails)]
     back = [complete(100 + number, email) for number, email in reversed(list(enumerate(emails)))]
     answers = await together(now(nodes[0].act, *there), now(nodes[1].act, *back))
-    assert sum(isinstance(answer, Kept) for each in answers for answer in each) == len(emails)
+    assert sum(isinstance(answer, SessionSaved) for each in answers for answer in each) == len(emails)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
-from actors.values import BatchId, Code, Refused
+from actors.values import BatchId, Code, Done, Refused
 from actors.webhooks.messages import (
     Backlog,
     CreateWebhook,
@@ -14,7 +14,6 @@ from actors.webhooks.messages import (
     DeliveryStatus,
     EventType,
     Queued,
-    WebhookDeleted,
     WebhookSaved,
     WebhookStatus,
 )
@@ -84,7 +83,7 @@ async def test_a_keyed_creation_that_is_repeated_returns_the_webhook(post: Post)
 async def test_a_deleted_webhook_is_gone_with_its_deliveries(post: Post) -> None:
     await post.add(webhook(1), webhook(2))
     await post.publish(told(1))
-    assert await post.delete(1) == WebhookDeleted()
+    assert await post.delete(1) == Done()
     assert isinstance(await post.delete(1), Refused)
     assert isinstance(await post.delete(2, owner=2), Refused)
     assert await post.log(1) == []

@@ -25,7 +25,7 @@ from actors.webhooks.messages import (
     Webhook,
     WebhookStatus,
 )
-from actors.webhooks.sending import Retries, delivery_of, event_of_test, judged_by
+from actors.webhooks.sending import Retries, delivery_of, event_of_test, judge_with
 from actors.webhooks.state import Decision, WebhookRules, decide, rows_to_lock
 from actors.webhooks.store import WebhookStore
 from storage.connection.pool import Connection, Database
@@ -151,7 +151,7 @@ class Post:
         return await self.store.lease(of or room(), now_ms, now_ms + LEASE_MS if until_ms is None else until_ms)
 
     async def settle(self, *attempts: Attempt) -> list[str]:
-        return [each.id for each in await self.store.settle(attempts, judged_by(RETRIES))]
+        return [each.id for each in await self.store.settle(attempts, judge_with(RETRIES))]
 
     async def deliver_all(self, now_ms: int = NOW) -> list[str]:
         """Deliver all that is due, round by round; returns the events in order."""

@@ -105,7 +105,7 @@ async def end_all(services: Services, call: Call) -> Answer | Refused:
     body: EndAllRequest = call.body or EndAllRequest()
     caller = call.caller
     kept = None if body.keepCurrent is False else caller.agent.id
-    sessions = await services.sessions.end_all(caller.email, caller.agent, kept=kept)
+    sessions = await services.sessions.end_all(caller.email, caller.agent, except_id=kept)
     await services.devices.end_approved(caller.email)
     keys = (await services.keys.end_keys(caller.email, caller.agent)).keys
     services.key_cache.forget(key.hash for key in keys)

@@ -6,7 +6,7 @@ from functools import partial
 
 from actors.accounts.listing import AccountDetails as Details
 from actors.accounts.listing import AccountFilter, AccountLine
-from actors.keys.membership import SuspensionSet
+from actors.keys.messages import SuspensionSet
 from actors.keys.suspension import unknown_account
 from actors.values import Code, Refused, Scope, Tenant, Tier
 from service.api.context import Services

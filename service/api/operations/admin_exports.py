@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from actors.accounts.listing import AccountFilter, AccountLine, Spot
+from actors.accounts.listing import AccountFilter, AccountLine, AccountPosition
 from actors.bookings.admin_views import MonthRevenue
 from actors.bookings.records import BookingView, CampaignView, Slot, Sponsor
 from actors.bookings.store import Before
@@ -25,7 +25,7 @@ def moment(at_ms: int | None) -> str:
 
 
 async def accounts_file(services: Services, wanted: AccountFilter) -> Answer:
-    async def fetch(after: Spot | None, limit: int) -> Sequence[AccountLine]:
+    async def fetch(after: AccountPosition | None, limit: int) -> Sequence[AccountLine]:
         """A whole page: one search reads a bounded number of accounts, and may find fewer."""
         lines: list[AccountLine] = []
         while len(lines) < limit:

@@ -101,7 +101,7 @@ async def open_checkout(services: Services, call: Call, booking_id: str) -> Answ
         return unavailable("Payment is unavailable right now. We've been notified; please try again later.")
     if checkout.session_id is not None:
         # Before anyone sees the page: a payment of a session that is not stored does not count.
-        kept = await services.ledger.keep_session(call.caller.owner, booking_id, checkout.session_id)
+        kept = await services.ledger.store_checkout_session(call.caller.owner, booking_id, checkout.session_id)
         if isinstance(kept, Refused):
             return kept
     return Answer.of(CheckoutAnswer(checkoutUrl=checkout.url, expiresAt=view.booking.hold_ms))

@@ -68,7 +68,7 @@ def _token(issued: RedeemedKey) -> DeviceToken:
 
 async def look(services: Services, call: Call) -> Answer | Refused:
     query: ApprovalQuery = call.query
-    return respond(await services.devices.look(query.userCode, call.caller.agent), _approval)
+    return respond(await services.devices.view_login(query.userCode, call.caller.agent), _approval)
 
 
 async def decide(services: Services, call: Call) -> Answer | Refused:

@@ -1,8 +1,8 @@
 """Operations on anonymous keys (specification, 1 to 3): mint a key, and claim it with an emailed code."""
 
-from actors.keys.messages import Claimed, CodeSent
-from actors.shared.credentials import is_claim_token
-from actors.values import Code, Refused
+from actors.keys.messages import Claimed
+from actors.shared.credentials import CLAIM_TOKEN
+from actors.values import Code, Done, Refused
 from service.api.context import Services
 from service.api.errors import too_fast, unavailable
 from service.api.messages import Answer
@@ -30,7 +30,7 @@ async def mint(services: Services, call: Call) -> Answer | Refused:
 
 async def start_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimStart = call.body
-    if not is_claim_token(body.claimToken):
+    if not CLAIM_TOKEN.matches(body.claimToken):
         return _unknown_token()
     if refused := too_fast(services.budgets.mail(call.request.client)):
         return refused
@@ -38,14 +38,14 @@ async def start_claim(services: Services, call: Call) -> Answer | Refused:
     if isinstance(outcome, Refused):
         services.budgets.not_mailed(call.request.client)
         return outcome
-    assert isinstance(outcome, CodeSent)
+    assert isinstance(outcome, Done)
     services.mail.wake()
     return Answer.of(ClaimSent(sent=True))
 
 
 async def complete_claim(services: Services, call: Call) -> Answer | Refused:
     body: ClaimComplete = call.body
-    if not is_claim_token(body.claimToken):
+    if not CLAIM_TOKEN.matches(body.claimToken):
         return _unknown_token()
     origin = origin_of(call.request.client)
     outcome = await services.keys.complete_claim(body.claimToken, body.email, body.code.strip(), origin)

@@ -4,7 +4,7 @@ from functools import partial
 
 from actors.sessions.messages import Session
 from actors.sessions.passkey_actor import Ceremony as Started
-from actors.sessions.passkey_rules import confirmed_until, may_add, sign_in_ended, unknown_passkey
+from actors.sessions.passkeys import confirmed_until, may_add, sign_in_ended, unknown_passkey
 from actors.sessions.second_factor import Passkey
 from actors.values import Code, Refused
 from service.api.authentication import Caller

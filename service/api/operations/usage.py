@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from actors.quota.state import Caps, exhausted
-from actors.shared.credentials import SESSION_PREFIX
+from actors.shared.credentials import SESSION_TOKEN
 from actors.values import Code, Refused, Scope, Tenant, Tier
 from service.api.context import Services
 from service.api.errors import unavailable
@@ -22,7 +22,7 @@ async def usage(services: Services, call: Call) -> Answer | Refused:
     if refused := exhausted(tenant, caps[tenant.tier]):
         return refused
     if resolved is None:
-        return Answer.of(usage_of(tenant, SESSION_PREFIX, call.caller.email, caps))
+        return Answer.of(usage_of(tenant, SESSION_TOKEN.prefix, call.caller.email, caps))
     return Answer.of(usage_of(tenant, resolved.key.prefix, resolved.email, caps, expires_ms=resolved.key.expires_ms))
 
 
@@ -55,7 +55,7 @@ ROWS = (
         path="/api/v1/usage",
         summary="Get usage",
         description="Returns the counters and limits of the calling key. The request itself does not count. For a session, "
-        f"returns those of the account, with `{SESSION_PREFIX}` as `keyPrefix`. "
+        f"returns those of the account, with `{SESSION_TOKEN.prefix}` as `keyPrefix`. "
         "An anonymous key that has used its lifetime cap is refused.",
         tag="Account",
         handler=usage,

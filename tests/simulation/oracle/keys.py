@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from actors.clock import day_of
 from actors.devices.codes import read_code
 from actors.keys.actor import Issued, Minted
-from actors.keys.messages import Claimed, CodeSent, TierSet
+from actors.keys.messages import Claimed, TierSet
 from actors.shared.credentials import Kind, digest
-from actors.values import AuditRecord, BatchId, Code, OutboxMessage, Refused, Tier
+from actors.values import AuditRecord, BatchId, Code, Done, OutboxMessage, Refused, Tier
 from tests.simulation.history import Complete, Nothing, Operation
 from tests.simulation.oracle.case import Case, maybe_before, surely, surely_before
 from tests.simulation.rules import RULES
@@ -97,7 +97,7 @@ def _sending(case: Case, about: Complete) -> Operation | None:
     starts = [
         each for each in case.starts.get(about.token, []) if not each.fruitless and each.about.email == about.email
     ]
-    return starts[0] if len(starts) == 1 and isinstance(starts[0].result, CodeSent) else None
+    return starts[0] if len(starts) == 1 and isinstance(starts[0].result, Done) else None
 
 
 def right_codes_are_accepted(case: Case) -> Iterator[str]:
@@ -219,7 +219,7 @@ def starts_are_refused_for_a_reason(case: Case) -> Iterator[str]:
 def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
     """Messages that were reported as sent are in the outbox, no more than a day allows and not too close together."""
     for token in sorted(case.starts):
-        sent = [each for each in case.starts[token] if isinstance(each.result, CodeSent)]
+        sent = [each for each in case.starts[token] if isinstance(each.result, Done)]
         days = [(day_of(case.now_ms(each.node, each.start)), day_of(case.now_ms(each.node, each.end))) for each in sent]
         for day in sorted({end for _, end in days}):
             within = days.count((day, day))
@@ -235,7 +235,7 @@ def codes_are_sent_at_a_pace(case: Case) -> Iterator[str]:
                 yield f"two codes for one token within {gap_ms} ms"
     for email in sorted({each.about.email for each in case.of("start")}):
         asked = [each for each in case.of("start") if each.about.email == email and not each.fruitless]
-        answered = sum(isinstance(each.result, CodeSent) for each in asked)
+        answered = sum(isinstance(each.result, Done) for each in asked)
         letters = sum(
             letter.recipient == email and letter.template.startswith("claim_code")
             for letter in case.memory.messages.values()

@@ -65,7 +65,7 @@ class Logins:
                 return self._start(message)
             case devices.Poll():
                 return self._poll(message)
-            case devices.Look(user_code, session_id):
+            case devices.ViewDevice(user_code, session_id):
                 login_id = self._typed(user_code, session_id)
                 return self._seen(login_id) if login_id in self.logins else login_id
             case devices.Decide(user_code, session_id):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from actors.clock import SECOND_MS
-from actors.keys.messages import Kept, Key, Rotated
+from actors.keys.messages import Key, KeySaved, Rotated
 from actors.quota.messages import Metered
 from actors.values import AuditRecord, BatchId, Code, Refused
 from tests.simulation.history import Operation
@@ -110,7 +110,7 @@ def rotations_are_refused_for_a_reason(case: Case) -> Iterator[str]:
 def edits_are_as_answered(case: Case) -> Iterator[str]:
     for operation in case.of("edit"):
         about, result = operation.about, operation.result
-        if isinstance(result, Kept):
+        if isinstance(result, KeySaved):
             if result.key.expires_ms != about.end_ms:
                 yield f"{about} was answered with {result.key.expires_ms}"
         elif isinstance(result, Refused):

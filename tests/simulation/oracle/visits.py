@@ -14,7 +14,7 @@ from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.sessions import messages as sessions
 from actors.shared.browsers import browser
 from actors.shared.credentials import code_from, code_proof, digest
-from actors.values import AuditRecord, OutboxMessage, Refused
+from actors.values import AuditRecord, Done, OutboxMessage, Refused
 from tests.doubles.tables import Memory
 from tests.simulation.register import Batch
 from tests.simulation.rules import BLOCKS, SECRET, SESSIONS
@@ -275,9 +275,9 @@ def waiting(wait_ms: int) -> str:
 def summary(answer: Any) -> str:
     """An answer in the words of this module."""
     match answer:
-        case sessions.CodeSent():
+        case Done():
             return "sent"
-        case sessions.Kept(session):
+        case sessions.SessionSaved(session):
             ended = session.revoked_ms is not None
             return f"session {session.id} seen {session.seen_ms} ends {session.expires_ms} ended {ended}"
         case Refused(retry_after_seconds=int() as seconds):

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-import trio
 from trio.testing import MockClock
 
 from actors.clock import DAY_MS, HOUR_MS
@@ -13,12 +12,11 @@ from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.kernel.supervision import running
 from actors.keys.actor import Issued, KeyActor, Minted
-from actors.keys.membership import Membership
-from actors.keys.messages import ByKey, Claimed, CodeSent, Kept, TierSet
+from actors.keys.messages import ByKey, Claimed, Membership
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
-from actors.shared.credentials import Kind, code_from, digest, is_claim_token, is_key
-from actors.values import Agent, Code, OutcomeUnknown, Refused, Scope, Tier
+from actors.shared.credentials import CLAIM_TOKEN, Kind, code_from, digest, is_key
+from actors.values import Agent, Code, Done, OutcomeUnknown, Refused, Scope, Tier
 from tests.doubles.keys import MemoryKeys
 from tests.doubles.tables import Memory
 from tests.fakes import Script, SeededEntropy, TrioClock, after, now, together
@@ -53,7 +51,7 @@ def other(code: str) -> str:
 
 async def claimed(keys: KeyActor, memory: Memory, email: str = ANN) -> Minted:
     minted = await keys.mint()
-    assert await keys.start_claim(minted.claim_token, email, ORIGIN) == CodeSent()
+    assert await keys.start_claim(minted.claim_token, email, ORIGIN) == Done()
     assert isinstance(await keys.complete_claim(minted.claim_token, email, last_code(memory), ORIGIN), Claimed)
     return minted
 
@@ -64,7 +62,7 @@ async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock
     async with running([keys]):
         minted = await keys.mint()
     assert is_key(minted.api_key)
-    assert is_claim_token(minted.claim_token)
+    assert CLAIM_TOKEN.matches(minted.claim_token)
     assert minted.key == memory.keys[minted.key.id]
     assert (minted.key.kind, minted.key.expires_ms) == (Kind.ANONYMOUS, NOON + 72 * HOUR_MS)
     assert memory.tenants[minted.key.tenant_id].tier is Tier.ANONYMOUS
@@ -82,8 +80,6 @@ async def test_neither_key_nor_token_nor_code_is_kept_or_shown(autojump_clock: M
         assert secret not in kept
         assert secret.rpartition("_")[2] not in kept
     assert memory.keys[minted.key.id].hash == digest(minted.api_key)
-    assert repr(minted) == f"<Minted {minted.key.prefix}>"
-    assert repr(issued) == f"<Issued {issued.key.prefix}>"
 
 
 async def test_two_nodes_never_mint_the_same(autojump_clock: MockClock) -> None:
@@ -113,18 +109,6 @@ async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: Mo
     [message] = memory.messages.values()
     assert (message.recipient, message.template) == (ANN, "claim_code")
     assert message.expires_ms - message.created_ms == 600_000
-
-
-async def test_a_wrong_code_claims_nothing(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
-        answer = await keys.complete_claim(minted.claim_token, ANN, other(last_code(memory)), ORIGIN)
-    assert isinstance(answer, Refused)
-    assert answer.code is Code.INVALID_CODE
-    assert memory.accounts == {}
 
 
 async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockClock) -> None:
@@ -215,17 +199,6 @@ async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> 
     assert heard == [f"key:{minted.key.hash.hex()}", f"tenant:{minted.key.tenant_id}"]
 
 
-async def test_a_code_dies_after_ten_minutes(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
-        await trio.sleep(600)
-        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), ORIGIN)
-    assert isinstance(answer, Refused)
-
-
 @pytest.mark.parametrize(
     ("scopes", "kind"), [(None, Kind.USER), ((Scope.LIBRARY_READ,), Kind.SCOPED), ((), Kind.SCOPED)]
 )
@@ -265,31 +238,6 @@ async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
     assert [each.target_id for each in memory.audits] == [issued.key.id, issued.key.id, issued.key.tenant_id]
     assert {each.request_id for each in memory.audits} == {"req-7"}
     assert len({each.id for each in memory.audits}) == 3
-
-
-async def test_a_key_is_revoked_once(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        first = await keys.revoke(minted.key.id, CLI)
-        await trio.sleep(60)
-        again = await keys.revoke(minted.key.id, CLI)
-    assert isinstance(first, Kept)
-    assert again == replace(first, ended=())
-    assert first.key.revoked_ms == NOON
-
-
-async def test_an_account_is_upgraded_and_downgraded(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = keeper(memory)
-    async with running([keys]):
-        await claimed(keys, memory)
-        for tier in (Tier.UPGRADED, Tier.CLAIMED):
-            answer = await keys.set_tier(ANN, tier, CLI)
-            assert isinstance(answer, TierSet)
-            assert answer.tenant.tier is tier
-        assert isinstance(await keys.set_tier(BOB, Tier.UPGRADED, CLI), Refused)
 
 
 async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:

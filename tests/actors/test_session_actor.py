@@ -7,11 +7,11 @@ from actors.clock import DAY_MS, HOUR_MS
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
 from actors.sessions.actor import SessionActor, StartedSession, StartedSignIn
-from actors.sessions.messages import Kept
+from actors.sessions.messages import SessionSaved
 from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
 from actors.shared.code_mails import Origin
-from actors.shared.credentials import code_from, digest, is_session_token
+from actors.shared.credentials import SESSION_TOKEN, code_from, digest
 from actors.values import Agent, OutcomeUnknown, StorageUnavailable
 from tests.doubles.sessions import MemorySessions
 from tests.doubles.tables import Memory
@@ -60,7 +60,7 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
     sessions = keeper(memory)
     async with running([sessions]):
         begun = await signed_in(sessions, memory)
-    assert is_session_token(begun.token)
+    assert SESSION_TOKEN.matches(begun.token)
     assert memory.sessions[begun.session.id].token_hash == digest(begun.token)
     [(_, browser_hash)] = memory.sign_ins
     assert len(browser_hash) == 32
@@ -136,7 +136,7 @@ async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another(autoju
         assert found is not None
         assert found.session.is_live(NOON)
         ended = await sessions.end_session(begun.session.id, ANN, Agent("session", begun.session.id, ANN))
-        assert isinstance(ended, Kept)
+        assert isinstance(ended, SessionSaved)
         found = await reader.resolve(begun.token)
         assert found is not None
         assert not found.session.is_live(NOON)

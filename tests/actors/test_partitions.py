@@ -101,29 +101,7 @@ async def test_what_is_in_use_is_left_to_the_next_sweep(autojump_clock: MockCloc
         assert sorted(memory.events) == ahead(DAY)
 
 
-async def test_an_error_that_nobody_expected_comes_out(autojump_clock: MockClock) -> None:
-    one = keeper(a_memory(before=[RuntimeError("a bug")]))
-    with pytest.raises(RuntimeError, match="a bug"):
-        await one.run()
-
-
-async def test_a_keeper_that_is_closed_ends_at_once_and_one_that_waits_too(autojump_clock: MockClock) -> None:
-    closed = keeper(a_memory())
-    closed.close()
-    await closed.run()
-    waiting = keeper(a_memory())
-    async with trio.open_nursery() as nursery:
-        await nursery.start(waiting.run)
-        await trio.sleep(10)
-        waiting.abandon()
-    assert trio.current_time() == 10
-
-
 async def test_a_slow_store_does_not_keep_the_node_from_starting(autojump_clock: MockClock) -> None:
     memory = Memory(before=Script([60.0]))
     async with running([keeper(memory)], drain_seconds=120):
         assert trio.current_time() == 0
-
-
-def test_it_says_what_it_keeps() -> None:
-    assert repr(keeper(a_memory())) == f"<PartitionManager {RULES!r}>"
