@@ -9,20 +9,13 @@ from actors.bookings.messages import CreateCampaign, EditCampaign, ExpireHold, O
 from actors.bookings.records import (
     BookingStatus,
     BookingView,
-    CampaignStatus,
     CampaignView,
-    Content,
-    Mode,
-    Side,
-    YoutubeStatus,
 )
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.bookings.unit_of_work import weeks_of
 from actors.values import BatchId, Code, Contended, Refused
 from tests.stores.books import (
     DAY,
-    FULL_BOOKING,
-    FULL_SLOT,
     KEY,
     NOW,
     OPERATION,
@@ -67,70 +60,6 @@ async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books) -> No
     rows = replace(ALL, keys=(("ten_1", OPERATION, KEY),), event_ids=("evt_1",), from_week_ms=week(0))
     assert await books.see(rows) == Snapshot()
     assert await books.see(LockSet()) == Snapshot()
-
-
-async def test_every_field_of_every_row_comes_back_set_or_not(books: Books) -> None:
-    await books.tenants(1, 2)
-    rejected = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No «cats»", demo=True)
-    edited = campaign(1, pending=Content("An", "«edit»", "Go", "https://example.org/", "E"), submitted_ms=NOW + 4)
-    on_the_right = replace(FULL_BOOKING, slot_id="right-9")
-    await books.lay_out(
-        sponsor(1),
-        sponsor(2, demo=True),
-        slot(),
-        FULL_SLOT,
-        edited,
-        rejected,
-        booking(1),
-        on_the_right,
-        weeks=False,
-    )
-    seen = await books.see(ALL)
-    assert seen.sponsors == {"ten_1": sponsor(1), "ten_2": sponsor(2, demo=True)}
-    assert seen.slots == {"left-1": slot(), "right-9": FULL_SLOT}
-    assert seen.campaigns == {"cmp_1": edited, "cmp_2": rejected}
-    assert seen.bookings == {"bok_1": booking(1), "bok_9": on_the_right}
-    assert type(seen.slots["right-9"].side) is Side
-    assert type(seen.campaigns["cmp_1"].status) is CampaignStatus
-    statuses = seen.bookings["bok_9"]
-    assert (type(statuses.status), type(statuses.mode)) == (BookingStatus, Mode)
-    assert type(statuses.youtube_status) is YoutubeStatus
-
-
-async def test_every_field_that_may_change_is_changed_and_changed_back(books: Books) -> None:
-    await books.tenants(1)
-    await books.lay_out(sponsor(), slot(), campaign(), booking(), weeks=False)
-    content = Content("Other", "Other body", "Go", "https://other.example.com/", "O")
-    changed = Decision(
-        sponsors={"ten_1": sponsor(name="Other", website="https://other.example.com/")},
-        slots={"left-1": replace(FULL_SLOT, id="left-1", created_ms=NOW, demo=False)},
-        campaigns={
-            "cmp_1": campaign(
-                name="Other",
-                content=content,
-                status=CampaignStatus.PAUSED,
-                review_note="Hm",
-                pending=replace(content, headline="Newer"),
-                submitted_ms=NOW,
-            )
-        },
-        bookings={"bok_1": replace(FULL_BOOKING, id="bok_1", package_kind=None, package_description=None)},
-    )
-    changed.bookings["bok_1"] = replace(changed.bookings["bok_1"], mode=Mode.TEST, demo=False, hold_ms=NOW + 7)
-    await books.keep(changed, ALL)
-    seen = await books.see(ALL)
-    assert (seen.sponsors, seen.slots) == (changed.sponsors, changed.slots)
-    assert (seen.campaigns, seen.bookings) == (changed.campaigns, changed.bookings)
-    first = Decision(
-        sponsors={"ten_1": sponsor()},
-        slots={"left-1": slot()},
-        campaigns={"cmp_1": campaign()},
-        bookings={"bok_1": booking()},
-    )
-    await books.keep(first, ALL)
-    seen = await books.see(ALL)
-    assert (seen.sponsors, seen.slots) == (first.sponsors, first.slots)
-    assert (seen.campaigns, seen.bookings) == (first.campaigns, first.bookings)
 
 
 async def test_a_large_batch_is_kept_whole(books: Books) -> None:
