@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.messages import CreateCampaign, EditCampaign, ExpireHold, OpenCheckout, SaveProfile
+from actors.bookings.messages import CreateCampaign, EditCampaign
 from actors.bookings.records import (
     BookingStatus,
-    BookingView,
     CampaignView,
 )
 from actors.bookings.state import Decision, LockSet, Snapshot
@@ -22,12 +21,10 @@ from tests.stores.books import (
     Books,
     a_world,
     audit,
-    beginning,
     booking,
     campaign,
     origin,
     remembered,
-    reserve,
     slot,
     sponsor,
     week,
@@ -253,17 +250,6 @@ async def test_the_holder_of_a_week_comes_with_all_of_its_weeks_also_those_befor
     assert seen.weeks == dict.fromkeys(weeks_of(held), "bok_1")
 
 
-async def test_a_hold_of_two_weeks_that_makes_way_in_its_second_gives_both_back(books: Books) -> None:
-    await a_world(books)
-    await books.send(reserve(1, 1, "right-1", 1))
-    late_ms = NOW + 2_000_000
-    (second,) = await books.send(reserve(2, 2, "right-1", 2), now_ms=late_ms)
-    assert isinstance(second, BookingView)
-    assert await books.weeks() == {("right-1", week(2)): "bok_2", ("right-1", week(3)): "bok_2"}
-    (third,) = await books.send(reserve(3, 1, "right-1", 0), now_ms=late_ms)
-    assert isinstance(third, BookingView)
-
-
 async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Books) -> None:
     await a_world(books)
     statuses = list(BookingStatus)
@@ -336,19 +322,6 @@ async def test_a_visible_decision_raises_the_revision_and_is_announced_and_other
 # The real rules.
 
 
-async def test_one_batch_makes_a_brand_and_its_booking_and_its_key_gives_it_again(books: Books) -> None:
-    await books.tenants(1)
-    await books.lay_out(slot())
-    (first,) = await books.send(beginning(1, 1))
-    assert isinstance(first, BookingView)
-    assert (first.sponsor_name, first.campaign_name) == ("Brand 1", "Campaign 1")
-    again = await books.send(beginning(1, 1, booking_id="bok_2"), beginning(1, 1, booking_id="bok_3", fingerprint=b"x"))
-    assert again[0] == first
-    assert isinstance(again[1], Refused)
-    assert again[1].code is Code.IDEMPOTENCY_CONFLICT
-    assert await books.weeks() == {("left-1", week(1)): "bok_1"}
-
-
 async def test_a_repeated_creation_of_a_campaign_finds_the_first_and_leads_to_it(books: Books) -> None:
     await books.tenants(1)
     first = await books.send(CreateCampaign(campaign(1), origin(1)))
@@ -369,25 +342,3 @@ async def test_an_audit_record_that_exists_and_was_not_seen_is_contended(books: 
     with pytest.raises(Contended):
         await books.keep(Decision(campaigns={"cmp_2": campaign(2)}, audits=[audit(1)]))
     assert len(await books.stores.sponsorship.campaigns(None, None, 10)) == 1
-
-
-async def test_holds_of_other_batches_count_towards_the_limit_until_they_end(books: Books) -> None:
-    await a_world(books)
-    for number in (1, 2, 3):
-        (answer,) = await books.send(reserve(number, 1, "left-1", number))
-        assert isinstance(answer, BookingView)
-    (answer,) = await books.send(reserve(4, 1, "left-1", 4))
-    assert isinstance(answer, Refused)
-    assert answer.code is Code.HOLD_LIMIT
-    answers = await books.send(ExpireHold("bok_1", origin(5)), reserve(6, 1, "left-1", 4), now_ms=NOW + 1_800_000)
-    assert [answer.booking.status for answer in answers if isinstance(answer, BookingView)] == ["expired", "reserved"]
-
-
-async def test_a_later_batch_goes_on_where_an_earlier_one_ended(books: Books) -> None:
-    await a_world(books)
-    await books.send(SaveProfile(sponsor(1, name="New name", id="spo_ignored"), origin(1)), reserve(2))
-    (answer,) = await books.send(OpenCheckout("ten_1", "bok_2", origin(3)), now_ms=NOW + 60_000)
-    assert isinstance(answer, BookingView)
-    assert (answer.sponsor_name, answer.booking.status) == ("New name", BookingStatus.CHECKOUT)
-    assert (await books.see(ALL)).sponsors["ten_1"].id == "spo_1"
-    assert (await books.stores.sponsorship.booking("ten_1", "bok_2")) == answer

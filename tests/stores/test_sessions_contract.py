@@ -81,10 +81,6 @@ def use(number: int, link: int) -> UseLink:
     return UseLink(count_id("link", str(link)), session(number, ""), f"ten_{number}", audit(number))
 
 
-def end(number: int, email: str = ANN) -> EndSession:
-    return EndSession(f"ses_{number}", email, audit(100 + number, "session.ended"))
-
-
 class Desk:
     """Sends messages through a store like an actor: one batch id per call, and retries when contended."""
 
