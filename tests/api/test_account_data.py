@@ -11,7 +11,6 @@ from actors.values import Scope, Tier
 from service.api.operations.account_data import ROWS
 from service.api.policy import Access
 from tests.api.asgi import Response
-from tests.api.browsers import Browser as SigningIn
 from tests.api.callers import OUR_PAGE, cookie
 from tests.api.world import World, open_world
 
@@ -132,50 +131,3 @@ async def test_an_account_is_deleted_seven_days_after_the_code_and_works_until_t
         "Your account will be deleted",
         "Your account was deleted",
     ]
-
-
-async def test_a_deletion_is_undone_after_a_new_sign_in(ann: Browser) -> None:
-    world = ann.world
-    await ann.confirmed()
-    await pass_ms(world, 2 * DAY_MS)
-    again = Browser(world)
-    assert (await again.ask("DELETE", DELETION)).json == {"undone": True}
-    assert (await again.ask("DELETE", DELETION)).json == {"undone": True}
-    assert (await again.ask("GET", DELETION)).json == {"scheduled": False}
-    await pass_ms(world, 9 * DAY_MS)
-    assert ANN in world.memory.accounts
-    assert world.postbox.mails[-1].subject == "Your account is kept"
-
-
-async def test_after_it_the_email_opens_a_fresh_account(ann: Browser) -> None:
-    world = ann.world
-    tenant_id = world.memory.accounts[ANN].tenant_id
-    await ann.confirmed()
-    await pass_ms(world, 8 * DAY_MS)
-    browser = SigningIn(world.client)
-    await browser.start(ANN)
-    assert (await browser.complete(ANN, await world.emailed_code(ANN))).status == 200
-    assert world.memory.accounts[ANN].tenant_id != tenant_id
-    assert tenant_id not in world.memory.tenants
-
-
-async def test_a_wrong_code_deletes_nothing(ann: Browser) -> None:
-    await ann.ask("DELETE", ACCOUNT)
-    code = await ann.world.emailed_code(ANN)
-    wrong = f"{(int(code) + 1) % 1_000_000:06}"
-    assert (await ann.ask("POST", DELETION, {"code": wrong})).words == "400 invalid_code"
-    assert (await ann.ask("GET", DELETION)).json == {"scheduled": False}
-    assert (await ann.ask("POST", DELETION, {"code": f" {code} "})).status == 200
-    assert (await ann.ask("DELETE", ACCOUNT)).words == "409 invalid_state"
-
-
-async def test_a_sign_in_code_deletes_nothing(ann: Browser) -> None:
-    await SigningIn(ann.world.client).start(ANN)
-    code = await ann.world.emailed_code(ANN)
-    assert (await ann.ask("POST", DELETION, {"code": code})).words == "400 invalid_code"
-
-
-async def test_the_last_administrator_stays(world: World) -> None:
-    refused = await Browser(world, admin=True).ask("DELETE", ACCOUNT)
-    assert refused.words == "409 invalid_state"
-    assert "last administrator" in refused.json["message"]

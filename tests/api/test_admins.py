@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from actors.values import Agent, Refused, Scope, Tier
+from actors.values import Agent, Scope, Tier
 from service.api.operations import OPERATIONS
 from service.config.loading import load
 from service.config.user_errors import ConfigError
@@ -108,26 +108,6 @@ async def test_a_removal_holds_for_the_next_request_though_nobody_was_told(world
     assert world.tenant_of(carl).month_used == 2
 
 
-async def test_an_appointment_holds_for_the_next_request_though_nobody_was_told(world: World, ann: str) -> None:
-    assert (await upgrade(world, ann)).words == "403 forbidden"
-    world.memory.administrators[ANN] = world.now_ms
-    assert (await upgrade(world, ann)).words == "200"
-
-
-async def test_a_revocation_holds_for_the_next_request_of_an_administrator_though_nobody_was_told(
-    world: World, ann: str, carl: str
-) -> None:
-    key = world.key_of(CARL, (Scope.ADMIN_WRITE, Scope.LIBRARY_READ))
-    assert (await upgrade(world, key)).words == "200"
-    memory, listeners = world.memory, list(world.memory.listeners)
-    memory.listeners.clear()
-    assert not isinstance(await world.services.keys.revoke(world.id_of(key), world.agent), Refused)
-    assert (await world.client.get("/api/v1/bots", key)).words == "200", "elsewhere it is remembered for a while"
-    assert (await upgrade(world, key)).words == "401 invalid_api_key"
-    assert (await world.client.get("/api/v1/bots", key)).words == "401 invalid_api_key", "what was learned is kept"
-    memory.listeners += listeners
-
-
 async def test_without_the_database_nobody_is_an_administrator(world: World, ann: str, carl: str) -> None:
     assert (await upgrade(world, carl)).words == "200"
     world.memory.before = away
@@ -154,6 +134,16 @@ def test_every_operation_with_an_admin_scope_asks_for_membership() -> None:
 # The first administrators.
 
 
+async def test_without_a_configured_administrator_nothing_is_asked(world: World) -> None:
+    world.memory.before = away
+    await appoint_first(world.services.keys, world.config, Agent("system", "n1"))
+
+
+def test_an_email_that_is_none_is_an_error_of_the_configuration() -> None:
+    with pytest.raises(ConfigError, match=r"^admin\.emails\.1: must be an email address"):
+        load(None, {"CATALOG__ADMIN__EMAILS": "carl@example.com, carl"})
+
+
 async def test_the_first_administrators_are_those_of_the_configuration() -> None:
     async with open_world(ADMIN__EMAILS="Carl@Example.com, ann@example.com, carl@example.com") as world:
         await appoint_first(world.services.keys, world.config, Agent("system", "n1"))
@@ -168,13 +158,3 @@ async def test_the_first_administrators_are_those_of_the_configuration() -> None
         ("system", "n1", CARL),
         ("system", "n1", ANN),
     ]
-
-
-async def test_without_a_configured_administrator_nothing_is_asked(world: World) -> None:
-    world.memory.before = away
-    await appoint_first(world.services.keys, world.config, Agent("system", "n1"))
-
-
-def test_an_email_that_is_none_is_an_error_of_the_configuration() -> None:
-    with pytest.raises(ConfigError, match=r"^admin\.emails\.1: must be an email address"):
-        load(None, {"CATALOG__ADMIN__EMAILS": "carl@example.com, carl"})

@@ -1,14 +1,10 @@
 """Categories: their list, and lists and searches within one; and searches that no entry matches in full (ADR 0015)."""
 
-import json
-
 import pytest
 
-from actors.catalog.store import Import, Kind
-from actors.clock import HOUR_MS
 from tests.api.asgi import Response
-from tests.api.world import BOTS, NOON_MS, World, away
-from tests.snapshots.entries import bot, guide_fields
+from tests.api.world import BOTS, World, away
+from tests.snapshots.entries import guide_fields
 
 CATEGORIES, USECASE_LIST, BOT_LIST = "/api/v1/categories", "/api/v1/usecases", "/api/v1/bots"
 BOT_SLUGS = [entry.slug for entry in BOTS]
@@ -17,16 +13,6 @@ BOT_SLUGS = [entry.slug for entry in BOTS]
 def slugs(response: Response) -> list[str]:
     assert response.words == "200"
     return [entry["slug"] for entry in response.json["data"]]
-
-
-async def walk(world: World, target: str) -> list[str]:
-    """The slugs of all pages of a list."""
-    found, cursor = [], ""
-    while cursor is not None:
-        response = await world.client.get(f"{target}&cursor={cursor}", world.key())
-        found += slugs(response)
-        cursor = response.json["nextCursor"]
-    return found
 
 
 # The list of categories.
@@ -77,24 +63,6 @@ async def test_a_category_that_is_too_long_or_has_a_nul_is_refused(world: World)
         assert "category" in response.json["message"]
 
 
-@pytest.mark.parametrize("limit", [1, 5, 23])
-async def test_walking_a_category_gives_each_of_its_entries_once(world: World, limit: int) -> None:
-    others = [bot(f"other-{number}", category="Arts", addedAt=NOON_MS - number * HOUR_MS) for number in range(9)]
-    await world.catalog_store.replace(Import({Kind.BOTS: others}))
-    await world.settled()
-    assert await walk(world, f"{BOT_LIST}?category=Finance&limit={limit}") == BOT_SLUGS
-    assert await walk(world, f"{BOT_LIST}?category=arts&limit={limit}") == [entry.slug for entry in others]
-
-
-async def test_a_cursor_of_another_category_continues_at_the_same_place_of_the_list(world: World) -> None:
-    other = bot("other", category="Arts", addedAt=NOON_MS - 5 * HOUR_MS + 1)
-    await world.catalog_store.replace(Import({Kind.BOTS: [other]}))
-    await world.settled()
-    cursor = (await world.client.get(f"{BOT_LIST}?category=Finance&limit=3")).json["nextCursor"]
-    assert slugs(await world.client.get(f"{BOT_LIST}?category=Arts&cursor={cursor}")) == ["other"]
-    assert slugs(await world.client.get(f"{BOT_LIST}?cursor={cursor}&limit=3")) == ["bot-03", "bot-04", "other"]
-
-
 @pytest.mark.parametrize("category", ["Finance", "Unknown"])
 async def test_what_is_no_cursor_is_refused_in_a_category_too(world: World, category: str) -> None:
     response = await world.client.get(f"{BOT_LIST}?category={category}&cursor=garbage")
@@ -124,20 +92,3 @@ async def test_a_search_that_no_entry_matches_in_full_finds_those_with_most_word
     etag = response.header("etag") or ""
     again = await world.client.get(f"{USECASE_LIST}?q=zebra%20submarine", headers={"If-None-Match": etag})
     assert (again.status, again.header("x-search-relaxed")) == (304, "true")
-
-
-@pytest.mark.parametrize("q", ["zebra", "submarine", "zebra%20-submarine", "%22zebra%20submarine%22", ""])
-async def test_other_searches_and_lists_are_not_relaxed(world: World, q: str) -> None:
-    assert (await world.client.get(f"{USECASE_LIST}?q={q}")).header("x-search-relaxed") is None
-
-
-@pytest.mark.parametrize("q", ["zebr", "zbera", "counting%20zerba", "zebra%20coun"])
-async def test_unfinished_and_misspelled_words_are_understood(world: World, q: str) -> None:
-    assert slugs(await world.client.get(f"{USECASE_LIST}?q={q}"))[0] == "case-04"
-
-
-async def test_a_relaxed_search_is_remembered_as_such(world: World) -> None:
-    first, second = [await world.client.get(f"{USECASE_LIST}?q=zebra%20submarine", world.key()) for _ in range(2)]
-    assert json.loads(first.body) == json.loads(second.body)
-    assert second.header("x-search-relaxed") == "true"
-    assert world.services.catalog.statistics().searches == 1

@@ -81,14 +81,6 @@ async def test_the_answer_to_a_start_does_not_tell_whether_an_email_is_known(wor
     assert answers[0].body == answers[1].body == b'{"sent":true}'
 
 
-@pytest.mark.parametrize("email", ["Ann@Example.com", "ANN@EXAMPLE.COM", "ann@EXAMPLE.com"])
-async def test_an_email_is_the_same_however_it_is_written(world: World, email: str) -> None:
-    ann = await claimant(world)
-    await ann.start(email)
-    completed = await ann.complete(await world.emailed_code(ANN), "aNN@example.com")
-    assert completed.json["email"] == ANN
-
-
 async def test_spaces_around_a_code_do_no_harm(world: World) -> None:
     ann = await claimant(world)
     await ann.start()
@@ -102,22 +94,14 @@ async def test_spaces_around_a_code_do_no_harm(world: World) -> None:
     "change",
     [
         {"claimToken": None},
-        {"claimToken": 12345678},
         {"claimToken": "short"},
         {"claimToken": "x" * 201},
-        {"claimToken": ["clm_"]},
         {"email": None},
-        {"email": ""},
         {"email": "ann"},
-        {"email": "ann@"},
-        {"email": "@example.com"},
         {"email": "ann@example.com, bob@example.com"},
         {"email": "Ann <ann@example.com>"},
         {"email": "ann@example.com\nBcc: bob@example.com"},
-        {"email": "ann@example.com\x00"},
         {"email": "a" * 250 + "@example.com"},
-        {"email": {"address": ANN}},
-        {"email": "ann@[127.0.0.1]"},
         {"email": "änn@example.com"},
     ],
 )
@@ -164,31 +148,3 @@ async def test_an_address_completes_at_most_sixty_times_an_hour() -> None:
     async with open_world(CLAIM__COMPLETIONS_PER_HOUR=3) as world:
         ann = await claimant(world)
         assert [(await ann.complete("123456")).status for _ in range(4)] == [400] * 3 + [429]
-
-
-async def test_letters_to_an_email_are_limited_by_network_and_guesses_cost_it_nothing() -> None:
-    async with open_world(CLAIM__LETTERS_PER_EMAIL=3, CLAIM__GUESSES_PER_EMAIL=5) as world:
-        anns = [await claimant(world) for _ in range(8)]
-        stranger, new, late = "198.51.100.1", "2001:db8::1", "2001:db8::ffff"
-        starts = [(await ann.start(address=stranger)).status for ann in anns[:4]]
-        assert starts == [200] * 3 + [429], "a network has a limit of its own"
-        assert (await anns[4].start(address=new)).status == 200, "a network's first letter passes"
-        refused = await anns[5].start(address=late)
-        assert refused.words == "429 rate_limited"
-        assert "from a network that is new to it today" in refused.json["message"]
-        for ann in anns * 7:
-            await ann.complete("000000")
-        code = await world.emailed_code(ANN)
-        assert len(code) == 12, "a code is long once many guesses are possible"
-        assert (await anns[4].complete(code)).words == "400 invalid_code", "its own guesses are used up"
-        assert (await (await claimant(world)).start("other@example.com")).words == "200"
-
-
-async def test_minting_starting_and_completing_have_budgets_of_their_own() -> None:
-    settings = {"MINT__PER_HOUR": 2, "CLAIM__STARTS_PER_HOUR": 2, "CLAIM__COMPLETIONS_PER_HOUR": 2}
-    async with open_world(**settings) as world:
-        for path in ("/api/v1/auth/agent", START, COMPLETE):
-            body = {"claimToken": NOBODYS, "email": ANN, "code": "123456"}
-            statuses = [(await world.client.post(path, json=body)).status for _ in range(3)]
-            assert statuses[2] == 429
-            assert 429 not in statuses[:2]

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from actors.devices.messages import Status
 from actors.shared.credentials import is_key
 from tests.api.conformity import BASE_URL
 from tests.api.devices import APPROVAL, DEVICE, FORM, GRANT, TOKEN, decided, in_browser, looked, polled, started
@@ -181,28 +180,6 @@ async def test_what_is_asked_is_shown_to_who_types_the_code(world: World) -> Non
     assert response.header("cache-control") == "no-store"
 
 
-async def test_only_a_session_approves_and_only_from_our_own_page(world: World) -> None:
-    token, device = world.session(ANN), await started(world)
-    body = {"userCode": device["user_code"], "decision": "approve"}
-    cookie, ours = {"Cookie": f"__Host-session={token}"}, {"Sec-Fetch-Site": "same-origin"}
-    gone = {"Cookie": f"__Host-session={world.session(ANN, revoked=True)}"}
-    full = {"Authorization": f"Bearer {world.key_of(ANN)}"}
-    for headers, words in (
-        (ours, "401 unauthorized"),
-        (gone | ours, "401 unauthorized"),
-        (full | ours, "401 unauthorized"),
-        (cookie, "403 forbidden"),
-        (cookie | {"Sec-Fetch-Site": "cross-site"}, "403 forbidden"),
-        (cookie | {"Origin": "https://elsewhere.example"}, "403 forbidden"),
-    ):
-        assert (await world.client.post(APPROVAL, headers=headers, json=body)).words == words
-    for headers, words in ((ours, "401 unauthorized"), (cookie, "403 forbidden")):
-        assert (await world.client.get(f"{APPROVAL}?userCode=x", headers=headers)).words == words
-    [row] = world.memory.devices.values()
-    assert row.status is Status.PENDING
-    assert world.memory.device_guesses == {}
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -230,6 +207,10 @@ async def test_the_numbers_are_those_of_the_configuration() -> None:
         assert (await looked(world, token, device["user_code"])).header("retry-after") == "120"
 
 
+async def test_2000_device_logins_start_an_hour_unless_configured(world: World) -> None:
+    assert (world.config.device.per_hour_total, world.config.device.total_factor) == (2_000, 5)
+
+
 async def test_one_network_starts_at_most_a_tenth_of_all_device_logins() -> None:
     async with open_world(DEVICE__PER_HOUR_TOTAL=100, DEVICE__TOTAL_FACTOR=2) as world:
         assert await starts(world, [f"2001:db8:1:{number:x}::1" for number in range(30)]) == [200] * 10 + [429] * 20
@@ -240,10 +221,6 @@ async def test_one_network_starts_at_most_a_tenth_of_all_device_logins() -> None
         assert await starts(world, [f"10.0.{number}.1" for number in range(101)]) == [200] * 99 + [429] * 2
         await world.pass_seconds(3_600)
         assert await starts(world, ["198.51.0.1"]) == [200]
-
-
-async def test_2000_device_logins_start_an_hour_unless_configured(world: World) -> None:
-    assert (world.config.device.per_hour_total, world.config.device.total_factor) == (2_000, 5)
 
 
 async def starts(world: World, addresses: Sequence[str]) -> list[int]:

@@ -82,19 +82,6 @@ async def test_without_the_setting_nothing_is_counted_by_website(world: World) -
     assert world.memory.sites == {}
 
 
-async def test_named_websites_are_counted_at_once_and_no_other_earns_a_place() -> None:
-    named = '["blog.example.com", "shop.example.com"]'
-    settings = {"EVENTS__COUNT_SITES": "true", "EVENTS__SITES": named, "EVENTS__SITE_NETWORKS": 1}
-    async with open_world(**settings) as world:
-        await stock(world)
-        assert await seen(world, 1, BLOG) == "recorded"
-        assert await seen(world, 2, "https://new.example.com") == "recorded"
-        await world.settled()
-        assert await seen(world, 3, "https://new.example.com") == "recorded"
-        assert sums_by_site(world.memory) == {("a", TODAY, "blog.example.com"): (1, 0), ("a", TODAY, "other"): (2, 0)}
-        assert sorted(world.memory.sites) == ["blog.example.com", "shop.example.com"]
-
-
 async def test_another_node_knows_a_website_after_a_while(counting: World) -> None:
     settings = {"EVENTS__COUNT_SITES": "true", "EVENTS__SITE_NETWORKS": 2}
     async with open_world(counting.memory, 2, counting.clock, **settings) as other:

@@ -6,9 +6,8 @@ import pytest
 import trio
 
 from actors.clock import HOUR_MS
-from actors.shared.weeks import WEEK_MS
 from tests.api.events import EVENTS, counted, event, fate, report, stock
-from tests.api.sponsors import ADMIN, API, THIS_WEEK, add_slot, administrator, sponsor, uuid
+from tests.api.sponsors import uuid
 from tests.api.world import NOON_MS, World
 from tests.snapshots.rows import booking, hold, slot
 
@@ -33,74 +32,7 @@ async def test_a_visitor_in_upper_case_is_the_same_one(world: World) -> None:
     assert fate(await report(world, visitorId=visitor)) == "duplicate"
 
 
-async def test_what_was_recorded_is_seen_in_the_bookings_at_once(world: World) -> None:
-    add_slot(world)
-    person, boss = sponsor(world), administrator(world)
-    await person.profile()
-    campaign = await person.campaign()
-    assert (await boss.post(f"{ADMIN}/campaigns/{campaign}/review", {"decision": "approve"})).words == "200"
-    booked = (await person.booking(campaign, week=THIS_WEEK))["id"]
-    await person.pay(booked)
-    for number, (kind, impressions, clicks) in enumerate(
-        [("impression", 1, 0), ("click", 1, 1), ("impression", 2, 1), ("impression", 3, 1)]
-    ):
-        assert fate(await report(world, bookingId=booked, kind=kind, visitorId=uuid(number))) == "recorded"
-        shown = (await person.read(booked))["booking"]
-        [listed] = (await person.get(f"{API}/bookings")).json["items"]
-        for each in (shown, listed):
-            assert (each["impressions"], each["clicks"]) == (impressions, clicks)
-
-
 # While the placement is live.
-
-
-async def test_a_booking_counts_from_its_first_millisecond_to_its_last(world: World) -> None:
-    await stock(world, booking("later", start=1))
-    begin = THIS_WEEK + WEEK_MS
-    for number, (at_ms, expected) in enumerate(
-        [
-            (begin - 1, "inactive"),
-            (begin, "recorded"),
-            (begin + WEEK_MS - 1, "recorded"),
-            (begin + WEEK_MS, "inactive"),
-            (begin + 4 * WEEK_MS, "inactive"),
-        ]
-    ):
-        world.clock.at_ms = at_ms
-        await trio.sleep(1)
-        assert fate(await report(world, bookingId="later", visitorId=uuid(number))) == expected
-    assert counted(world, "later") == (2, 0)
-
-
-async def test_pausing_and_a_refund_end_it_and_neither_resuming_nor_an_edit_do(world: World) -> None:
-    add_slot(world)
-    person, boss = sponsor(world), administrator(world)
-    await person.profile()
-    campaign = await person.campaign()
-    booked = (await person.booking(campaign, week=THIS_WEEK))["id"]
-    review, numbers = f"{ADMIN}/campaigns/{campaign}/review", iter(range(100))
-
-    async def now() -> str:
-        await world.settled()
-        return fate(await report(world, bookingId=booked, visitorId=uuid(next(numbers))))
-
-    fates = [await now()]
-    await person.pay(booked)
-    fates.append(await now())
-    for who, path, body in (
-        (boss, review, {"decision": "approve"}),
-        (person, f"{API}/campaigns/{campaign}/pause", None),
-        (person, f"{API}/campaigns/{campaign}/resume", None),
-    ):
-        assert (await who.post(path, body)).words == "200"
-        fates.append(await now())
-    assert (await person.patch(f"{API}/campaigns/{campaign}", {"headline": "Another one"})).words == "200"
-    fates.append(await now())
-    assert (await boss.post(review, {"decision": "approve"})).words == "200"
-    fates.append(await now())
-    assert (await boss.post(f"{ADMIN}/bookings/{booked}/refund", {})).words == "200"
-    fates.append(await now())
-    assert fates == ["inactive", "inactive", *["recorded", "inactive"], *["recorded"] * 3, "inactive"]
 
 
 async def test_what_is_inactive_may_count_later_the_same_day(world: World) -> None:
@@ -152,15 +84,6 @@ def _counting(world: World) -> list[int]:
 
     world.memory.before = look
     return looks
-
-
-async def test_what_is_shown_costs_one_transaction_and_a_duplicate_none(world: World) -> None:
-    await stock(world)
-    looks = _counting(world)
-    await report(world)
-    assert len(looks) == 1
-    await report(world)
-    assert len(looks) == 1
 
 
 # No visitor.

@@ -10,7 +10,7 @@ from actors.shared.credentials import Kind
 from actors.values import Tier
 from tests.api.asgi import Response
 from tests.api.test_account import DAYS, KEYS, SCOPED, TODAY_MS, Browser
-from tests.api.world import NOON_MS, World, away
+from tests.api.world import NOON_MS, World
 
 ANN, BOB = "ann@example.com", "bob@example.com"
 BOTS = "/api/v1/bots"
@@ -79,15 +79,11 @@ async def test_a_new_end_holds_at_once(world: World, full: str) -> None:
     "body",
     [
         {},
-        {"name": ""},
         {"name": None},
         {"name": "n" * 65},
-        {"name": "two\nlines"},
         {"expiresAt": NOON_MS},
         {"expiresAt": -1},
         {"expiresAt": "2030"},
-        {"expiresAt": 1.5},
-        {"expiresAt": True},
         {"scopes": ["library:read"]},
         {"name": "Other", "admin": True},
     ],
@@ -116,12 +112,6 @@ async def test_full_keys_are_changed_in_a_session_only_and_by_their_owner(
     assert (await bob.ask("POST", f"{KEYS}/{key_id}/rotate", {"graceSeconds": 0})).words == "404 not_found"
     changed = await ann.ask("PATCH", f"{KEYS}/{key_id}", {"name": "Laptop", "expiresAt": NOON_MS + DAY_MS})
     assert (changed.json["name"], changed.json["expiresAt"]) == ("Laptop", NOON_MS + DAY_MS)
-
-
-async def test_an_unclaimed_key_has_no_account_that_could_change_it(world: World) -> None:
-    key = world.key()
-    for response in (await edit(world, key, world.id_of(key), name="x"), await rotate(world, key, world.id_of(key))):
-        assert response.words == "403 claim_required"
 
 
 # Rotating.
@@ -190,12 +180,6 @@ async def test_the_usage_of_keys_adds_up_to_that_of_the_account(world: World, fu
     assert usage["other"] == [{"day": TODAY_MS, "used": 2}], "of the key that was revoked"
     account = (await ann.ask("GET", f"{DAYS}?days=3")).json["items"]
     assert usage["used"] == sum(day["used"] for day in account) == 9
-
-
-async def test_a_request_that_fails_counts_for_no_key(world: World, full: str) -> None:
-    world.catalog_memory.before = away
-    await world.client.get(f"{BOTS}?q=anything", full)
-    assert sum(world.memory.key_usage_days.values()) == sum(world.memory.usage_days.values())
 
 
 async def test_an_account_without_keys_has_no_usage_by_key(world: World) -> None:

@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from actors.clock import DAY_MS
 from tests.api.browsers import COMPLETE, Browser
 from tests.api.callers import OUR_PAGE
 from tests.api.world import World, open_world
@@ -48,26 +47,6 @@ async def test_sixty_guesses_without_a_code_do_not_lock_the_owner_out(world: Wor
     assert await signs_in(world, ann) == "200"
 
 
-async def test_the_addresses_of_one_ipv6_network_share_its_letters(world: World) -> None:
-    asked = [(await Browser(world.client, f"2001:db8::{at:x}").start(ANN)).status for at in range(1, 8)]
-    assert asked == [200] + [429] * 6
-    assert (await Browser(world.client, "2001:db8:0:1::1").start(ANN)).status == 200
-
-
-async def test_letters_to_one_mailbox_are_bounded(world: World) -> None:
-    """200 large networks can fill the day of a mailbox for networks that are new to it, but not for known ones."""
-    ann = Browser(world.client)
-    await ann.start(ANN)
-    assert await signs_in(world, ann) == "200"
-    statuses = [(await Browser(world.client, address(number)).start(ANN)).status for number in range(1, 251)]
-    assert statuses == [200] * 199 + [429] * 51
-    await world.pass_seconds(60)
-    assert (await ann.start(ANN)).words == "200"
-    assert (await Browser(world.client, "2001:db8::7").start(ANN)).words == "429 rate_limited"
-    world.clock.at_ms += DAY_MS
-    assert (await Browser(world.client, "2001:db8::7").start(ANN)).words == "200"
-
-
 async def test_the_refusals_do_not_tell_whether_a_code_is_live(world: World) -> None:
     stranger = Browser(world.client, address(1))
     await stranger.start("somebody@example.com")
@@ -84,21 +63,3 @@ async def nodes() -> AsyncIterator[Sequence[World]]:
     memory, clock = Memory(), HandClock(1_790_000_000_000)
     async with AsyncExitStack() as stack:
         yield [await stack.enter_async_context(open_world(memory, number, clock)) for number in (1, 2)]
-
-
-async def test_no_node_adds_guesses_at_a_code(nodes: Sequence[World]) -> None:
-    ann = Browser(nodes[0].client)
-    await ann.start(ANN)
-    for world in (*nodes, *nodes, *nodes):
-        ann.client = world.client
-        assert (await ann.complete(ANN, "000000")).words == "400 invalid_code"
-    assert (await ann.complete(ANN, await emailed(nodes))).words == "400 invalid_code"
-
-
-async def emailed(nodes: Sequence[World]) -> str:
-    """The code in the last mail, whichever node sent it."""
-    for world in nodes:
-        await world.settled()
-        if world.postbox.mails:
-            return await world.emailed_code(ANN)
-    raise AssertionError("no mail was sent")

@@ -52,15 +52,6 @@ async def test_claims_and_sign_ins_share_the_total(a_hundred_an_hour: World) -> 
     assert mails(world) == 10
 
 
-async def test_one_network_uses_at_most_a_tenth_of_all_codes(a_hundred_an_hour: World) -> None:
-    world = a_hundred_an_hour
-    for block in ("2001:db8:1:{:x}::1", "192.0.2.{}"):
-        words = [(await sign_in(world, f"ann{at}@example.com", block.format(at))).words for at in range(30)]
-        assert words == ["200"] * 10 + ["429 rate_limited"] * 20
-    others = [(await sign_in(world, f"bob{at}@example.com", address)).words for at, address in enumerate(HOGS[:80:8])]
-    assert others == ["200"] * 10
-
-
 async def test_codes_that_are_not_mailed_do_not_count(a_hundred_an_hour: World) -> None:
     world = a_hundred_an_hour
     assert (await sign_in(world, "ann@example.com", HOGS[0])).words == "200"

@@ -129,16 +129,6 @@ async def test_without_the_accountants_store_nothing_is_let_through(world: World
     assert counters(world, key) == (1, 1, 1, 0)
 
 
-async def test_a_bug_in_the_accountant_is_a_500_and_the_next_request_goes(world: World) -> None:
-    key = world.key()
-    await world.client.get(BOTS, key)
-    fails_once(world.memory, broken)
-    assert (await world.client.get(BOTS, key)).words == "500 internal_error"
-    await world.settled()
-    assert (await world.client.get(BOTS, key)).words == "200"
-    assert counters(world, key) == (2, 2, 2, 0)
-
-
 async def test_an_answer_that_takes_too_long_is_a_503_and_does_not_count(world: World) -> None:
     anonymous, claimed = world.key(), world.key(tier=Tier.CLAIMED, email="ann@example.com")
     world.catalog_memory.before = trio.sleep_forever
@@ -149,22 +139,6 @@ async def test_an_answer_that_takes_too_long_is_a_503_and_does_not_count(world: 
         assert answer.json["message"].startswith("The search took too long.")
         assert trio.current_time() - began == pytest.approx(seconds)
         assert counters(world, key) == (0, 0, 0, 0)
-
-
-async def test_a_search_that_finds_too_many_waiting_is_refused_at_once_and_does_not_count() -> None:
-    async with open_world(CATALOG__SEARCHES=1, CATALOG__SEARCH_WAITERS=1) as world:
-        keys, words = [world.key(tier=Tier.CLAIMED, email=f"ann{number}@example.com") for number in range(4)], []
-
-        async def search(number: int) -> None:
-            words.append((await world.client.get(f"{BOTS}?q=a", keys[number])).words)
-
-        world.catalog_memory.before = partial(trio.sleep, 0.2)
-        async with trio.open_nursery() as nursery:
-            for number in range(4):
-                nursery.start_soon(search, number)
-        assert sorted(words) == ["200", "200", "503 service_unavailable", "503 service_unavailable"]
-        assert words[:2] == ["503 service_unavailable"] * 2
-        assert sum(counters(world, key)[0] for key in keys) == 2
 
 
 async def test_all_anonymous_keys_of_an_address_share_one_search_at_a_time_and_others_do_not_wait_for_them() -> None:
@@ -220,23 +194,6 @@ async def test_an_address_without_a_key_reads_thirty_times_a_minute(world: World
 async def test_bad_requests_without_a_key_use_the_limit_too(world: World) -> None:
     statuses = [(await world.client.get(f"{BOTS}?limit=0")).status for _ in range(31)]
     assert statuses == [400] * 30 + [429]
-
-
-@pytest.mark.parametrize(("tier", "most"), [(Tier.ANONYMOUS, 60), (Tier.CLAIMED, 300), (Tier.UPGRADED, 1_200)])
-async def test_a_tier_has_its_requests_a_minute(tier: Tier, most: int) -> None:
-    settings = {"TIERS__ANONYMOUS__USECASE_READS": 1_000}
-    async with open_world(**settings) as world:
-        key = world.key(tier=tier)
-        first = await world.client.get(BOTS, key)
-        assert limits_of(first)["minute"] == {"q": most, "w": 60, "r": most - 1, "t": 60}
-        for _ in range(most - 1):
-            world.services.quota.pace(world.tenant_of(key).id, tier)
-        refused = await world.client.get(BOTS, key)
-        assert refused.words == "429 rate_limited"
-        assert refused.json["retryAfter"] == 60
-        assert limits_of(refused)["minute"]["r"] == 0
-        await world.pass_seconds(60)
-        assert (await world.client.get(BOTS, key)).words == "200"
 
 
 async def test_keys_of_one_account_share_its_limits(world: World) -> None:

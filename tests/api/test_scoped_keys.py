@@ -12,7 +12,6 @@ from tests.api.asgi import Response
 from tests.api.world import World, open_world
 
 KEYS = "/api/v1/sponsors/keys"
-TIER = "/api/v1/admin/accounts/tier"
 ANN, BOB, CARL = "ann@example.com", "bob@example.com", "carl@example.com"
 
 
@@ -20,12 +19,6 @@ ANN, BOB, CARL = "ann@example.com", "bob@example.com", "carl@example.com"
 def ann(world: World) -> str:
     """A full key of an account."""
     return world.key(tier=Tier.CLAIMED, email=ANN)
-
-
-@pytest.fixture
-def carl(world: World) -> str:
-    """A full key of an administrator."""
-    return world.key(tier=Tier.CLAIMED, email=CARL, admin=True)
 
 
 async def create(world: World, key: str, *scopes: str, name: str = "Reporting") -> Response:
@@ -53,13 +46,6 @@ async def test_a_created_key_does_what_its_scopes_say(world: World, ann: str) ->
     assert key.startswith("cs_scoped_")
     assert (await world.client.get("/api/v1/bots", key)).words == "200"
     assert (await world.client.get(KEYS, key)).words == "403 insufficient_scope"
-
-
-async def test_a_created_key_shares_the_accounts_tenant_and_its_counters(world: World, ann: str) -> None:
-    key = (await create(world, ann, "library:read")).json["apiKey"]
-    assert world.tenant_of(key) == world.tenant_of(ann)
-    await world.client.get("/api/v1/bots", key)
-    assert world.tenant_of(ann).month_used == 2
 
 
 async def test_a_key_is_shown_once_and_kept_only_as_a_hash(world: World, ann: str) -> None:
@@ -91,32 +77,18 @@ async def test_issuing_and_revoking_are_in_the_audit_with_the_key_that_did_it(wo
 # What may be granted.
 
 
-async def test_who_was_an_administrator_a_moment_ago_grants_no_admin_scope(world: World, carl: str) -> None:
-    assert (await create(world, carl, "admin:read")).words == "200"
-    del world.memory.administrators[CARL]
-    assert (await create(world, carl, "admin:read")).words == "403 insufficient_scope"
-
-
 # Bodies.
 
 WRONG = {
     "no name": {"scopes": ["library:read"]},
-    "an empty name": {"name": "", "scopes": ["library:read"]},
     "a blank name": {"name": " \u00a0 ", "scopes": ["library:read"]},
-    "a name with a space behind it": {"name": "a\u00a0", "scopes": ["library:read"]},
     "a long name": {"name": "x" * 65, "scopes": ["library:read"]},
     "a name of two lines": {"name": "a\nb", "scopes": ["library:read"]},
-    "a name with a separator of lines": {"name": "a\u2028b", "scopes": ["library:read"]},
-    "a name with a control character": {"name": "a\u0000b", "scopes": ["library:read"]},
-    "a name with an escape": {"name": "a\u009bb", "scopes": ["library:read"]},
-    "a number for a name": {"name": 7, "scopes": ["library:read"]},
     "no scopes": {"name": "a"},
     "an empty list": {"name": "a", "scopes": []},
     "eight items": {"name": "a", "scopes": ["library:read"] * 8},
     "an unknown scope": {"name": "a", "scopes": ["library:write"]},
-    "a scope in capitals": {"name": "a", "scopes": ["LIBRARY:READ"]},
     "a text of scopes": {"name": "a", "scopes": "library:read"},
-    "null": {"name": "a", "scopes": None},
     "an unknown property": {"name": "a", "scopes": ["library:read"], "expiresAt": 1},
 }
 
@@ -125,12 +97,6 @@ WRONG = {
 async def test_a_wrong_body_makes_no_key(world: World, ann: str, what: str) -> None:
     assert (await world.client.post(KEYS, ann, json=WRONG[what])).words == "400 invalid_request"
     assert await listed(world, ann) == []
-
-
-@pytest.mark.parametrize("name", ["x", "x" * 64, "For «tests», été", "🔑" * 64])
-async def test_a_name_is_kept_as_it_is(world: World, ann: str, name: str) -> None:
-    assert (await create(world, ann, "library:read", name=name)).words == "200"
-    assert (await listed(world, ann))[0]["name"] == name
 
 
 # Listing.
@@ -187,14 +153,6 @@ async def test_a_revoked_key_is_refused_at_once_and_revoking_it_again_is_200(wor
     assert [record.action for record in world.memory.audits] == ["key.issued", "key.revoked"]
 
 
-async def test_a_revocation_is_announced_to_other_nodes(world: World, ann: str) -> None:
-    heard: list[str] = []
-    created = (await create(world, ann, "library:read")).json
-    world.memory.listeners.append(heard.append)
-    await revoke(world, ann, created["id"])
-    assert heard == [f"key:{digest(created['apiKey']).hex()}"]
-
-
 async def test_a_key_may_revoke_itself(world: World, ann: str) -> None:
     manager = world.key_of(ANN, (Scope.KEYS_MANAGE,))
     assert (await revoke(world, manager, world.id_of(manager))).words == "200"
@@ -211,34 +169,10 @@ async def test_what_can_be_no_id_is_404_and_is_not_looked_for(world: World, ann:
 # Scopes and the charge.
 
 
-async def test_a_key_without_the_scope_is_paced_and_not_charged(world: World, ann: str) -> None:
-    reader = world.key_of(ANN, (Scope.SPONSOR_READ,))
-    for method, target in (("GET", KEYS), ("POST", KEYS), ("DELETE", f"{KEYS}/key_x"), ("POST", TIER)):
-        refused = await world.client.request(method, target, reader)
-        assert refused.words == "403 insufficient_scope", target
-    assert world.tenant_of(ann).month_used == 0
-    assert (refused.header("ratelimit") or "").startswith('"minute";r=296;')
-
-
-async def test_an_anonymous_key_has_no_account_to_manage_and_is_not_charged(world: World) -> None:
-    key = world.key()
-    refused = await world.client.get(KEYS, key)
-    assert refused.words == "403 claim_required"
-    assert "hint" not in refused.json, "the sponsorship body has none"
-    assert world.tenant_of(key).lifetime_used == 0
-
-
 async def test_a_scope_of_no_avail_without_an_account_is_no_account(world: World) -> None:
     """A key without an email owns nothing, whatever its row says."""
     key = world.key(kind=Kind.SCOPED, tier=Tier.CLAIMED, scopes=(Scope.KEYS_MANAGE,))
     assert (await world.client.get(KEYS, key)).words == "403 claim_required"
-
-
-async def test_what_is_let_through_counts(world: World, ann: str) -> None:
-    await listed(world, ann)
-    await create(world, ann, "library:read")
-    await world.client.post(KEYS, ann, json={})
-    assert world.tenant_of(ann).month_used == 3
 
 
 @pytest.fixture

@@ -3,10 +3,6 @@
 import pytest
 
 from service.api.policy import Budget
-from tests.api.asgi import Response
-from tests.api.devices import polled, started
-from tests.api.events import BATCH, event, report, stock
-from tests.api.sponsors import uuid
 from tests.api.world import World
 
 BOTS = "/api/v1/bots?limit=1"
@@ -37,37 +33,6 @@ async def test_a_key_is_told_the_limit_of_its_tier_and_what_is_left_where_it_ask
     refused = await world.client.get(BOTS, key)
     assert (refused.words, refused.header("retry-after")) == ("429 rate_limited", "60")
     assert refused.header("ratelimit") == '"minute";r=0;t=60'
-
-
-async def test_a_node_that_comes_or_goes_brings_no_key_a_fresh_budget(world: World) -> None:
-    key = world.key()
-    assert await passing(world, key, 40) == 40
-    await world.meet("n2")
-    assert await passing(world, key) == 0
-    world.node_memory.nodes.pop("n2")
-    await world.pass_beat()
-    assert await passing(world, key) == 20
-    await world.pass_seconds(60)
-    assert await passing(world, key) == 60
-
-
-async def test_while_no_beat_gets_through_the_shares_stay_for_a_while(world: World) -> None:
-    await world.meet("n2")
-    world.node_memory.nodes.clear()
-
-    async def away() -> None:
-        raise RuntimeError("as bad as it gets")
-
-    world.node_memory.before = away
-    await world.pass_beat()
-    assert await passing(world, world.key()) == 30
-
-
-async def test_caps_are_exact_however_many_nodes_live(world: World) -> None:
-    await world.meet("n2", "n3")
-    key = world.key(used=997)
-    words = [(await world.client.get(BOTS, key)).words for _ in range(4)]
-    assert words == ["200"] * 3 + ["403 quota_exhausted"]
 
 
 # Addresses and emails.
@@ -106,32 +71,4 @@ async def test_pages_are_shared(world: World) -> None:
     assert sum(budgets.page("203.0.113.7").allowed for _ in range(120)) == 60
 
 
-async def test_devices_that_keep_their_pace_poll_in_peace_on_one_of_many_nodes(world: World) -> None:
-    devices = [(await started(world))["device_code"] for _ in range(10)]
-    await world.meet(*(f"m{number}" for number in range(20)))
-    for _ in range(12):
-        for code in devices:
-            assert (await polled(world, code)).words == "400 authorization_pending"
-        world.clock.at_ms += 5_000
-
-
 # Events.
-
-
-async def batch(world: World, first: int, count: int) -> Response:
-    events = [event(visitorId=uuid(number)) for number in range(first, first + count)]
-    return await world.client.post(BATCH, json={"events": events})
-
-
-async def test_a_batch_that_one_node_takes_is_taken_by_one_of_many_in_a_window_of_its_own(world: World) -> None:
-    await stock(world)
-    await world.meet("n2", "n3", "n4")
-    assert (await batch(world, 0, 500)).words == "200"
-    assert (await batch(world, 500, 1)).words == "429 rate_limited"
-    assert (await report(world, visitorId=uuid(501))).words == "429 rate_limited"
-    await world.pass_seconds(60)
-    assert (await report(world, visitorId=uuid(501))).words == "200"
-    assert (await batch(world, 502, 150)).words == "429 rate_limited", (
-        "beside others only what is left of a share of 150"
-    )
-    assert (await batch(world, 502, 148)).words == "200", "a refused batch counts as one event"

@@ -172,18 +172,6 @@ async def test_the_status_tells_of_live_nodes_and_which_one_answers(world: World
     }
 
 
-async def test_the_status_shows_the_last_known_nodes_while_no_beat_gets_through_and_then_itself(world: World) -> None:
-    admin = administrator(world)
-    await world.meet("n2")
-    world.node_memory.before = away
-    await trio.sleep(world.config.nodes.keep_seconds - 1)
-    assert [node["id"] for node in (await admin.get(STATUS)).json["liveNodes"]] == ["n1", "n2"]
-    await trio.sleep(world.config.nodes.beat_seconds + 1)
-    told = (await admin.get(STATUS)).json
-    assert [node["id"] for node in told["liveNodes"]] == ["n1"]
-    assert told["problems"] == ["the node has not been able to write to the database for 10 s"]
-
-
 async def test_the_status_says_what_is_wrong(world: World) -> None:
     """Looking up a key needs the database, so only the health check fails here."""
     admin = administrator(world)

@@ -9,14 +9,14 @@ from tests.api.browsers import Browser
 from tests.api.devices import decided, in_browser, looked, polled, started
 from tests.api.passkeys import PASSKEYS, SECOND_STEP, Owner, owner_with_passkey
 from tests.api.sponsors import API, sponsor
-from tests.api.test_errors import CAUSES
 from tests.api.world import LOCAL, World, open_world
+from tests.document.causes import CAUSES
 from tests.document.recorder import Story
 from tests.document.refusals import PLENTY
 
 ANN, BOB = "ann@example.com", "bob@example.com"
 CODES = ("authorization_pending", "slow_down", "expired_token", "access_denied", "invalid_passkey", "key_limit")
-"""Codes whose causes are told in `test_errors`."""
+"""Codes with a request of their own in `causes`."""
 
 
 async def claims(world: World) -> None:

@@ -16,7 +16,7 @@ CODES = (
     *("slot_unavailable", "campaign_not_bookable", "profile_required", "hold_limit", "idempotency_conflict"),
     "webhook_limit",
 )
-"""Codes whose causes are told in `test_errors`."""
+"""Codes with a request of their own in `causes`."""
 
 
 def _start(week: int, number: int, **change: Any) -> dict[str, Any]:

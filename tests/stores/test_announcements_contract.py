@@ -84,15 +84,6 @@ async def test_a_mail_whose_id_exists_is_not_written_again(books: Books) -> None
     assert [message_id for message_id, _ in await outbox(books)] == ["msg_1", "msg_2_1"]
 
 
-async def test_a_batch_that_is_repeated_tells_once(books: Books) -> None:
-    await a_world(books)
-    await books.accounts(1)
-    batch_id = books.next_batch_id()
-    for _ in range(2):
-        await books.keep(Decision(mails=[mail(1)]), batch_id=batch_id)
-    assert len(await outbox(books)) == 1
-
-
 async def test_steps_are_due_for_paid_bookings_the_longest_first(books: Books) -> None:
     await a_world(books)
     steps = {1: NOW - 1, 2: NOW - 5, 3: NOW, 4: NOW + 1, 5: 0, 6: None}

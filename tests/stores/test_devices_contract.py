@@ -46,16 +46,6 @@ async def test_a_redeemed_device_has_a_full_key_of_its_account(logins: Logins) -
     assert (resolved.key.id, resolved.key.prefix, resolved.key.name) == ("key_of_1", "cs_user_0001", "a-program/1.0")
 
 
-async def test_an_ended_login_stays_ended(logins: Logins) -> None:
-    await logins.send(start(1), start(2), deciding(2, approve=False))
-    assert await logins.words(poll(1), poll(2), now_ms=LATE) == ["expired_token", "access_denied"]
-    assert await logins.words(poll(1), poll(2), deciding(1), now_ms=NOW) == [
-        "expired_token",
-        "access_denied",
-        "expired_token",
-    ]
-
-
 async def test_a_code_that_is_taken_gives_way_to_the_next(logins: Logins) -> None:
     await logins.send(start(1))
     [answer] = await logins.send(start(2, code(1), code(7)))
@@ -91,14 +81,6 @@ async def test_promised_keys_count_against_approvals_and_against_issued_keys(log
     # The promises lapse when the devices expire.
     assert await logins.issue(5, now_ms=LATE) == "kept"
     assert await logins.words(poll(2), now_ms=LATE) == ["expired_token"]
-
-
-async def test_a_promise_that_a_clock_ahead_gave_away_is_not_kept(logins: Logins) -> None:
-    await logins.send(start(1), deciding(1))
-    for number in range(1, 10):
-        assert await logins.issue(number, now_ms=LATE) == "kept"
-    assert await logins.words(poll(1), poll(1)) == ["expired_token", "expired_token"]
-    assert await logins.keys(1) == []
 
 
 async def test_a_batch_that_runs_again_is_decided_once(logins: Logins) -> None:

@@ -83,11 +83,6 @@ async def test_a_committed_batch_is_not_written_again_and_returns_what_it_added(
     assert await tally.counts() == {("bok_1", DAY): (3, 0)}
 
 
-async def test_the_next_batch_with_the_same_rows_adds_nothing(tally: Tally) -> None:
-    await tally.record(DAY, rows([1]))
-    assert list(await tally.record(DAY, rows([1]))) == []
-
-
 async def test_each_owner_has_batch_ids_of_its_own(tally: Tally, stores: Stores) -> None:
     other = Tally(stores, "other/events")
     await tally.record(DAY, rows([1]))

@@ -66,7 +66,9 @@ async def test_every_field_has_a_column_that_is_inserted_updated_and_read(
     async def work(connection: Connection) -> None:
         await connection.execute("set local session_replication_role = replica")  # without foreign keys
         await write(connection, _with_sequence(table.inserting), [column.array([first]) for column in table.columns])
-        assert await read(connection) == [first]
+        found = await read(connection)
+        assert found == [first]
+        assert repr(found) == repr([first]), "a text is a member of its enumeration"
         if table.changing:
             await table.update(connection, [other])
             assert await read(connection) == [other]

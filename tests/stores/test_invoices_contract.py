@@ -4,14 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.invoices import Invoice, InvoiceKind, Seller, documents
+from actors.bookings.invoices import Invoice, Seller, documents
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.bookings.state import Decision
 from actors.bookings.store import Before
-from actors.keys.state import Decision as KeysDecision
-from actors.keys.state import LockSet as KeysWanted
-from actors.keys.state import Snapshot as KeysSnapshot
-from actors.values import Account, Contended
+from actors.values import Contended
 from tests.stores.books import NOW, Books, a_world, booking, slot, sponsor, week
 from tests.stores.conftest import Stores
 
@@ -45,48 +42,6 @@ def change(before: Booking | None, after: Booking, now_ms: int = NOW) -> Decisio
 async def all_of(books: Books, tenant_id: str = "ten_1") -> list[Invoice]:
     """Oldest first."""
     return list(await books.stores.sponsorship.invoices(tenant_id, None, MOST))[::-1]
-
-
-async def test_every_field_of_an_invoice_comes_back(books: Books) -> None:
-    account = Account("owner@example.com", "ten_1", NOW)
-    changed = KeysDecision(changed=KeysSnapshot(accounts={account.email: account}))
-    await books.stores.keys.transact(books.next_batch_id(), KeysWanted((), (), ()), lambda _: changed, NOW)
-    await books.keep(change(None, paid(mode=Mode.LIVE)))
-    await books.keep(change(paid(mode=Mode.LIVE), paid(mode=Mode.LIVE, refunded_cents=1_200), NOW + 1))
-    invoice, note = await all_of(books)
-    assert invoice == Invoice(
-        number="EM-INV-000001",
-        series="live invoice",
-        sequence=1,
-        kind=InvoiceKind.INVOICE,
-        booking_id="bok_1",
-        payment_id="pay_1",
-        tenant_id="ten_1",
-        amount_cents=5_000,
-        currency="usd",
-        mode=Mode.LIVE,
-        issued_ms=NOW,
-        seller_name="Example Media",
-        seller_address="1 Example Street\n10000 «Example»",
-        seller_tax_id="XX123",
-        buyer_name="Brand 1",
-        buyer_website="https://brand1.example.com/",
-        buyer_email="owner@example.com",
-        slot_name="Slot left-1",
-        week_start_ms=week(1),
-        weeks=1,
-    )
-    assert type(invoice.kind) is InvoiceKind
-    assert type(invoice.mode) is Mode
-    assert note == replace(
-        invoice,
-        number="EM-CN-000001",
-        series="live credit_note",
-        kind=InvoiceKind.CREDIT_NOTE,
-        amount_cents=1_200,
-        issued_ms=NOW + 1,
-        belongs_to="EM-INV-000001",
-    )
 
 
 async def test_each_mode_and_kind_has_a_series_of_its_own(books: Books) -> None:

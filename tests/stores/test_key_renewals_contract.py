@@ -65,19 +65,6 @@ async def stored(desk: Desk) -> dict[str, Key]:
     return {each.key.id: each.key for each in found.values()}
 
 
-async def test_a_name_and_an_end_are_kept_and_granted_keys_end_no_later(desk: Desk) -> None:
-    (kept,) = await desk.keys(edit(2, name="Other", expires_ms=NOW + 10 * DAY_MS))
-    assert isinstance(kept, KeySaved)
-    rows = await stored(desk)
-    assert rows["key_2"] == kept.key
-    assert (kept.key.name, kept.key.expires_ms, kept.key.end_notice_ms) == (
-        "Other",
-        NOW + 10 * DAY_MS,
-        NOW + 3 * DAY_MS,
-    )
-    assert rows["key_3"].expires_ms == NOW + 10 * DAY_MS
-
-
 async def test_a_rotation_is_kept_as_it_was_answered(desk: Desk) -> None:
     (rotated,) = await desk.keys(rotate(2, 5, by=2))
     assert isinstance(rotated, Rotated)
@@ -124,16 +111,6 @@ async def test_keys_that_were_rotated_and_have_ended_are_neither_listed_nor_lock
     assert isinstance(ended, KeysEnded)
     assert {each.id for each in ended.keys} == {"key_1", "key_3", "key_5"}
     assert (await stored(desk))["key_2"].revoked_ms is None
-
-
-async def test_rotated_keys_do_not_count_towards_the_limit(desk: Desk) -> None:
-    await desk.keys(rotate(2, 5, by=1), rotate(3, 6, by=1))
-    await desk.keys(*[Issue(_key(number), EMAIL, audit(number)) for number in range(10, 34)])
-    rows = {each.id for each in await desk.stores.keys.live_keys("ten_1", NOW) if each.scopes is not None}
-    assert len(rows) == 2 + 25
-    (refused,) = await desk.keys(Issue(_key(40), EMAIL, audit(40)))
-    assert isinstance(refused, Refused)
-    assert refused.code is Code.KEY_LIMIT
 
 
 async def test_keys_that_end_soon_are_found_until_their_owner_is_mailed(desk: Desk) -> None:

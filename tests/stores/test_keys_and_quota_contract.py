@@ -174,15 +174,6 @@ async def test_a_second_claim_by_the_same_email_adds_its_counts_to_the_account(d
     assert (tenant.month, tenant.day) == (month_of(NOW), day_of(NOW))
 
 
-async def test_charges_are_granted_in_order_up_to_the_cap_and_kept(desk: Desk) -> None:
-    await desk.keys(mint(1))
-    answers = await desk.quota(*[Charge("ten_1", usecase=False)] * 7)
-    granted = [answer for answer in answers if isinstance(answer, Metered)]
-    assert [answer.tenant.lifetime_used for answer in granted] == [1, 2, 3, 4, 5]
-    assert [answer.code for answer in answers[5:] if isinstance(answer, Refused)] == [Code.QUOTA_EXHAUSTED] * 2
-    assert (await desk.tenant(1)).lifetime_used == 5
-
-
 async def test_a_batch_that_runs_again_is_written_once_and_returns_its_first_decision(desk: Desk) -> None:
     await desk.keys(mint(1))
     batch_id = BatchId("other/quota", 1)
@@ -211,30 +202,6 @@ async def test_a_revoked_key_stays_revoked_and_is_still_resolved(desk: Desk) -> 
     assert isinstance(kept, KeySaved)
     resolved = (await desk.stores.keys.resolve([hash_of(1)]))[hash_of(1)]
     assert resolved.key.revoked_ms == NOW
-
-
-async def test_a_scoped_key_keeps_its_scopes_and_name(desk: Desk) -> None:
-    scoped = key(
-        5,
-        kind=Kind.SCOPED,
-        scopes=(Scope.LIBRARY_READ, Scope.SPONSOR_READ),
-        name="reader, for «tests»",
-        expires_ms=None,
-    )
-    await desk.keys(Issue(scoped, EMAIL, audit(5)))
-    resolved = (await desk.stores.keys.resolve([hash_of(5)]))[hash_of(5)]
-    assert (resolved.key, resolved.tier, resolved.email) == (scoped, Tier.CLAIMED, EMAIL)
-
-
-async def test_an_eleventh_full_key_of_an_account_is_refused_also_across_batches(desk: Desk) -> None:
-    def issue(number: int) -> Issue:
-        return Issue(key(number, kind=Kind.USER, expires_ms=None), EMAIL, audit(number))
-
-    answers = await desk.keys(*map(issue, range(1, 7)))
-    answers += await desk.keys(*map(issue, range(7, 13)))
-    refused = [answer for answer in answers if isinstance(answer, Refused)]
-    assert [answer.code for answer in refused] == [Code.KEY_LIMIT] * 2
-    assert len(answers) - len(refused) == 10
 
 
 async def test_keys_are_found_by_their_prefix(desk: Desk) -> None:
@@ -311,32 +278,6 @@ async def test_keys_of_one_moment_are_listed_by_their_ids_as_bytes(desk: Desk) -
     assert [each.id for each in found] == ["key_b", "key_a", "key_B", "key_A", "key_1"]
 
 
-async def test_a_key_is_granted_by_one_that_lives_and_holds_the_scopes(desk: Desk) -> None:
-    await desk.keys(Issue(scoped(1), EMAIL, audit(1)))
-    by_it = [
-        Issue(scoped(2), EMAIL, audit(2), ByKey("key_1")),
-        Issue(scoped(3, scopes=(Scope.ADMIN_READ,)), EMAIL, audit(3), ByKey("key_1")),
-    ]
-    assert [getattr(answer, "code", None) for answer in await desk.keys(*by_it)] == [None, Code.INSUFFICIENT_SCOPE]
-    await desk.keys(Revoke("key_1", audit(4)))
-    (refused,) = await desk.keys(Issue(scoped(5), EMAIL, audit(5), ByKey("key_1")))
-    assert isinstance(refused, Refused)
-    assert refused.code is Code.INVALID_API_KEY
-
-
-async def test_an_owner_revokes_only_scoped_keys_of_his_own(desk: Desk) -> None:
-    await desk.keys(Issue(key(1, kind=Kind.USER, expires_ms=None), EMAIL, audit(1)), Issue(scoped(2), EMAIL, audit(2)))
-    orders = [
-        Revoke("key_1", audit(3), "ten_1"),
-        Revoke("key_2", audit(4), "ten_9"),
-        Revoke("key_2", audit(5), "ten_1"),
-    ]
-    answers = await desk.keys(*orders)
-    assert [isinstance(answer, KeySaved) for answer in answers] == [False, False, True]
-    found = await desk.stores.keys.resolve([hash_of(1), hash_of(2)])
-    assert [found[hash_of(n)].key.revoked_ms for n in (1, 2)] == [None, NOW]
-
-
 async def test_a_session_grants_keys_until_it_ends(desk: Desk) -> None:
     await Logins(desk.stores).settle(EMAIL)
     granted, ended, foreign = (
@@ -378,17 +319,6 @@ async def test_a_person_grants_what_his_account_holds_at_the_commit(desk: Desk) 
     (kept,) = await desk.keys(Issue(admin, EMAIL, audit(6), ByAccount("ses_1")))
     assert isinstance(kept, KeySaved)
     assert {each.id for each in await desk.stores.keys.live_keys("ten_1", NOW)} == {f"key_{n}" for n in (1, 2, 3, 4)}
-
-
-async def test_an_owner_who_may_revokes_full_keys_of_his_own_too(desk: Desk) -> None:
-    await desk.keys(Issue(key(1, kind=Kind.USER, expires_ms=None), EMAIL, audit(1)), Issue(scoped(2), EMAIL, audit(2)))
-    orders = [
-        Revoke("key_1", audit(3), "ten_9", full=True),
-        Revoke("key_1", audit(4), "ten_1", full=True),
-        Revoke("key_2", audit(5), "ten_1", full=True),
-    ]
-    assert [isinstance(answer, KeySaved) for answer in await desk.keys(*orders)] == [False, True, True]
-    assert await desk.stores.keys.live_keys("ten_1", NOW) == []
 
 
 # Uses.
@@ -495,26 +425,6 @@ async def test_an_administrator_comes_and_goes_also_before_there_is_an_account(d
     assert await desk.keys(RevokeAdmin(EMAIL, membership_audit(5, EMAIL))) == [Membership((EMAIL,), 0)]
     assert not await is_admin(stores, 1)
     assert await desk.keys(RevokeAdmin(EMAIL, membership_audit(6, EMAIL))) == [Membership((), 0)]
-
-
-async def test_an_administrator_removed_and_appointed_in_one_batch_stays_one(desk: Desk) -> None:
-    await desk.keys(GrantAdmin(EMAIL, membership_audit(1, EMAIL)))
-    answers = await desk.keys(
-        RevokeAdmin(EMAIL, membership_audit(2, EMAIL)),
-        GrantAdmin(EMAIL, membership_audit(3, EMAIL)),
-        GrantAdmin("b@b.example", membership_audit(4, "b@b.example")),
-    )
-    assert answers == [Membership((EMAIL,), 0), Membership((EMAIL,), 1), Membership(("b@b.example",), 2)]
-    assert await desk.stores.keys.count_administrators() == 2
-
-
-async def test_the_configured_administrators_come_only_to_a_database_without_any(desk: Desk) -> None:
-    one, two = "a@a.example", "b@b.example"
-    orders = [
-        BootstrapAdmins((one, two), (membership_audit(1, one), membership_audit(2, two))),
-        BootstrapAdmins((EMAIL,), (membership_audit(3, EMAIL),)),
-    ]
-    assert [await desk.keys(order) for order in orders] == [[Membership((one, two), 2)], [Membership((), 2)]]
 
 
 async def settled(desk: Desk, *messages: Message) -> list[Answer]:

@@ -5,36 +5,26 @@ from dataclasses import replace
 
 import pytest
 
-from actors.bookings.messages import CreateCampaign, EditCampaign, ExpireHold, OpenCheckout, SaveProfile
+from actors.bookings.messages import CreateCampaign, EditCampaign
 from actors.bookings.records import (
     BookingStatus,
-    BookingView,
-    CampaignStatus,
     CampaignView,
-    Content,
-    Mode,
-    Side,
-    YoutubeStatus,
 )
 from actors.bookings.state import Decision, LockSet, Snapshot
 from actors.bookings.unit_of_work import weeks_of
 from actors.values import BatchId, Code, Contended, Refused
 from tests.stores.books import (
     DAY,
-    FULL_BOOKING,
-    FULL_SLOT,
     KEY,
     NOW,
     OPERATION,
     Books,
     a_world,
     audit,
-    beginning,
     booking,
     campaign,
     origin,
     remembered,
-    reserve,
     slot,
     sponsor,
     week,
@@ -67,70 +57,6 @@ async def test_an_empty_ledger_has_nothing_of_what_is_wanted(books: Books) -> No
     rows = replace(ALL, keys=(("ten_1", OPERATION, KEY),), event_ids=("evt_1",), from_week_ms=week(0))
     assert await books.see(rows) == Snapshot()
     assert await books.see(LockSet()) == Snapshot()
-
-
-async def test_every_field_of_every_row_comes_back_set_or_not(books: Books) -> None:
-    await books.tenants(1, 2)
-    rejected = campaign(2, 2, status=CampaignStatus.REJECTED, review_note="No «cats»", demo=True)
-    edited = campaign(1, pending=Content("An", "«edit»", "Go", "https://example.org/", "E"), submitted_ms=NOW + 4)
-    on_the_right = replace(FULL_BOOKING, slot_id="right-9")
-    await books.lay_out(
-        sponsor(1),
-        sponsor(2, demo=True),
-        slot(),
-        FULL_SLOT,
-        edited,
-        rejected,
-        booking(1),
-        on_the_right,
-        weeks=False,
-    )
-    seen = await books.see(ALL)
-    assert seen.sponsors == {"ten_1": sponsor(1), "ten_2": sponsor(2, demo=True)}
-    assert seen.slots == {"left-1": slot(), "right-9": FULL_SLOT}
-    assert seen.campaigns == {"cmp_1": edited, "cmp_2": rejected}
-    assert seen.bookings == {"bok_1": booking(1), "bok_9": on_the_right}
-    assert type(seen.slots["right-9"].side) is Side
-    assert type(seen.campaigns["cmp_1"].status) is CampaignStatus
-    statuses = seen.bookings["bok_9"]
-    assert (type(statuses.status), type(statuses.mode)) == (BookingStatus, Mode)
-    assert type(statuses.youtube_status) is YoutubeStatus
-
-
-async def test_every_field_that_may_change_is_changed_and_changed_back(books: Books) -> None:
-    await books.tenants(1)
-    await books.lay_out(sponsor(), slot(), campaign(), booking(), weeks=False)
-    content = Content("Other", "Other body", "Go", "https://other.example.com/", "O")
-    changed = Decision(
-        sponsors={"ten_1": sponsor(name="Other", website="https://other.example.com/")},
-        slots={"left-1": replace(FULL_SLOT, id="left-1", created_ms=NOW, demo=False)},
-        campaigns={
-            "cmp_1": campaign(
-                name="Other",
-                content=content,
-                status=CampaignStatus.PAUSED,
-                review_note="Hm",
-                pending=replace(content, headline="Newer"),
-                submitted_ms=NOW,
-            )
-        },
-        bookings={"bok_1": replace(FULL_BOOKING, id="bok_1", package_kind=None, package_description=None)},
-    )
-    changed.bookings["bok_1"] = replace(changed.bookings["bok_1"], mode=Mode.TEST, demo=False, hold_ms=NOW + 7)
-    await books.keep(changed, ALL)
-    seen = await books.see(ALL)
-    assert (seen.sponsors, seen.slots) == (changed.sponsors, changed.slots)
-    assert (seen.campaigns, seen.bookings) == (changed.campaigns, changed.bookings)
-    first = Decision(
-        sponsors={"ten_1": sponsor()},
-        slots={"left-1": slot()},
-        campaigns={"cmp_1": campaign()},
-        bookings={"bok_1": booking()},
-    )
-    await books.keep(first, ALL)
-    seen = await books.see(ALL)
-    assert (seen.sponsors, seen.slots) == (first.sponsors, first.slots)
-    assert (seen.campaigns, seen.bookings) == (first.campaigns, first.bookings)
 
 
 async def test_a_large_batch_is_kept_whole(books: Books) -> None:
@@ -324,17 +250,6 @@ async def test_the_holder_of_a_week_comes_with_all_of_its_weeks_also_those_befor
     assert seen.weeks == dict.fromkeys(weeks_of(held), "bok_1")
 
 
-async def test_a_hold_of_two_weeks_that_makes_way_in_its_second_gives_both_back(books: Books) -> None:
-    await a_world(books)
-    await books.send(reserve(1, 1, "right-1", 1))
-    late_ms = NOW + 2_000_000
-    (second,) = await books.send(reserve(2, 2, "right-1", 2), now_ms=late_ms)
-    assert isinstance(second, BookingView)
-    assert await books.weeks() == {("right-1", week(2)): "bok_2", ("right-1", week(3)): "bok_2"}
-    (third,) = await books.send(reserve(3, 1, "right-1", 0), now_ms=late_ms)
-    assert isinstance(third, BookingView)
-
-
 async def test_a_sponsor_leads_to_its_open_bookings_and_to_no_others(books: Books) -> None:
     await a_world(books)
     statuses = list(BookingStatus)
@@ -407,19 +322,6 @@ async def test_a_visible_decision_raises_the_revision_and_is_announced_and_other
 # The real rules.
 
 
-async def test_one_batch_makes_a_brand_and_its_booking_and_its_key_gives_it_again(books: Books) -> None:
-    await books.tenants(1)
-    await books.lay_out(slot())
-    (first,) = await books.send(beginning(1, 1))
-    assert isinstance(first, BookingView)
-    assert (first.sponsor_name, first.campaign_name) == ("Brand 1", "Campaign 1")
-    again = await books.send(beginning(1, 1, booking_id="bok_2"), beginning(1, 1, booking_id="bok_3", fingerprint=b"x"))
-    assert again[0] == first
-    assert isinstance(again[1], Refused)
-    assert again[1].code is Code.IDEMPOTENCY_CONFLICT
-    assert await books.weeks() == {("left-1", week(1)): "bok_1"}
-
-
 async def test_a_repeated_creation_of_a_campaign_finds_the_first_and_leads_to_it(books: Books) -> None:
     await books.tenants(1)
     first = await books.send(CreateCampaign(campaign(1), origin(1)))
@@ -440,25 +342,3 @@ async def test_an_audit_record_that_exists_and_was_not_seen_is_contended(books: 
     with pytest.raises(Contended):
         await books.keep(Decision(campaigns={"cmp_2": campaign(2)}, audits=[audit(1)]))
     assert len(await books.stores.sponsorship.campaigns(None, None, 10)) == 1
-
-
-async def test_holds_of_other_batches_count_towards_the_limit_until_they_end(books: Books) -> None:
-    await a_world(books)
-    for number in (1, 2, 3):
-        (answer,) = await books.send(reserve(number, 1, "left-1", number))
-        assert isinstance(answer, BookingView)
-    (answer,) = await books.send(reserve(4, 1, "left-1", 4))
-    assert isinstance(answer, Refused)
-    assert answer.code is Code.HOLD_LIMIT
-    answers = await books.send(ExpireHold("bok_1", origin(5)), reserve(6, 1, "left-1", 4), now_ms=NOW + 1_800_000)
-    assert [answer.booking.status for answer in answers if isinstance(answer, BookingView)] == ["expired", "reserved"]
-
-
-async def test_a_later_batch_goes_on_where_an_earlier_one_ended(books: Books) -> None:
-    await a_world(books)
-    await books.send(SaveProfile(sponsor(1, name="New name", id="spo_ignored"), origin(1)), reserve(2))
-    (answer,) = await books.send(OpenCheckout("ten_1", "bok_2", origin(3)), now_ms=NOW + 60_000)
-    assert isinstance(answer, BookingView)
-    assert (answer.sponsor_name, answer.booking.status) == ("New name", BookingStatus.CHECKOUT)
-    assert (await books.see(ALL)).sponsors["ten_1"].id == "spo_1"
-    assert (await books.stores.sponsorship.booking("ten_1", "bok_2")) == answer

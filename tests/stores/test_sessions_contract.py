@@ -79,10 +79,6 @@ def use(number: int, link: int) -> UseLink:
     return UseLink(count_id("link", str(link)), session(number, ""), f"ten_{number}", audit(number))
 
 
-def end(number: int, email: str = ANN) -> EndSession:
-    return EndSession(f"ses_{number}", email, audit(100 + number, "session.ended"))
-
-
 class Desk:
     """Sends messages through a store like an actor: one batch id per call, and retries when contended."""
 
@@ -136,13 +132,6 @@ async def test_a_session_is_resolved_with_its_accounts_tenant(desk: Desk) -> Non
     assert await desk.stores.sessions.of_email(BOB, NOW) == []
 
 
-async def test_a_second_session_belongs_to_the_same_account(desk: Desk) -> None:
-    await desk.sign_in(1)
-    await desk.sign_in(2, now_ms=NOW + MINUTE_MS)
-    found = await desk.stores.sessions.resolve([session(1).token_hash, session(2).token_hash])
-    assert {each.tenant_id for each in found.values()} == {"ten_1"}
-
-
 async def test_an_administrators_session_says_so(desk: Desk) -> None:
     await desk.sign_in(1)
     grant = GrantAdmin(ANN, audit(7))
@@ -189,26 +178,6 @@ async def test_the_session_that_was_not_used_for_longest_makes_room(desk: Desk) 
     assert [each.id for each in live] == ["ses_4", "ses_3", "ses_2"]
 
 
-async def test_a_touched_session_lives_on_and_an_ended_one_does_not(desk: Desk) -> None:
-    await desk.sign_in(1)
-    later = NOW + 2 * HOUR_MS
-    answer = await desk.one(Touch("ses_1"), later)
-    assert answer == SessionSaved(session(1, seen_ms=later, expires_ms=later + 30 * DAY_MS))
-    assert await desk.one(end(1), later + 1) == SessionSaved(
-        session(1, seen_ms=later, expires_ms=later + 1, revoked_ms=later + 1)
-    )
-    assert code_of(await desk.one(Touch("ses_1"), later + HOUR_MS)) is Code.UNAUTHORIZED
-    found = await desk.stores.sessions.resolve([session(1).token_hash])
-    assert not found[session(1).token_hash].session.is_live(later + 1)
-    assert await desk.stores.sessions.of_email(ANN, later + 1) == []
-
-
-async def test_only_its_own_account_ends_a_session(desk: Desk) -> None:
-    await desk.sign_in(1)
-    assert [code_of(each) for each in await desk.act(end(1, BOB), end(9))] == [Code.NOT_FOUND] * 2
-    assert len(await desk.stores.sessions.of_email(ANN, NOW)) == 1
-
-
 async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk) -> None:
     for number, email in enumerate((ANN, BOB, "cat@example.com"), 1):
         await desk.sign_in(number, email, NOW + number)
@@ -233,32 +202,6 @@ async def test_codes_counts_and_links_are_pruned_after_their_end(desk: Desk) -> 
     ]
     ends = (NOW, NOW + 1, NOW + known_ms, NOW + known_ms + 1)
     assert [await sessions.prune_code_mails(at, 5) for at in ends] == [0, 5, 0, 1]
-
-
-async def test_a_code_belongs_to_one_browser_and_only_its_guesses_count(desk: Desk) -> None:
-    await desk.one(start(1))
-    await desk.one(start(2, browser=THEIRS, network="elsewhere"))
-    for number in range(10, 20):
-        assert code_of(await desk.one(complete(number, proof=WRONG, browser=THEIRS))) is Code.INVALID_CODE
-        assert code_of(await desk.one(complete(number, browser=digest("none")))) is Code.INVALID_CODE
-    assert isinstance(await desk.one(complete(3)), SessionSaved)
-    assert code_of(await desk.one(complete(4, browser=THEIRS))) is Code.INVALID_CODE
-
-
-async def test_letters_are_counted_by_network_over_batches(desk: Desk) -> None:
-    for minute in range(5):
-        assert await desk.one(start(minute), NOW + minute * MINUTE_MS) == Done()
-    later = NOW + 5 * MINUTE_MS
-    assert code_of(await desk.one(start(6), later)) is Code.RATE_LIMITED
-    assert await desk.one(start(7, network="elsewhere"), later) == Done()
-
-
-async def test_a_network_that_used_a_code_stays_known(desk: Desk) -> None:
-    rules = replace(RULES, letters=CodeMailRules(per_mailbox=1))
-    await desk.act(start(1), complete(1), rules=rules)
-    assert [code_of(each) for each in await desk.act(start(2), start(3), rules=rules)] == [None, None]
-    others = [start(4, network="elsewhere"), start(5, network="elsewhere")]
-    assert [code_of(each) for each in await desk.act(*others, rules=rules)] == [None, Code.RATE_LIMITED]
 
 
 async def test_a_link_signs_in_its_email_once(desk: Desk) -> None:
