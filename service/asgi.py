@@ -19,6 +19,7 @@ from service.config.loading import load
 from service.config.model import Config
 from service.config.user_errors import ConfigError, UserError
 from service.http.asgi import App, Receive, Scope, Send
+from service.observability.collectors import backup_metrics
 from service.observability.logs import set_up
 from service.process.exit_status import outcome_of
 from service.running.foundation import open_to_serve
@@ -91,7 +92,7 @@ class Application:
             open_app(config, data_dir, opened, url) as (node, self._app),
         ):
             if backups is not None:
-                node.metrics.observe_backups(backups)
+                node.metrics.observe(partial(backup_metrics, backups))
             await send({"type": "lifespan.startup.complete"})
             await receive()
             node.services.health.stopping = True

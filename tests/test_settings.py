@@ -13,6 +13,7 @@ from service.config.bounds import Section
 from service.config.loading import load
 from service.config.model import Config
 from service.config.user_errors import ConfigError
+from service.running.foundation import storage_options
 from service.running.limits import Limits, backup_rules, serving_limits
 from tests.architecture import modules, name_of, tree, within
 
@@ -42,13 +43,18 @@ def changed(section: Section, place: Path) -> Section:
     """The same settings with another value in one place."""
     name, *rest = place
     value = getattr(section, name)
-    other = changed(value, tuple(rest)) if rest else not value if isinstance(value, bool) else value + 1
+    if rest:
+        other = changed(value, tuple(rest))
+    elif isinstance(value, bool):
+        other = not value
+    else:
+        other = value * 1.01 if isinstance(value, float) else value + 1
     return section.model_copy(update={name: other})
 
 
 def filled(config: Section) -> str:
     assert isinstance(config, Config)
-    return repr((Limits.of(config), serving_limits(config), backup_rules(config)))
+    return repr((Limits.of(config), serving_limits(config), backup_rules(config), storage_options(config)))
 
 
 def test_every_setting_fills_a_rule_or_is_named_by_the_service() -> None:

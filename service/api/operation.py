@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -114,3 +115,11 @@ class Operation:
         if self.admin or self.same_origin or (self.changes and self.access in (Access.REQUIRED, Access.SESSION)):
             codes.add(Code.FORBIDDEN)
         return tuple(code for code in Code if code in codes)
+
+
+account_operation = partial(Operation, family=Family.SPONSORSHIP, access=Access.REQUIRED, metered=True)
+"""An operation of accounts, with a key or in a browser session."""
+
+admin_operation = partial(account_operation, tag="Administration", admin=True)
+admin_read = partial(admin_operation, method="GET", scopes=(Scope.ADMIN_READ,))
+admin_write = partial(admin_operation, scopes=(Scope.ADMIN_WRITE,))

@@ -1,7 +1,7 @@
 """Metrics of the process and its machine: CPU, memory and files, garbage collection, the disk, and the TLS certificate."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from prometheus_client import CollectorRegistry, GCCollector, ProcessCollector, generate_latest
@@ -22,28 +22,28 @@ def process_page() -> bytes:
     return generate_latest(registry)
 
 
-class Disk(Collector):
-    """The file system of a directory. Without metrics while it cannot be read."""
+class Reading(Collector):
+    """Metrics that a function reads at each scrape."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    def __init__(self, read: Callable[[], Iterable[Metric]]) -> None:
+        self._read = read
 
     def collect(self) -> Iterable[Metric]:
-        try:
-            usage = shutil.disk_usage(self._directory)
-        except OSError:
-            return
-        text = "Bytes of the data directory's file system that the service may still use."
-        yield GaugeMetricFamily("catalog_disk_free_bytes", text, value=usage.free)
-        yield GaugeMetricFamily("catalog_disk_size_bytes", "Size of that file system.", value=usage.total)
+        return self._read()
 
 
-class Certificate(Collector):
+def disk_metrics(directory: Path) -> Iterable[Metric]:
+    """The file system of a directory. No metrics while it cannot be read."""
+    try:
+        usage = shutil.disk_usage(directory)
+    except OSError:
+        return
+    text = "Bytes of the data directory's file system that the service may still use."
+    yield GaugeMetricFamily("catalog_disk_free_bytes", text, value=usage.free)
+    yield GaugeMetricFamily("catalog_disk_size_bytes", "Size of that file system.", value=usage.total)
+
+
+def certificate_metrics(expires: float) -> Iterable[Metric]:
     """The certificate of the TLS listener."""
-
-    def __init__(self, expires: float) -> None:
-        self._expires = expires
-
-    def collect(self) -> Iterable[Metric]:
-        text = "Unix time at which the first certificate of tls.certificate expires."
-        yield GaugeMetricFamily("catalog_certificate_expires_seconds", text, value=self._expires)
+    text = "Unix time at which the first certificate of tls.certificate expires."
+    yield GaugeMetricFamily("catalog_certificate_expires_seconds", text, value=expires)

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -13,7 +14,8 @@ from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.http.limits import LAST_MOMENT_SECONDS
 from service.http.listen_address import ListenError
-from service.observability.collectors import BackupCollector
+from service.observability.collectors import backup_metrics
+from service.observability.host_metrics import Reading
 from service.observability.logs import set_up
 from service.observability.operators_app import serve_operators
 from service.process.restarts import SupervisionLimits
@@ -91,7 +93,7 @@ async def run(
                 backup_directory = await new_backup_directory(config, data_dir)
                 await drop_root(config, data_dir, reservation.descriptors(), backups=backup_directory)
                 async with running_backups(config, data_dir, opened) as backups:
-                    own = [] if backups is None else [BackupCollector(backups)]
+                    own = [] if backups is None else [Reading(partial(backup_metrics, backups))]
                     prepared.set()
                     with shutdown.scope:
                         async with supervised(launcher, config.server.workers, limits_of(config)) as supervisor:

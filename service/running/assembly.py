@@ -47,6 +47,7 @@ from service.api.list_counts import CachedCounts
 from service.api.rate_limits import Budgets
 from service.config.model import Config
 from service.config.user_errors import ConfigError
+from service.observability import collectors
 from service.observability.client_address import Proxies
 from service.observability.health import Health
 from service.observability.metrics import Metrics
@@ -277,16 +278,18 @@ def _metrics(services: Services, pool: Callable[[], PoolStatistics], tracer: Tra
     for actor in services.actors:
         actor.observer = metrics.committed if tracer is None else _both(metrics.committed, tracer.batch)
     if tracer is not None:
-        metrics.observe_spans(tracer.counts)
-    metrics.observe_actors(services.health.actors, pool)
-    metrics.observe_snapshots(services.catalog.statistics, services.placements.statistics)
-    metrics.observe_events(services.events.outcomes)
-    metrics.observe_nodes(services.nodes)
+        metrics.observe(partial(collectors.span_metrics, tracer.counts))
+    metrics.observe(
+        partial(collectors.actor_metrics, services.health.actors, pool),
+        partial(collectors.snapshot_metrics, services.catalog.statistics, services.placements.statistics),
+        partial(collectors.event_metrics, services.events.outcomes),
+        partial(collectors.node_metrics, services.nodes),
+        partial(collectors.work_metrics, services.mail, services.sweeper),
+        partial(collectors.webhook_metrics, services.webhook_sender),
+        partial(collectors.event_server_metrics, services.event_servers),
+        partial(collectors.proxy_metrics, services.proxies),
+    )
     services.nodes.observe_lag = metrics.lagged
-    metrics.observe_work(services.mail, services.sweeper)
-    metrics.observe_webhooks(services.webhook_sender)
-    metrics.observe_event_servers(services.event_servers)
-    metrics.observe_proxies(services.proxies)
     return metrics
 
 

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import trio
@@ -22,6 +23,7 @@ from service.http.asgi import App
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
+from service.observability.collectors import backup_metrics
 from service.observability.health import Health, not_ready
 from service.observability.node_report import Report
 from service.observability.operators_app import serve_operators
@@ -66,7 +68,7 @@ async def run(config: Config, data_dir: Path, ready: Callable[[Sequence[str]], N
                     return {1: await report_of(node)}
 
                 if backups is not None:
-                    node.metrics.observe_backups(backups)
+                    node.metrics.observe(partial(backup_metrics, backups))
                 if operators is not None:
                     tasks.start_soon(serve_operators, operators, reports)
                 ready_once.set()

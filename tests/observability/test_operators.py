@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import pytest
 import trio
@@ -15,7 +16,8 @@ from actors.kernel.supervision import running
 from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
-from service.observability.collectors import BackupCollector
+from service.observability.collectors import backup_metrics
+from service.observability.host_metrics import Reading
 from service.observability.node_report import Report
 from service.observability.operators_app import merged, serve_operators
 from tests.fakes import TrioClock
@@ -82,10 +84,11 @@ async def test_metrics_of_the_parent_have_no_worker(autojump_clock: MockClock) -
             raise AssertionError("no backup is made")
 
     backups = BackupScheduler(Files(), TrioClock(HOUR_MS), BackupRules(every_ms=24 * HOUR_MS, keep=1))
-    assert "catalog_backup_age_seconds" not in samples(merged({}, [BackupCollector(backups)])), "it has not looked yet"
+    own = [Reading(partial(backup_metrics, backups))]
+    assert "catalog_backup_age_seconds" not in samples(merged({}, own)), "it has not looked yet"
     async with running([backups]):
         await trio.sleep(1)
-        found = samples(merged({1: Report(ONE, [])}, [BackupCollector(backups)]))
+        found = samples(merged({1: Report(ONE, [])}, own))
     assert found["catalog_backup_age_seconds"] == {(): 3_601}
     assert found["catalog_backups_total"] == {(("outcome", "made"),): 0, (("outcome", "failed"),): 0}
     assert found["catalog_worker_up"] == {(("worker", "1"),): 1}

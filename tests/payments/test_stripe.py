@@ -224,10 +224,6 @@ async def test_what_is_no_answer_means_ask_again(stripe: Processor, what: str) -
     assert len(stripe.asked) == 1, "who asks again is the caller"
     _check_words(str(caught.value))
     assert (await checkout(stripe)).url.startswith("https://checkout.example.com/")
-
-
-@pytest.mark.parametrize("what", UNAVAILABLE)
-async def test_for_a_refund_it_means_the_same(stripe: Processor, what: str) -> None:
     stripe.script = [UNAVAILABLE[what]]
     with pytest.raises(PaymentsUnavailable):
         await refund(stripe)

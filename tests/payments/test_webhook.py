@@ -12,7 +12,6 @@ import trio
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import SECOND_MS
 from actors.shared.weeks import WEEK_MS
-from actors.values import Code, Refused
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, away, broken
 from tests.payments.bank import LIVE, NEXT_WEEK_MS, OWNER, Bank, booking, open_bank
@@ -120,11 +119,6 @@ async def test_a_part_that_was_refunded_by_hand_counts_and_the_booking_goes_on(b
     assert (made.status, made.refunded_cents) == (BookingStatus.REFUNDED, 125_000)
 
 
-async def test_a_refund_that_is_told_before_its_payment_ends_the_same(bank: Bank) -> None:
-    made = await heard(bank, refunded_by_hand(), paid())
-    assert (made.status, made.refunded_cents, made.payment_issue) == (BookingStatus.REFUNDED, 125_000, None)
-
-
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 async def test_whatever_the_order_and_number_of_deliveries_the_end_is_one(bank: Bank, order: tuple[int, ...]) -> None:
     told = [paid(), refunded_by_hand(), event("refund.updated", refund(), "evt_3")]
@@ -132,12 +126,6 @@ async def test_whatever_the_order_and_number_of_deliveries_the_end_is_one(bank: 
     made = await heard(bank, *told, *reversed(told))
     assert (made.status, made.refunded_cents, made.payment_issue) == (BookingStatus.REFUNDED, 125_000, None)
     assert bank.books.actions == ["booking.paid", "booking.refund_ordered", "booking.refunded"]
-
-
-async def test_paying_back_a_second_payment_by_hand_leaves_the_first(bank: Bank) -> None:
-    other = event("checkout.session.completed", session(payment_intent="pi_2"), "evt_2")
-    made = await heard(bank, paid(), other, refunded_by_hand(payment_intent="pi_2"))
-    assert (made.status, made.payment_id, made.refunded_cents) == (BookingStatus.PAID, "pi_1", 0)
 
 
 def _refunding(bank: Bank) -> Booking:
@@ -187,25 +175,11 @@ async def test_the_second_event_of_a_failure_does_not_decline_a_refund_that_was_
     [
         paid(booking_id="bok_of_nobody"),
         paid(booking_id=None),
-        paid(id="cs_of_others"),
-        paid(metadata={"booking_id": "bok_1"}, id="cs_of_others", payment_intent="pi_of_others"),
-        paid(metadata={"order": "17"}),
         paid(metadata={"booking_id": "bok_2"}, client_reference_id="bok_1"),
-        paid() | {"livemode": False},
-        event("checkout.session.async_payment_succeeded", session(id="cs_of_others")),
-        event("checkout.session.expired", session(payment_status="unpaid")),
         refunded_by_hand(booking_id="bok_of_nobody"),
-        refunded_by_hand(payment_intent="pi_of_others"),
-        event("refund.updated", refund(payment_intent="pi_of_others")),
-        event("refund.failed", refund(payment_intent="pi_of_others", status="failed")),
-        *(disputed(status, payment_intent="pi_of_others") for status in ("needs_response", "won", "lost")),
         event("charge.dispute.funds_withdrawn", dispute()),
         event("refund.updated", refund("order-17")),
-        event("invoice.paid", {"id": "in_1"}),
-        {},
-        [],
         None,
-        "evt_1",
     ],
 )
 async def test_other_events_are_received_and_change_nothing(bank: Bank, told: Any) -> None:
@@ -271,27 +245,11 @@ async def test_a_foreign_session_is_logged_once(bank: Bank, caplog: pytest.LogCa
     assert lines == ["evt_1 ignored: The booking bok_1 has no checkout session cs_of_others."]
 
 
-async def test_a_foreign_session_costs_a_cancelled_booking_nothing(bank: Bank) -> None:
-    """A late payment of our own is refunded. Money that was not paid here is not ours to send back."""
-    await bank.world.services.ledger.cancel(OWNER, "bok_1", bank.world.agent)
-    assert (await heard(bank, paid(id="cs_of_others"))).status == BookingStatus.CANCELLED
-    made = await heard(bank, paid())
-    assert (made.status, made.payment_issue) == (BookingStatus.REFUNDING, "paid_after_cancel")
-
-
 async def test_any_session_of_the_booking_pays_it(bank: Bank) -> None:
     await bank.world.services.ledger.store_checkout_session(OWNER, "bok_1", "cs_test_2")
     assert (await heard(bank, paid())).status == BookingStatus.PAID
     second = event(PAID, session(id="cs_test_2", payment_intent="pi_2"), "evt_2")
     assert (await heard(bank, second)).payment_issue == "paid_twice"
-
-
-async def test_one_payment_never_pays_two_bookings(bank: Bank) -> None:
-    later = {"week_start_ms": NEXT_WEEK_MS + 4 * WEEK_MS, "sessions": "cs_test_2"}
-    bank.books.put(booking("bok_2", mode=Mode.LIVE, **later))
-    await heard(bank, paid(), event(PAID, session("bok_2", id="cs_test_2"), "evt_2"))
-    assert bank.books.status("bok_2") == "checkout"
-    assert bank.books.actions == ["booking.paid"]
 
 
 # Disputes.
@@ -304,19 +262,6 @@ async def test_a_dispute_marks_the_booking_and_tells_all_administrators_once(ban
     assert bank.books.alerts == ["dispute_opened"]
 
 
-async def test_a_dispute_that_was_won_leaves_the_booking_as_it_was(bank: Bank) -> None:
-    before = await heard(bank, paid())
-    assert await heard(bank, disputed(), disputed("won")) == before
-    assert bank.books.alerts == ["dispute_opened", "dispute_won"]
-
-
-async def test_a_dispute_that_was_lost_refunds_the_booking_without_another_refund(bank: Bank) -> None:
-    made = await heard(bank, paid(), disputed(), disputed("lost"))
-    assert (made.status, made.refunded_cents, made.issue) == (BookingStatus.REFUNDED, 125_000, "dispute_lost")
-    assert (made.refund_due_ms, made.disputed, bank.books.tables.weeks) == (None, False, {})
-    assert bank.books.alerts == ["dispute_opened", "dispute_lost"]
-
-
 @pytest.mark.parametrize("outcome", ["won", "lost"])
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 async def test_in_any_order_a_dispute_ends_as_it_was_decided(bank: Bank, outcome: str, order: tuple[int, ...]) -> None:
@@ -325,18 +270,6 @@ async def test_in_any_order_a_dispute_ends_as_it_was_decided(bank: Bank, outcome
     lost = outcome == "lost"
     assert made.status is (BookingStatus.REFUNDED if lost else BookingStatus.PAID)
     assert (made.disputed, made.issue) == (False, "dispute_lost" if lost else None)
-
-
-async def test_a_disputed_payment_is_not_refunded(bank: Bank) -> None:
-    await heard(bank, paid(), disputed())
-    answer = await bank.world.services.ledger.order_refund("bok_1", None, bank.world.agent)
-    assert isinstance(answer, Refused)
-    assert (answer.code, bank.books.status()) == (Code.INVALID_STATE, "paid")
-
-
-async def test_a_refund_of_what_was_not_paid_here_is_received(bank: Bank) -> None:
-    made = await heard(bank, event("refund.updated", refund()))
-    assert made.status == BookingStatus.CHECKOUT
 
 
 async def test_a_body_that_is_not_signed_by_stripe_is_refused(bank: Bank) -> None:

@@ -6,7 +6,7 @@ Each day has the traffic of a small service. It repeats every 35 days, so that t
 import re
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import trio
@@ -39,39 +39,20 @@ from service.config.loading import load
 from service.running.assembly import Assembly, Ports, assemble, prunings
 from service.running.limits import Limits
 from storage.connection.pool import Database
-from storage.events.store import PostgresEvents
-from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog
-from storage.postgres.devices import PostgresDevices
-from storage.postgres.keys import PostgresKeys
-from storage.postgres.ledger import PostgresLedger
 from storage.postgres.mail import PostgresOutbox
 from storage.postgres.nodes import PostgresNodes
-from storage.postgres.quota import PostgresQuota
-from storage.postgres.retention import PostgresRetention
-from storage.postgres.sessions import PostgresSessions
 from storage.postgres.sites import PostgresSites
-from storage.postgres.sponsorship import PostgresSponsorship
-from storage.postgres.webhooks import PostgresWebhooks
 from tests.api.authenticator import Authenticator
 from tests.api.conformity import BASE_URL
 from tests.api.world import NODE, SECRETS, Postbox
-from tests.doubles.accounts import MemoryAccounts
 from tests.doubles.catalog import MemoryCatalog
-from tests.doubles.devices import MemoryDevices
-from tests.doubles.events import MemoryEvents
-from tests.doubles.keys import MemoryKeys
-from tests.doubles.ledger import MemoryLedger
 from tests.doubles.mail import MemoryOutbox
 from tests.doubles.nodes import MemoryNodes
-from tests.doubles.quota import MemoryQuota
-from tests.doubles.retention import MemoryRetention
-from tests.doubles.sessions import MemorySessions
 from tests.doubles.sites import MemorySites
-from tests.doubles.sponsorship import MemorySponsorship
 from tests.doubles.tables import Memory
-from tests.doubles.webhooks import MemoryWebhooks
 from tests.fakes import HandClock, MemoryDatabase, SeededEntropy
+from tests.stores.conftest import stores_in_memory, stores_over
 
 START_MS = week_of(20_000 * DAY_MS)
 PERIOD = 35
@@ -116,46 +97,17 @@ class Unheard:
         await trio.sleep_forever()
 
 
-def stores_in(memory: Memory) -> Stores:
-    return Stores(
-        database=MemoryDatabase(trio.lowlevel.checkpoint),
-        announcements=Unheard(),
-        keys=MemoryKeys(memory),
-        quota=MemoryQuota(memory),
-        sessions=MemorySessions(memory),
-        devices=MemoryDevices(memory),
-        outbox=MemoryOutbox(memory),
-        catalog=MemoryCatalog(memory),
-        sponsorship=MemorySponsorship(memory),
-        ledger=MemoryLedger(memory),
-        events=MemoryEvents(memory),
-        sites=MemorySites(memory),
-        nodes=MemoryNodes(memory),
-        accounts=MemoryAccounts(memory),
-        retention=MemoryRetention(memory),
-        webhooks=MemoryWebhooks(memory),
-    )
-
-
-def stores_over(database: Database) -> Stores:
-    return Stores(
-        database=database,
-        announcements=Unheard(),
-        keys=PostgresKeys(database),
-        quota=PostgresQuota(database),
-        sessions=PostgresSessions(database),
-        devices=PostgresDevices(database),
-        outbox=PostgresOutbox(database),
-        catalog=PostgresCatalog(database),
-        sponsorship=PostgresSponsorship(database),
-        ledger=PostgresLedger(database),
-        events=PostgresEvents(database),
-        sites=PostgresSites(database),
-        nodes=PostgresNodes(database),
-        accounts=PostgresAccounts(database),
-        retention=PostgresRetention(database),
-        webhooks=PostgresWebhooks(database),
-    )
+def stores_in(below: Memory | Database) -> Stores:
+    """All stores of a node, in memory or over Postgres."""
+    one = stores_in_memory(below) if isinstance(below, Memory) else stores_over(below)
+    shared = {each.name: getattr(one, each.name) for each in fields(one) if each.name != "below"}
+    if isinstance(below, Memory):
+        shared |= {"outbox": MemoryOutbox(below), "catalog": MemoryCatalog(below)}
+        shared |= {"sites": MemorySites(below), "nodes": MemoryNodes(below)}
+        return Stores(database=MemoryDatabase(trio.lowlevel.checkpoint), announcements=Unheard(), **shared)
+    shared |= {"outbox": PostgresOutbox(below), "catalog": PostgresCatalog(below)}
+    shared |= {"sites": PostgresSites(below), "nodes": PostgresNodes(below)}
+    return Stores(database=below, announcements=Unheard(), **shared)
 
 
 async def sizes(below: Memory | Database) -> Mapping[str, int]:
@@ -383,7 +335,7 @@ async def open_year(
 ) -> AsyncIterator[Year]:
     """A service at the beginning of a year, or after the days of an `earlier` one over equal rows. `without` names prunings
     that are forgotten."""
-    stores = stores_in(below) if isinstance(below, Memory) else stores_over(below)
+    stores = stores_in(below)
     settings = {"CATALOG__SERVER__BASE_URL": BASE_URL, "CATALOG__BOOKINGS__OPEN_HOLDS": "10"}
     config, clock = load(None, settings), HandClock(START_MS)
     limits = Limits.of(config)

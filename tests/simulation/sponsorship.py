@@ -19,7 +19,7 @@ from actors.keys.messages import ByKey, KeySaved, Membership
 from actors.values import Agent, Refused, Scope
 from service.api import authentication, authorization
 from service.api.authentication import Caller
-from service.api.operations import admin_sponsorship, bookings, refund_requests, scoped_keys, sponsors
+from service.api.operations import admin_sponsorship, bookings, scoped_keys, sponsors
 from tests.simulation.history import Admission, Book, Change, IssueFor, Unknown
 from tests.simulation.processor import DisputeUpdated, PaymentSucceeded, ProcessorEvent, RefundUpdated
 from tests.simulation.sides import Counted, NodeSide
@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-OPERATIONS = {
-    row.name: row
-    for row in (*sponsors.ROWS, *bookings.ROWS, *refund_requests.ROWS, *admin_sponsorship.ROWS, *scoped_keys.ROWS)
-}
+OPERATIONS = {row.name: row for row in (*sponsors.ROWS, *bookings.ROWS, *admin_sponsorship.ROWS, *scoped_keys.ROWS)}
 CLI = Agent("cli", "sim")
 WEBSITE = "https://tools.example.com/"
 

@@ -59,8 +59,8 @@ class Stores:
     below: Memory | Database
 
 
-def stores_in_memory() -> Stores:
-    memory = Memory()
+def stores_in_memory(memory: Memory | None = None) -> Stores:
+    memory = memory or Memory()
     return Stores(
         MemoryKeys(memory),
         MemoryQuota(memory),

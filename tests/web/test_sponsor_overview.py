@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS, day_of
-from service.api.operations.sponsor_overview import MOST_PAST, PAGE_BOOKINGS
+from service.api.operations.internal import MAX_PAST, PAGE_BOOKINGS
 from service.web.pages.sponsor.overview import MOST_TASKS, Task, since_of, tasks_of
 from tests.api.sponsors import CAMPAIGN, PROFILE
 from tests.api.world import NOON_MS, World
@@ -115,7 +115,7 @@ async def stocked(world: World) -> Browser:
         booking("next", start=1, **made),
         replace(booking("back", start=-1, **made), status=BookingStatus.REFUNDED, refunded_cents=25_000),
         replace(booking("lapsed", start=3, tenant_id=tenant), status=BookingStatus.EXPIRED),
-        *(booking(f"old-{number}", start=-2 - number, **made) for number in range(MOST_PAST)),
+        *(booking(f"old-{number}", start=-2 - number, **made) for number in range(MAX_PAST)),
     ]
     world.sponsorship_store.keep(slot("left-1"), *rows)
     world.memory.delivery_days["running", day_of(week(0))] = (1_000, 25)
@@ -133,7 +133,7 @@ async def test_what_runs_has_a_spark_and_the_rest_is_listed_in_the_order_of_its_
     assert running.count("<rect") == 1 + 4, "a day with a count, two measured days without, and four days to come"
     assert "5 days left" in running
     listed = [link for link in person.page.links if link.startswith("/sponsor/bookings/")]
-    past = [f"old-{number}" for number in range(MOST_PAST - 1)]
+    past = [f"old-{number}" for number in range(MAX_PAST - 1)]
     assert [link.rpartition("/")[2] for link in listed] == ["running", "next", "coming", "back", *past]
     assert "All 11 bookings" in person.text
 
@@ -150,7 +150,7 @@ async def test_the_list_puts_what_is_to_come_before_what_is_over(world: World) -
     person = await stocked(world)
     await person.open("/sponsor/bookings")
     listed = [link.rpartition("/")[2] for link in person.page.links if link.startswith("/sponsor/bookings/")]
-    over = ["lapsed", "back", *(f"old-{number}" for number in range(MOST_PAST))]
+    over = ["lapsed", "back", *(f"old-{number}" for number in range(MAX_PAST))]
     assert listed == ["running", "next", "coming", *over]
     assert "Running and to come Soonest first" in person.text.partition("Over Latest first")[0]
     assert "Each page" not in person.text

@@ -1,16 +1,18 @@
-"""Operations on the calling account: usage by day, and its full and scoped keys."""
+"""Operations on the calling account: its usage and limits, and its full and scoped keys (specification, 5)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 from actors.clock import DAY_MS
 from actors.keys.messages import Key
-from actors.values import Code, Refused, Scope
+from actors.quota.state import Caps, exhausted
+from actors.shared.credentials import SESSION_TOKEN
+from actors.values import Code, Refused, Scope, Tenant, Tier
 from service.api.context import Services
 from service.api.cookies import delete_session_cookie
-from service.api.errors import Family
+from service.api.errors import Family, unavailable
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Operation
+from service.api.operation import Call, Operation, account_operation
 from service.api.operations.scoped_keys import edit, refused_end, revoke, rotate
 from service.api.policy import Access
 from service.schemas.account import (
@@ -26,7 +28,7 @@ from service.schemas.account import (
     UsageDays,
     UsageDaysQuery,
 )
-from service.schemas.keys import KeyEdit, KeyRevoked, KeyRotated, KeyRotation
+from service.schemas.keys import KeyEdit, KeyRevoked, KeyRotated, KeyRotation, Usage
 
 
 async def usage_days(services: Services, call: Call) -> Answer | Refused:
@@ -121,20 +123,62 @@ async def edit_key(services: Services, call: Call) -> Answer | Refused:
     return Answer.of(_account_key(kept, used.get(kept.id)))
 
 
-async def rotate_key(services: Services, call: Call) -> Answer | Refused:
-    return await rotate(services, call, full=True)
-
-
-async def revoke_key(services: Services, call: Call) -> Answer | Refused:
-    return await revoke(services, call, full=True)
-
-
-_account = partial(Operation, tag="Account", family=Family.SPONSORSHIP)
-_reading = partial(_account, method="GET", access=Access.REQUIRED, metered=True)
-_deciding = partial(_account, access=Access.SESSION)
+_reading = partial(account_operation, method="GET", tag="Account")
+_deciding = partial(Operation, tag="Account", family=Family.SPONSORSHIP, access=Access.SESSION)
 """Only a person in a browser, so that a stolen key cannot create more keys."""
 
+
+async def usage(services: Services, call: Call) -> Answer | Refused:
+    resolved, caps = call.caller.resolved, services.quota.caps
+    tenant = await services.quota.read(call.caller.tenant_id)
+    if tenant is None:
+        services.key_cache.forget([] if resolved is None else [resolved.key.hash])
+        return unavailable("This key is being claimed. Try again in a moment.")
+    if refused := exhausted(tenant, caps[tenant.tier]):
+        return refused
+    if resolved is None:
+        return Answer.of(usage_of(tenant, SESSION_TOKEN.prefix, call.caller.email, caps))
+    return Answer.of(usage_of(tenant, resolved.key.prefix, resolved.email, caps, expires_ms=resolved.key.expires_ms))
+
+
+def usage_of(
+    tenant: Tenant, prefix: str, email: str | None, caps: Mapping[Tier, Caps], *, expires_ms: int | None = None
+) -> Usage:
+    """The usage of a tenant. `prefix` is the start of the caller's key or session token."""
+    cap = caps[tenant.tier]
+    anonymous = tenant.tier is Tier.ANONYMOUS
+    limit = cap.lifetime if anonymous else cap.monthly
+    assert limit is not None, f"the tier {tenant.tier} has no cap to show"
+    return Usage(
+        tenantId=tenant.id,
+        status=tenant.tier.value,
+        keyPrefix=prefix,
+        requestsUsed=tenant.lifetime_used if anonymous else tenant.month_used,
+        requestLimit=limit,
+        dailyRequestsUsed=tenant.day_used,
+        dailyRequestLimit=cap.daily,
+        expiresAt=expires_ms,
+        email=email,
+    )
+
+
 ROWS = (
+    Operation(
+        name="getUsage",
+        tool="get_usage",
+        method="GET",
+        path="/api/v1/usage",
+        summary="Get usage",
+        description="Returns the counters and limits of the calling key. The request itself does not count. For a session, "
+        f"returns those of the account, with `{SESSION_TOKEN.prefix}` as `keyPrefix`. "
+        "An anonymous key that has used its lifetime cap is refused.",
+        tag="Account",
+        handler=usage,
+        result=Usage,
+        access=Access.REQUIRED,
+        scopes=(Scope.LIBRARY_READ,),
+        codes=(Code.QUOTA_EXHAUSTED,),
+    ),
     _reading(
         name="listUsageDays",
         path="/api/v1/account/usage/days",
@@ -204,7 +248,7 @@ ROWS = (
         description="Creates a key with the same rights, name and end, which is returned only once. The old key works for "
         "`graceSeconds` longer. Keys that it granted belong to the new one. The rights of an administrator take a session "
         "that may grant them. A repeated Idempotency-Key is refused and rotates nothing.",
-        handler=rotate_key,
+        handler=partial(rotate, full=True),
         result=KeyRotated,
         body=KeyRotation,
         leads_to={"revokeAccountKey": "/id"},
@@ -219,7 +263,7 @@ ROWS = (
         summary="Revoke a key of the account",
         description="Permanently revokes a full or scoped key of the account. It stops working on every node within a "
         "second. The keys that it granted end with it. Repeating the request has no effect.",
-        handler=revoke_key,
+        handler=partial(revoke, full=True),
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),
     ),

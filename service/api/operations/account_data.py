@@ -1,14 +1,15 @@
-"""Operations on a whole account: export all that is stored about it, and delete it."""
+"""Operations on a whole account: export and delete it, and choose its mails, also by the links in them."""
 
 from functools import partial
 
-from actors.accounts.messages import Deletion
+from actors.accounts.messages import Deletion, MailChoices, MailsChosen
 from actors.keys.validity import ADMIN_SCOPES
-from actors.values import Account, Code, Refused, Scope
+from actors.shared.announcements import Topic
+from actors.values import Account, Agent, Code, Refused, Scope
 from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Operation
+from service.api.operation import Call, Operation, account_operation
 from service.api.operations.responses import invalid_cursor
 from service.api.policy import Access, Budget
 from service.schemas.account import (
@@ -18,7 +19,10 @@ from service.schemas.account import (
     DeletionConfirm,
     DeletionUndone,
     ExportQuery,
+    Notifications,
+    NotificationsEdit,
 )
+from service.schemas.internal import StoppedMails
 from service.tokens.cursors import BadCursor
 
 
@@ -43,10 +47,10 @@ async def export_account(services: Services, call: Call) -> Answer | Refused:
 
 
 async def get_deletion(services: Services, call: Call) -> Answer | Refused:
-    return Answer.of(_shown(await services.accounts.deletion_of(call.caller.owner)))
+    return Answer.of(_deletion(await services.accounts.deletion_of(call.caller.owner)))
 
 
-def _shown(deletion: Deletion | None) -> AccountDeletion:
+def _deletion(deletion: Deletion | None) -> AccountDeletion:
     due_ms = None if deletion is None else deletion.due_ms
     return AccountDeletion(scheduled=due_ms is not None, deletesAt=due_ms)
 
@@ -61,7 +65,7 @@ async def confirm_deletion(services: Services, call: Call) -> Answer | Refused:
     body: DeletionConfirm = call.body
     outcome = await services.accounts.confirm_deletion(call.caller.email, body.code.strip(), call.caller.agent)
     services.mail.wake()
-    return respond(outcome, lambda scheduled: _shown(scheduled.deletion))
+    return respond(outcome, lambda scheduled: _deletion(scheduled.deletion))
 
 
 async def undo_deletion(services: Services, call: Call) -> Answer | Refused:
@@ -70,8 +74,54 @@ async def undo_deletion(services: Services, call: Call) -> Answer | Refused:
     return respond(outcome, lambda _: DeletionUndone(undone=True))
 
 
-_account = partial(Operation, tag="Account", family=Family.SPONSORSHIP)
-_deciding = partial(_account, access=Access.SESSION, while_suspended=True)
+LINK = Agent("system", "unsubscribe link")
+
+
+async def read_notifications(services: Services, call: Call) -> Answer | Refused:
+    return Answer.of(_choices(await services.accounts.mail_choices(call.caller.email)))
+
+
+async def edit_notifications(services: Services, call: Call) -> Answer | Refused:
+    body: NotificationsEdit = call.body
+    choices = {Topic(name): on for name, on in body.model_dump(exclude_unset=True).items()}
+    chosen = await services.accounts.choose_mails(call.caller.email, choices, call.caller.agent)
+    return respond(chosen, lambda done: _choices(done.choices))
+
+
+def _choices(choices: MailChoices) -> Notifications:
+    return Notifications(reviews=choices.reviews, bookings=choices.bookings, reports=choices.reports)
+
+
+async def view_stopping(services: Services, call: Call) -> Answer | Refused:
+    """The mails that a link turns off. Reading it changes nothing, because mail programs open links by themselves."""
+    link = services.links.stopping(call.path_values["token"])
+    if link is None:
+        return _unknown_link()
+    email, topic = link
+    choices = await services.accounts.mail_choices(email)
+    return Answer.of(StoppedMails(email=email, topic=topic.value, stopped=not getattr(choices, topic)))
+
+
+async def stop_mails(services: Services, call: Call) -> Answer | Refused:
+    """Turn the topic off. Repeating this changes nothing."""
+    link = services.links.stopping(call.path_values["token"])
+    if link is None:
+        return _unknown_link()
+    email, topic = link
+    chosen = await services.accounts.choose_mails(email, {topic: False}, Agent(LINK.type, LINK.id, email))
+    if isinstance(chosen, Refused) and chosen.code is Code.NOT_FOUND:
+        # The account is deleted, and gets no more mails about anything.
+        chosen = MailsChosen(MailChoices(email))
+    return respond(chosen, lambda _: StoppedMails(email=email, topic=topic.value, stopped=True))
+
+
+def _unknown_link() -> Refused:
+    return Refused(Code.NOT_FOUND, "This link is not valid.")
+
+
+_account = partial(account_operation, tag="Account")
+_notifications = partial(_account, path="/api/v1/account/notifications", result=Notifications)
+_deciding = partial(Operation, tag="Account", family=Family.SPONSORSHIP, access=Access.SESSION, while_suspended=True)
 """Only a person in a browser, so that a stolen key cannot delete the account."""
 
 ROWS = (
@@ -84,12 +134,10 @@ ROWS = (
         "A scoped key needs all scopes of an account.",
         handler=export_account,
         result=AccountExport,
-        access=Access.REQUIRED,
         query=ExportQuery,
         headers=("Content-Disposition",),
         scopes=tuple(scope for scope in Scope if scope not in ADMIN_SCOPES),
         budget=Budget.EXPORT,
-        metered=True,
         while_suspended=True,
     ),
     _deciding(
@@ -133,6 +181,26 @@ ROWS = (
         description="Undoes a scheduled deletion. Repeating the request has no effect.",
         handler=undo_deletion,
         result=DeletionUndone,
+        codes=(Code.NOT_FOUND,),
+    ),
+    _notifications(
+        name="getNotifications",
+        method="GET",
+        summary="Get the notifications of the account",
+        description="Returns the topics about which the account gets mails. Mails about security and money have no topic "
+        "and are always sent.",
+        handler=read_notifications,
+        scopes=(Scope.SPONSOR_READ,),
+    ),
+    _notifications(
+        name="editNotifications",
+        method="PATCH",
+        summary="Edit the notifications of the account",
+        description="Turns mails about the topics that you send on or off. Repeating the request has no effect.",
+        handler=edit_notifications,
+        body=NotificationsEdit,
+        example={"reports": False},
+        scopes=(Scope.SPONSOR_WRITE,),
         codes=(Code.NOT_FOUND,),
     ),
 )

@@ -8,15 +8,13 @@ from actors.accounts.listing import AccountDetails as Details
 from actors.accounts.listing import AccountFilter, AccountLine
 from actors.keys.messages import SuspensionSet
 from actors.keys.suspension import unknown_account
-from actors.values import Code, Refused, Scope, Tenant, Tier
+from actors.values import Code, Refused, Tenant, Tier
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Call, Operation
+from service.api.operation import Call, admin_read, admin_write
+from service.api.operations.account import usage_of
 from service.api.operations.admin_exports import accounts_file
 from service.api.operations.responses import invalid_cursor, linked, with_id
-from service.api.operations.usage import usage_of
-from service.api.policy import Access
 from service.schemas.admin_accounts import (
     Account,
     AccountAnswer,
@@ -161,14 +159,10 @@ async def refund_all(services: Services, call: Call, account_id: str) -> Answer 
     return Answer.of(AccountRefunds(ordered=numbers.total(), sums=sums, hasMore=len(waiting) > REFUNDS))
 
 
-_accounts = partial(
-    Operation, tag="Administration", family=Family.SPONSORSHIP, access=Access.REQUIRED, admin=True, metered=True
-)
-_reading = partial(_accounts, method="GET", scopes=(Scope.ADMIN_READ,))
-_writing = partial(_accounts, method="POST", scopes=(Scope.ADMIN_WRITE,))
+_writing = partial(admin_write, method="POST")
 
 ROWS = (
-    _reading(
+    admin_read(
         name="listAccounts",
         path="/api/v1/admin/accounts",
         summary="List accounts",
@@ -189,7 +183,7 @@ ROWS = (
         example={"email": "agent-owner@example.com", "tier": "upgraded"},
         codes=(Code.NOT_FOUND,),
     ),
-    _reading(
+    admin_read(
         name="getAccount",
         path="/api/v1/admin/accounts/{id}",
         summary="Get one account",

@@ -1,18 +1,18 @@
-"""Operations of administrators that look over the sponsorship area: the review queue, counts and revenue."""
+"""Lists of administrators: the review queue, counts, revenue, the audit log (specification, 26) and sites."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from actors.clock import SECOND_MS
+from actors.bookings.admin_views import Before, Waiting
+from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.times import month_of
-from actors.values import Code, Problem, Refused, Scope
+from actors.values import AuditRecord, Code, Problem, Refused
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Call, Operation
-from service.api.operations.admin_exports import revenue_file
-from service.api.operations.responses import invalid_cursor, linked
-from service.api.policy import Access
+from service.api.operation import Call, admin_read
+from service.api.operations import admin_exports as files
+from service.api.operations.responses import list_page
 from service.schemas.admin_overview import (
     MOST_MONTHS,
     Counts,
@@ -22,26 +22,22 @@ from service.schemas.admin_overview import (
     ReviewItem,
     ReviewPage,
 )
-from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
-from service.tokens.cursors import BadCursor
+from service.schemas.audit import Audit, AuditPage, AuditQuery
+from service.schemas.lists import SponsorshipQuery
+from service.schemas.reports import MOST_SITE_DAYS as MOST_DAYS
+from service.schemas.reports import USUAL_SITE_DAYS as USUAL_DAYS
+from service.schemas.reports import PeriodQuery, SiteCounts, SiteList
 
 DEFAULT_MONTHS = 12
 
 
 async def list_reviews(services: Services, call: Call) -> Answer | Refused:
-    query: SponsorshipQuery = call.query
-    purpose = f"reviews {call.caller.owner}"
-    try:
-        place = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
-    except BadCursor:
-        return invalid_cursor()
-    limit = query.limit or DEFAULT_LIMIT
-    after = None if place is None else (int(place[0]), str(place[1]))
-    found = await services.sponsorship.review_queue(services.clock.now_ms(), after, limit + 1)
-    more = len(found) > limit
-    cursor = services.cursors.encode(purpose, found[limit - 1].urgency) if more else None
-    items = [ReviewItem.of(each) for each in found[:limit]]
-    return linked(services, call, Answer.of(ReviewPage(items=items, cursor=cursor, hasMore=more)), cursor)
+    fetch = partial(services.sponsorship.review_queue, services.clock.now_ms())
+    return await list_page(services, call, "reviews", fetch, _urgency, ReviewItem.of, ReviewPage)
+
+
+def _urgency(review: Waiting) -> Before:
+    return Before(*review.urgency)
 
 
 async def count_lists(services: Services, call: Call) -> Answer | Refused:
@@ -58,7 +54,7 @@ async def read_revenue(services: Services, call: Call) -> Answer | Refused:
         return Refused(Code.INVALID_REQUEST, words, problems=(problem,))
     rows = await services.sponsorship.revenue(_start_ms(first), _start_ms(last + 1))
     if query.format == "csv":
-        return revenue_file(rows)
+        return files.revenue_file(rows)
     return Answer.of(RevenueTable(items=[Revenue.of(row) for row in rows]))
 
 
@@ -73,19 +69,41 @@ def _start_ms(number: int) -> int:
     return int(datetime(year, month + 1, 1, tzinfo=UTC).timestamp()) * SECOND_MS
 
 
-_reading = partial(
-    Operation,
-    method="GET",
-    tag="Administration",
-    family=Family.SPONSORSHIP,
-    access=Access.REQUIRED,
-    scopes=(Scope.ADMIN_READ,),
-    admin=True,
-    metered=True,
-)
+async def list_audit(services: Services, call: Call) -> Answer | Refused:
+    query: AuditQuery = call.query
+    email = None if query.actorEmail is None else query.actorEmail.strip().lower()
+    # The day after the last one: every record of that day is before it.
+    newest = None if query.to is None else Before((query.to + 1) * DAY_MS, "")
+
+    async def fetch(before: Before | None, limit: int) -> Sequence[AuditRecord]:
+        return await services.sponsorship.audit(before or newest, limit, query.targetId, email)
+
+    if query.format == "csv":
+        return await files.audit_file(services, fetch)
+    # A cursor is valid only for the same filters.
+    others = [f"{name} {value}" for name, value in (("by", email), ("to", query.to)) if value is not None]
+    name = " ".join([f"audit {query.targetId}", *others])
+    return await list_page(services, call, name, fetch, _position, Audit.of, AuditPage)
+
+
+def _position(record: AuditRecord) -> Before:
+    return Before(record.created_ms, record.id)
+
+
+async def list_sites(services: Services, call: Call) -> Answer | Refused:
+    asked = call.query.model_dump()
+    last = day_of(services.clock.now_ms()) if asked["to"] is None else asked["to"]
+    first = max(last - USUAL_DAYS + 1, 0) if asked["from"] is None else asked["from"]
+    if not 0 <= last - first < MOST_DAYS:
+        problem = Problem("from", "period", f"must be at most {MOST_DAYS} days before `to`, and not after it")
+        return Refused(Code.INVALID_REQUEST, "The query is not valid", problems=(problem,))
+    items = [SiteCounts.of(each) for each in await services.sites.store.between(first, last)]
+    counting = services.config.events.count_sites
+    return Answer.of(SiteList(**{"items": items, "counting": counting, "from": first * DAY_MS, "to": last * DAY_MS}))
+
 
 ROWS = (
-    _reading(
+    admin_read(
         name="listReviews",
         path="/api/v1/admin/sponsorships/reviews",
         summary="List what waits for review",
@@ -95,7 +113,7 @@ ROWS = (
         result=ReviewPage,
         query=SponsorshipQuery,
     ),
-    _reading(
+    admin_read(
         name="countLists",
         path="/api/v1/admin/sponsorships/counts",
         summary="Count the rows of the lists",
@@ -104,7 +122,7 @@ ROWS = (
         handler=count_lists,
         result=Counts,
     ),
-    _reading(
+    admin_read(
         name="getRevenue",
         path="/api/v1/admin/sponsorships/revenue",
         summary="Get the revenue by month",
@@ -114,5 +132,33 @@ ROWS = (
         result=RevenueTable,
         query=RevenueQuery,
         spreadsheet=True,
+    ),
+)
+
+AUDIT = (
+    admin_read(
+        name="listAudit",
+        path="/api/v1/admin/sponsorships/audit",
+        summary="List the audit log",
+        description="Returns every change and who made it, newest first. For the history of one resource, use `targetId`; "
+        "for what one account did, `actorEmail`.",
+        handler=list_audit,
+        result=AuditPage,
+        query=AuditQuery,
+        spreadsheet=True,
+    ),
+)
+
+SITES = (
+    admin_read(
+        name="listSites",
+        path="/api/v1/admin/sponsorships/sites",
+        summary="List sites and what they deliver",
+        description="Returns the impressions and clicks of each website in a period of at most "
+        f"{MOST_DAYS} UTC days, samples excepted. Events are counted by website only while the setting "
+        "`events.count_sites` is on. `other` is what came from websites without a place of their own, and from relays.",
+        handler=list_sites,
+        result=SiteList,
+        query=PeriodQuery,
     ),
 )

@@ -10,16 +10,14 @@ from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, 
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
-from actors.values import Code, Refused, Scope
+from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Operation
+from service.api.operation import Call, admin_read, admin_write
 from service.api.operations import admin_exports as files
 from service.api.operations.bookings import admin_booking_answer, admin_booking_of, booking_position
 from service.api.operations.responses import list_page, with_id
 from service.api.operations.sponsors import campaign_position
-from service.api.policy import Access
 from service.schemas.admin_overview import BookingsQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignPage, Review
@@ -149,14 +147,8 @@ def _slot_answer(slot: Slot) -> SlotAnswer:
     return SlotAnswer(slot=admin_slot_of(slot))
 
 
-_administering = partial(
-    Operation, family=Family.SPONSORSHIP, tag="Administration", access=Access.REQUIRED, metered=True, admin=True
-)
-_reading = partial(_administering, method="GET", scopes=(Scope.ADMIN_READ,))
-_writing = partial(_administering, scopes=(Scope.ADMIN_WRITE,))
-
 ROWS = (
-    _reading(
+    admin_read(
         name="listAllCampaigns",
         path="/api/v1/admin/sponsorships/campaigns",
         summary="List all campaigns",
@@ -167,7 +159,7 @@ ROWS = (
         query=CampaignsQuery,
         spreadsheet=True,
     ),
-    _writing(
+    admin_write(
         name="reviewCampaign",
         method="POST",
         path="/api/v1/admin/sponsorships/campaigns/{id}/review",
@@ -181,7 +173,7 @@ ROWS = (
         example={"decision": "reject", "note": "The link leads to another product."},
         codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.PROFILE_REQUIRED),
     ),
-    _reading(
+    admin_read(
         name="listSponsors",
         path="/api/v1/admin/sponsorships/sponsors",
         summary="List sponsors",
@@ -191,7 +183,7 @@ ROWS = (
         query=ListQuery,
         spreadsheet=True,
     ),
-    _reading(
+    admin_read(
         name="listSlots",
         path="/api/v1/admin/sponsorships/slots",
         summary="List slots",
@@ -201,7 +193,7 @@ ROWS = (
         query=SlotsQuery,
         spreadsheet=True,
     ),
-    _writing(
+    admin_write(
         name="createSlot",
         method="POST",
         path="/api/v1/admin/sponsorships/slots",
@@ -214,7 +206,7 @@ ROWS = (
         example={"id": "left-top", "name": "Left, top", "side": "left", "weekPriceCents": 12_000},
         codes=(Code.INVALID_STATE,),
     ),
-    _writing(
+    admin_write(
         name="editSlot",
         method="PATCH",
         path="/api/v1/admin/sponsorships/slots/{id}",
@@ -227,7 +219,7 @@ ROWS = (
         example={"weekPriceCents": 15_000, "offerEndsAt": None},
         codes=(Code.NOT_FOUND,),
     ),
-    _writing(
+    admin_write(
         name="retireSlot",
         method="DELETE",
         path="/api/v1/admin/sponsorships/slots/{id}",
@@ -237,7 +229,7 @@ ROWS = (
         result=SlotAnswer,
         codes=(Code.NOT_FOUND,),
     ),
-    _reading(
+    admin_read(
         name="listAllBookings",
         path="/api/v1/admin/sponsorships/bookings",
         summary="List all bookings",
@@ -248,7 +240,7 @@ ROWS = (
         query=BookingsQuery,
         spreadsheet=True,
     ),
-    _writing(
+    admin_write(
         name="describeVideo",
         method="PATCH",
         path="/api/v1/admin/sponsorships/bookings/{id}",
@@ -260,7 +252,7 @@ ROWS = (
         example={"youtubeStatus": "published", "youtubeUrl": "https://video.example.com/watch/1"},
         codes=(Code.NOT_FOUND, Code.INVALID_STATE),
     ),
-    _writing(
+    admin_write(
         name="refundBooking",
         method="POST",
         path="/api/v1/admin/sponsorships/bookings/{id}/refund",

@@ -1,4 +1,7 @@
-"""Operations on bookings (specification, 17 to 19 and 22): reserve, pay, cancel and read."""
+"""Operations on bookings (specification, 17 to 19 and 22): reserve, pay, cancel and read; refunds are requested and declined.
+
+To accept a request, an administrator refunds the booking.
+"""
 
 import logging
 from functools import partial
@@ -9,11 +12,10 @@ from actors.bookings.records import BookingView
 from actors.bookings.store import Before
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
-from service.api.errors import Family, unavailable
+from service.api.errors import unavailable
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Operation
+from service.api.operation import Call, account_operation, admin_write
 from service.api.operations.responses import list_page, with_id
-from service.api.policy import Access
 from service.schemas.bookings import (
     Booking,
     BookingAnswer,
@@ -23,6 +25,8 @@ from service.schemas.bookings import (
     BookingWithReceipt,
     CheckoutAnswer,
     Receipt,
+    RefundDecline,
+    RefundRequest,
 )
 from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery
@@ -132,14 +136,32 @@ def booking_answer(services: Services, view: BookingView | Refused) -> Answer | 
     return respond(view, lambda found: BookingAnswer(booking=booking_of(services, found)))
 
 
-_bookings = partial(Operation, family=Family.SPONSORSHIP, tag="Bookings", access=Access.REQUIRED, metered=True)
-_reserving = partial(_bookings, method="POST", result=BookingAnswer)
+_bookings = partial(account_operation, tag="Bookings")
+_changing = partial(_bookings, method="POST", result=BookingAnswer)
 LEADS_TO = dict.fromkeys(("getBooking", "getDelivery", "getInvoices", "openCheckout", "cancelBooking"), "/booking/id")
 RESERVING_CODES = (Code.NOT_FOUND, Code.SLOT_UNAVAILABLE, Code.HOLD_LIMIT, Code.IDEMPOTENCY_CONFLICT)
 """`hold_limit` says in `retryAfter` when to try again, unless paying or cancelling a booking is what helps."""
 KEY = "3f2a8c1e-5b7d-4e90-a1c6-0d9e8f7b6a54"
 MONDAY_MS = 1_798_416_000_000
 """28 December 2026."""
+
+
+@with_id(unknown_booking)
+async def request_refund(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    body: RefundRequest = call.body
+    view = await services.ledger.request_refund(call.caller.owner, booking_id, body.reason, call.caller.agent)
+    services.announce()
+    return booking_answer(services, view)
+
+
+@with_id(unknown_booking)
+async def decline_refund(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    body: RefundDecline = call.body
+    view = await services.ledger.decline_refund_request(booking_id, body.note, call.caller.agent)
+    services.counts.forget()
+    services.announce()
+    return admin_booking_answer(services, view)
+
 
 ROWS = (
     _bookings(
@@ -153,7 +175,7 @@ ROWS = (
         query=SponsorshipQuery,
         scopes=(Scope.SPONSOR_READ,),
     ),
-    _reserving(
+    _changing(
         name="createBooking",
         path="/api/v1/sponsors/bookings",
         summary="Create a booking",
@@ -171,7 +193,7 @@ ROWS = (
         scopes=(Scope.BILLING_WRITE,),
         codes=(*RESERVING_CODES, Code.CAMPAIGN_NOT_BOOKABLE, Code.PROFILE_REQUIRED),
     ),
-    _reserving(
+    _changing(
         name="startBooking",
         path="/api/v1/sponsors/bookings/start",
         summary="Start a booking with a new brand and ad",
@@ -216,13 +238,39 @@ ROWS = (
         scopes=(Scope.BILLING_WRITE,),
         codes=(Code.NOT_FOUND, Code.INVALID_STATE, Code.CAMPAIGN_NOT_BOOKABLE),
     ),
-    _reserving(
+    _changing(
         name="cancelBooking",
         path="/api/v1/sponsors/bookings/{id}/cancel",
         summary="Cancel a booking",
         description="Cancels a booking that is not paid. Its weeks are free immediately.",
         handler=cancel,
         scopes=(Scope.BILLING_WRITE,),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+    ),
+    _changing(
+        name="requestRefund",
+        path="/api/v1/sponsors/bookings/{id}/refund-request",
+        summary="Request a refund",
+        description="Asks for the full refund of a paid booking whose weeks are not over. An administrator accepts or "
+        "declines it with a note, and you get a mail either way. If `bookings.refund_unshown` is on, weeks that nobody saw "
+        "are refunded without a request when the booking ends.",
+        handler=request_refund,
+        body=RefundRequest,
+        example={"reason": "We booked the wrong week."},
+        scopes=(Scope.BILLING_WRITE,),
+        codes=(Code.NOT_FOUND, Code.INVALID_STATE),
+    ),
+    admin_write(
+        name="declineRefund",
+        method="POST",
+        path="/api/v1/admin/sponsorships/bookings/{id}/refund-decline",
+        summary="Decline a requested refund",
+        description="Declines the refund that a sponsor requested. The sponsor reads the note. To accept the request, "
+        "refund the booking.",
+        handler=decline_refund,
+        body=RefundDecline,
+        result=BookingAnswer,
+        example={"note": "The week was shown as booked."},
         codes=(Code.NOT_FOUND, Code.INVALID_STATE),
     ),
 )

@@ -3,28 +3,31 @@
 The token of a checkout or receipt link grants access to it; an unknown token is a 404.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
-from actors.bookings.records import OPEN, Booking, BookingView, Mode
+from actors.bookings.changes import unknown_booking
+from actors.bookings.records import OPEN, Booking, BookingStatus, BookingView, Mode
+from actors.bookings.store import Before
 from actors.mail.messages import RenderedMessage
-from actors.values import Agent, Code, Refused
+from actors.shared import notices
+from actors.values import Agent, AuditRecord, Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer, Request
 from service.api.operation import Call, Handler, Operation
-from service.api.operations.booking_steps import read_steps
+from service.api.operations.account_data import stop_mails, view_stopping
+from service.api.operations.bookings import booking_of, booking_position
 from service.api.operations.catalog import place_in_catalog
-from service.api.operations.notifications import stop_mails, view_stopping
-from service.api.operations.revoke_links import end_by_link, view_ending
+from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
-from service.api.operations.sponsor_overview import read_overview
 from service.api.policy import Access, Budget
 from service.config.deployment import host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.internal import (
+    BookingStep,
     BookingSteps,
     CatalogPlace,
     CatalogSize,
@@ -33,12 +36,13 @@ from service.schemas.internal import (
     OutboxMail,
     OutboxMails,
     Purchase,
+    Spent,
     SponsorOverview,
     StoppedMails,
 )
 from service.schemas.lists import CatalogQuery
 from service.schemas.sessions import SessionBegun
-from service.tokens.links import Page
+from service.tokens.links import EndingLink, Page
 
 CHECKOUT_AGENT = Agent("system", "checkout page")
 FORWARDED = frozenset({"forwarded", "x-real-ip", "via"})
@@ -46,6 +50,16 @@ FORWARDED = frozenset({"forwarded", "x-real-ip", "via"})
 
 OUTBOX_MAILS = 50
 """Maximum mails on the outbox page."""
+
+MAX_STEPS = 50
+"""The newest records of a booking, and of its campaign, that are read."""
+
+PAGE_BOOKINGS = 200
+MAX_READ = 1_000
+"""The newest bookings of an account that the sums of an overview are over."""
+
+MAX_PRESENT = 50
+MAX_PAST = 6
 
 Change = Callable[[Services, Booking], Awaitable[BookingView | Refused]]
 
@@ -183,6 +197,116 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
         changed=changed,
     )
     return Answer.of(purchase)
+
+
+@with_id(unknown_booking)
+async def read_steps(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    view = await services.sponsorship.booking(call.caller.owner, booking_id)
+    if view is None:
+        return unknown_booking()
+    booking = view.booking
+    records = [
+        *await services.sponsorship.audit(None, MAX_STEPS, booking.id),
+        *await services.sponsorship.audit(None, MAX_STEPS, booking.campaign_id),
+    ]
+    return Answer.of(BookingSteps(items=steps_of(records, booking.created_ms)))
+
+
+def steps_of(records: Sequence[AuditRecord], since_ms: int) -> list[BookingStep]:
+    """The steps from a moment on, oldest first. Whoever made them is left out: it may be an administrator."""
+    since = [each for each in records if each.created_ms >= since_ms]
+    since.sort(key=lambda each: (each.created_ms, each.id))
+    return [BookingStep(action=each.action, at=each.created_ms) for each in since]
+
+
+async def read_overview(services: Services, call: Call) -> Answer | Refused:
+    views: list[BookingView] = []
+    before: Before | None = None
+    more = True
+    while more and len(views) < MAX_READ:
+        page = await services.sponsorship.bookings(call.caller.owner, before, PAGE_BOOKINGS)
+        views += page
+        more = len(page) == PAGE_BOOKINGS
+        if more:
+            before = booking_position(page[-1])
+    now_ms = services.clock.now_ms()
+    present = sorted((each for each in views if is_present(each, now_ms)), key=_first_week)
+    past = sorted((each for each in views if is_past(each, now_ms)), key=_first_week, reverse=True)
+    paid = [each.booking.paid_ms for each in views if each.booking.paid_ms is not None]
+    overview = SponsorOverview(
+        present=[booking_of(services, each) for each in present[:MAX_PRESENT]],
+        past=[booking_of(services, each) for each in past[:MAX_PAST]],
+        bookings=len(views),
+        more=more,
+        sinceMs=min(paid, default=None),
+        impressions=sum(each.impressions for each in views),
+        clicks=sum(each.clicks for each in views),
+        spent=spent_of(views),
+    )
+    return Answer.of(overview)
+
+
+def is_present(view: BookingView, now_ms: int) -> bool:
+    """Whether a booking is held, or paid with weeks that are not over."""
+    status = view.booking.status_at(now_ms)
+    return status in OPEN or (status is BookingStatus.PAID and now_ms < view.booking.week_end_ms)
+
+
+def is_past(view: BookingView, now_ms: int) -> bool:
+    """Whether a booking was paid, and is over or was refunded. Those that were never paid are only in the whole list."""
+    return view.booking.paid_ms is not None and not is_present(view, now_ms)
+
+
+def _first_week(view: BookingView) -> tuple[int, int, str]:
+    return view.booking.week_start_ms, view.booking.created_ms, view.booking.id
+
+
+def spent_of(views: Sequence[BookingView]) -> list[Spent]:
+    """The sums paid and refunded, by currency."""
+    sums: dict[str, Spent] = {}
+    for booking in (each.booking for each in views if each.booking.paid_ms is not None):
+        spent = sums.setdefault(booking.currency, Spent(currency=booking.currency))
+        spent.paidCents += booking.amount_cents
+        spent.refundedCents += booking.refunded_cents
+        spent.refunds += booking.refunded_cents > 0
+    return [sums[currency] for currency in sorted(sums)]
+
+
+async def view_ending(services: Services, call: Call) -> Answer | Refused:
+    """What a link ends. Reading it changes nothing, because mail programs open links by themselves."""
+    link = _ending_of(services, call)
+    return _unknown_link() if link is None else _ending(link)
+
+
+async def end_by_link(services: Services, call: Call) -> Answer | Refused:
+    """End it. Repeating this changes nothing."""
+    link = _ending_of(services, call)
+    if link is None:
+        return _unknown_link()
+    agent = Agent("system", "link in a mail", link.email)
+    match link.ending:
+        case notices.Ending.KEY:
+            revoked = await services.keys.revoke(link.target_id, agent)
+            if not isinstance(revoked, Refused):
+                services.key_cache.forget(revoked.changed)
+        case notices.Ending.SESSION:
+            await services.sessions.end_session(link.target_id, link.email, agent)
+        case notices.Ending.ADMIN:
+            await services.keys.revoke_admin(link.email, agent, granted_ms=int(link.target_id))
+    # A key or a session that no longer exists has ended, too, and so has a grant that was followed by another one.
+    return _ending(link, ended=True)
+
+
+def _ending_of(services: Services, call: Call) -> EndingLink | None:
+    return services.links.ending(call.path_values["token"], services.clock.now_ms())
+
+
+def _ending(link: EndingLink, *, ended: bool = False) -> Answer:
+    return Answer.of(Ending(kind=link.ending.value, label=link.label, email=link.email, ended=ended))
+
+
+def _unknown_link() -> Refused:
+    return Refused(Code.NOT_FOUND, "This link is not valid, or it is older than 30 days.")
 
 
 def _row(

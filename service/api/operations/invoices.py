@@ -10,11 +10,9 @@ from actors.bookings.records import Booking
 from actors.bookings.store import Before
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Call, Operation
+from service.api.operation import Call, account_operation
 from service.api.operations.responses import list_page, with_id
-from service.api.policy import Access
 from service.schemas.invoices import BookingInvoices, Invoice, InvoicePage
 from service.schemas.lists import SponsorshipQuery
 
@@ -54,15 +52,7 @@ async def _processors(services: Services, booking: Booking) -> str | None:
         return None
 
 
-_invoices = partial(
-    Operation,
-    method="GET",
-    tag="Bookings",
-    access=Access.REQUIRED,
-    family=Family.SPONSORSHIP,
-    metered=True,
-    scopes=(Scope.SPONSOR_READ,),
-)
+_invoices = partial(account_operation, method="GET", tag="Bookings", scopes=(Scope.SPONSOR_READ,))
 
 ROWS = (
     _invoices(

@@ -7,7 +7,7 @@ from service.api.context import Services
 from service.api.errors import too_fast, unavailable
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
-from service.api.operations.usage import usage_of
+from service.api.operations.account import usage_of
 from service.api.policy import Access, Budget
 from service.api.rate_limits import origin_of
 from service.schemas.keys import Anything, ClaimComplete, ClaimSent, ClaimStart, MintedKey, Usage

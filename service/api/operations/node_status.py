@@ -1,4 +1,6 @@
-"""The operation on a node's status: readiness, actors, database, snapshots and recent refusals."""
+"""Operations on a node: its status for administrators, and the health checks of balancers."""
+
+from functools import partial
 
 from actors.clock import SECOND_MS
 from actors.events.router import EventOutcome
@@ -6,18 +8,19 @@ from actors.events.servers import ServerReport
 from actors.kernel.statistics import ActorStatistics
 from actors.nodes.heartbeat import Heartbeat
 from actors.stores import PoolStatistics
-from actors.values import Refused, Scope
+from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Call, Operation
+from service.api.operation import Call, Operation, admin_read
 from service.api.policy import Access
 from service.observability.health import not_ready
 from service.observability.refusal_log import RefusalLog
 from service.observability.request_counts import AnswerSummary
 from service.schemas.node_status import (
     ActorStatus,
+    Alive,
     AnswersStatus,
+    EventServers,
     EventServerStatus,
     EventsStatus,
     LiveNode,
@@ -25,6 +28,7 @@ from service.schemas.node_status import (
     NodeStatus,
     OperationsStatus,
     PoolStatus,
+    Ready,
     RefusalCount,
     RefusalRecord,
     RefusalStatus,
@@ -159,20 +163,49 @@ def _refusals(log: RefusalLog) -> RefusalStatus:
     )
 
 
+async def healthz(services: Services, call: Call) -> Answer | Refused:
+    return Answer.of(Alive(status="ok"))
+
+
+async def readyz(services: Services, call: Call) -> Answer | Refused:
+    problems = await not_ready(services.health)
+    if problems:
+        return Refused(Code.SERVICE_UNAVAILABLE, "; ".join(problems), 1)
+    ready = Ready(status="ok", node=services.nodes.node.id, liveNodes=services.nodes.live())
+    if reports := services.event_servers.reports:
+        # A server that is away does not turn the node away, which records all events but that server's.
+        ready.eventServers = EventServers(total=len(reports), unavailable=sum(bool(each.error) for each in reports))
+    return Answer.of(ready)
+
+
 ROWS = (
-    Operation(
+    admin_read(
         name="getOperationsStatus",
-        method="GET",
         path="/api/v1/admin/operations/status",
         summary="Get the operations status of the node",
         description="Returns the live nodes, and the readiness, load and recent refusals of the responding node.",
-        tag="Administration",
         handler=read_status,
         result=OperationsStatus,
-        access=Access.REQUIRED,
-        family=Family.SPONSORSHIP,
-        scopes=(Scope.ADMIN_READ,),
-        admin=True,
-        metered=True,
+    ),
+)
+
+_health_check = partial(Operation, method="GET", tag="Operation", access=Access.PUBLIC)
+
+HEALTH = (
+    _health_check(
+        name="isAlive",
+        path="/healthz",
+        summary="Check that the process is alive",
+        description="Returns 200 as long as the process can respond.",
+        handler=healthz,
+        result=Alive,
+    ),
+    _health_check(
+        name="isReady",
+        path="/readyz",
+        summary="Check that the node is ready",
+        description="Returns 200 if the database responds and every component accepts work, otherwise 503 with the problems.",
+        handler=readyz,
+        result=Ready,
     ),
 )

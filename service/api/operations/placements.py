@@ -10,7 +10,7 @@ from service.api.messages import Answer
 from service.api.operation import Call, Operation
 from service.api.operations.responses import cached
 from service.api.policy import Access
-from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList
+from service.schemas.inventory import Calendar, CalendarQuery, Inventory, InventoryQuery, PlacementList, RateCard
 from service.snapshots.placements import WEEKS_BACK, Rendered
 
 MAX_AGE_SECONDS = 15
@@ -43,6 +43,11 @@ def _too_far(services: Services) -> Refused:
 async def list_placements(services: Services, call: Call) -> Answer | Refused:
     now_ms = services.clock.now_ms()
     return fresh(call, services.placements.placements(now_ms), now_ms)
+
+
+async def get_rate_card(services: Services, call: Call) -> Answer | Refused:
+    now_ms = services.clock.now_ms()
+    return fresh(call, services.placements.rate_card(now_ms), now_ms)
 
 
 def fresh(call: Call, rendered: Rendered, now_ms: int) -> Answer:
@@ -91,5 +96,18 @@ ROWS = (
         description="Returns the paid and approved placements to show now.",
         handler=list_placements,
         result=PlacementList,
+    ),
+)
+
+RATE_CARD = (
+    _showing(
+        name="getRateCard",
+        path="/api/v1/sponsors/rate-card",
+        summary="Get the rate card",
+        description="Returns the slots that are for sale, their prices and next free weeks, and what past sponsors reached.",
+        handler=get_rate_card,
+        result=RateCard,
+        cors=False,
+        hot=False,
     ),
 )

@@ -1,27 +1,31 @@
-"""The delivery of all bookings of an account, as JSON with sums and as a spreadsheet. It extends the specification."""
+"""The delivery of one booking by day, and of all bookings of an account. It extends the specification."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
+from actors.bookings.changes import unknown_booking
 from actors.bookings.records import Booking
 from actors.bookings.reports import BookingDelivered, Days, day_text, days_of
 from actors.bookings.store import Before
-from actors.clock import day_of
+from actors.clock import DAY_MS, day_of
 from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer
-from service.api.operation import Call, Operation
-from service.api.policy import Access
-from service.api.spreadsheets import Cell, Spreadsheet
+from service.api.operation import Call, account_operation
+from service.api.operations.responses import with_id
+from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
+from service.schemas.bookings import Delivery, DeliveryDay
 from service.schemas.reports import (
     MOST_DAYS,
     MOST_ROWS,
     USUAL_DAYS,
     CampaignDelivered,
+    DeliveryQuery,
     DeliveryReport,
     ReportQuery,
     ReportRow,
+    SiteCounts,
     SlotDelivered,
     rate,
 )
@@ -152,22 +156,61 @@ def _position(each: BookingDelivered) -> Before:
     return Before(booking.created_ms, booking.id)
 
 
+DAY_HEADER = ("date", "impressions", "clicks", "ctr")
+
+
+@with_id(unknown_booking)
+async def read_delivery(services: Services, call: Call, booking_id: str) -> Answer | Refused:
+    view = await services.sponsorship.booking(call.caller.owner, booking_id)
+    if view is None:
+        return unknown_booking()
+    counted = await services.sponsorship.delivered(booking_id)
+    delivered = BookingDelivered(view.booking, view.campaign_name, tuple(counted))
+    now_ms = services.clock.now_ms()
+    if call.query.format == "csv":
+        rows = [
+            (day_text(day.day), day.impressions, day.clicks, rate(day.impressions, day.clicks))
+            for day in days_of(delivered, now_ms)
+        ]
+        return csv_answer(f"delivery-{booking_id}.csv", DAY_HEADER, rows)
+    delivery = delivery_of(delivered, now_ms)
+    if services.config.events.count_sites:
+        delivery.sites = [SiteCounts.of(each) for each in await services.sites.store.of_booking(booking_id)]
+    return Answer.of(delivery)
+
+
+def delivery_of(delivered: BookingDelivered, now_ms: int) -> Delivery:
+    """Every day of the run up to today, and other days with counts: events can be counted just after the run ends."""
+    items = [
+        DeliveryDay(day=day.day * DAY_MS, impressions=day.impressions, clicks=day.clicks)
+        for day in days_of(delivered, now_ms)
+    ]
+    impressions, clicks = sum(item.impressions for item in items), sum(item.clicks for item in items)
+    return Delivery(items=items, impressions=impressions, clicks=clicks, ctr=rate(impressions, clicks))
+
+
+_reporting = partial(account_operation, method="GET", tag="Bookings", spreadsheet=True, scopes=(Scope.SPONSOR_READ,))
+
 ROWS = (
-    Operation(
+    _reporting(
+        name="getDelivery",
+        path="/api/v1/sponsors/bookings/{id}/delivery",
+        summary="Get the daily delivery of a booking",
+        description="Returns the impressions and clicks of each day of a paid booking up to today, in order, including "
+        "days without any.",
+        handler=read_delivery,
+        result=Delivery,
+        query=DeliveryQuery,
+        codes=(Code.NOT_FOUND,),
+    ),
+    _reporting(
         name="listDeliveries",
-        method="GET",
         path="/api/v1/sponsors/delivery",
         summary="List the deliveries of all your bookings",
         description="Returns the impressions and clicks of each booking and day, bookings oldest first, and sums by campaign "
         f"and slot. A report has at most {MOST_DAYS} days, and as JSON at most {MOST_ROWS} rows.",
-        tag="Bookings",
         handler=list_deliveries,
         result=DeliveryReport,
         query=ReportQuery,
-        access=Access.REQUIRED,
-        family=Family.SPONSORSHIP,
-        metered=True,
-        spreadsheet=True,
-        scopes=(Scope.SPONSOR_READ,),
     ),
 )

@@ -6,10 +6,8 @@ from functools import partial
 from actors.keys.messages import Key
 from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Operation
-from service.api.policy import Access
+from service.api.operation import Call, account_operation
 from service.schemas.keys import (
     KeyEdit,
     KeyRevoked,
@@ -96,10 +94,6 @@ async def edit(services: Services, call: Call, *, full: bool = False) -> Key | R
     return outcome.key
 
 
-async def rotate_key(services: Services, call: Call) -> Answer | Refused:
-    return await rotate(services, call)
-
-
 async def rotate(services: Services, call: Call, *, full: bool = False) -> Answer | Refused:
     """Replace the key in the path. A full key needs `full`."""
     body: KeyRotation = call.body
@@ -136,10 +130,6 @@ async def rotate(services: Services, call: Call, *, full: bool = False) -> Answe
     )
 
 
-async def revoke_key(services: Services, call: Call) -> Answer | Refused:
-    return await revoke(services, call)
-
-
 async def revoke(services: Services, call: Call, *, full: bool = False) -> Answer | Refused:
     """Revoke the key in the path. A full key needs `full`."""
     key_id = call.path_values["id"]
@@ -156,14 +146,7 @@ def _unknown_key() -> Refused:
     return Refused(Code.NOT_FOUND, "There is no such key.")
 
 
-_managing = partial(
-    Operation,
-    tag="Scoped keys",
-    access=Access.REQUIRED,
-    family=Family.SPONSORSHIP,
-    scopes=(Scope.KEYS_MANAGE,),
-    metered=True,
-)
+_managing = partial(account_operation, tag="Scoped keys", scopes=(Scope.KEYS_MANAGE,))
 
 ROWS = (
     _managing(
@@ -214,7 +197,7 @@ ROWS = (
         description="Creates a key with the same name, scopes, granter and end, which is returned only once. The old key "
         "works for `graceSeconds` longer. Keys that it granted belong to the new one. A key can rotate itself and keys that "
         "it granted; a session can rotate all. A repeated Idempotency-Key is refused and rotates nothing.",
-        handler=rotate_key,
+        handler=rotate,
         result=KeyRotated,
         body=KeyRotation,
         leads_to={"revokeScopedKey": "/id"},
@@ -229,7 +212,7 @@ ROWS = (
         summary="Revoke a scoped key",
         description="Permanently revokes a scoped key of the account. It stops working on every node within a second. "
         "The keys that it granted end with it. Repeating the request has no effect. A key can revoke itself.",
-        handler=revoke_key,
+        handler=revoke,
         result=KeyRevoked,
         codes=(Code.NOT_FOUND,),
     ),

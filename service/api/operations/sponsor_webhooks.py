@@ -9,11 +9,9 @@ from actors.values import Code, Problem, Refused, Scope
 from actors.webhooks.messages import Delivery, Queued, WebhookSaved
 from actors.webhooks.state import unknown_delivery, unknown_webhook
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Operation
+from service.api.operation import Call, account_operation
 from service.api.operations.responses import list_page, with_id
-from service.api.policy import Access
 from service.outside.public_addresses import Network, is_listed, is_public, parsed
 from service.schemas.fields import may_exist
 from service.schemas.lists import SponsorshipQuery
@@ -136,7 +134,7 @@ async def list_deliveries(services: Services, call: Call, webhook_id: str) -> An
 
 PATH = "/api/v1/sponsors/webhooks"
 
-_webhooks = partial(Operation, tag="Webhooks", family=Family.SPONSORSHIP, access=Access.REQUIRED, metered=True)
+_webhooks = partial(account_operation, tag="Webhooks")
 _reading = partial(_webhooks, method="GET", scopes=(Scope.SPONSOR_READ,))
 _writing = partial(_webhooks, method="POST", scopes=(Scope.SPONSOR_WRITE,))
 

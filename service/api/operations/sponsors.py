@@ -8,11 +8,9 @@ from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
 from actors.values import Code, Refused, Scope
 from service.api.context import Services
-from service.api.errors import Family
 from service.api.messages import Answer, respond
-from service.api.operation import Call, Handler, Operation
+from service.api.operation import Call, Handler, Operation, account_operation
 from service.api.operations.responses import list_page, with_id
-from service.api.policy import Access
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignBody, CampaignEdit, CampaignPage
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.sponsors import Identity, Profile, ProfileBody, ProfileSaved
@@ -99,7 +97,7 @@ def campaign_answer(view: CampaignView) -> CampaignAnswer:
     return CampaignAnswer(campaign=Campaign.of(view))
 
 
-_sponsors = partial(Operation, family=Family.SPONSORSHIP, tag="Sponsors", access=Access.REQUIRED, metered=True)
+_sponsors = partial(account_operation, tag="Sponsors")
 _campaigns = partial(_sponsors, tag="Campaigns")
 _writing = partial(_campaigns, scopes=(Scope.SPONSOR_WRITE,), result=CampaignAnswer)
 
