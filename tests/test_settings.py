@@ -43,6 +43,7 @@ def changed(section: Section, place: Path) -> Section:
     """The same settings with another value in one place."""
     name, *rest = place
     value = getattr(section, name)
+    other: Any
     if rest:
         other = changed(value, tuple(rest))
     elif isinstance(value, bool):
