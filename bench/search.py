@@ -21,7 +21,7 @@ from actors.catalog.store import Import, Kind, Search
 from bench.generate_catalog import Writer
 from bench.stage import tell, temporary_place, write_catalog
 from service.seed.catalog_file import parse
-from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
 from storage.embedded.server import running_postgres
@@ -82,7 +82,7 @@ async def compare(store: PostgresCatalog, snapshot: CatalogSnapshot, count: int)
     chance, times = random.Random(SEED), Times()
     for number, q in zip(range(-count // 10, count), queries(SEED), strict=False):
         kind = Kind.USECASES if chance.random() < 0.8 else Kind.BOTS
-        exact, relaxed = Search(kind, q, 20), Search(kind, q, 20, words=snapshot.shelves[kind].words)
+        exact, relaxed = Search(kind, q, 20), Search(kind, q, 20, words=snapshot.lists[kind].words)
         for search, kept in chance.sample([(exact, times.exact), (relaxed, times.with_words)], 2):
             started = time.perf_counter()
             found = await store.search(search, room=nullcontext(), seconds=BOUND_SECONDS)
@@ -105,9 +105,9 @@ async def load(store: PostgresCatalog, *, words: bool) -> tuple[CatalogSnapshot,
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(tick)
-        started, building = time.perf_counter(), Building(CatalogSnapshot())
-        revision = await store.load(building.take, building.take_words if words else None)
-        snapshot = building.finished(revision)
+        started, builder = time.perf_counter(), SnapshotBuilder(CatalogSnapshot())
+        revision = await store.load(builder.take, builder.take_words if words else None)
+        snapshot = builder.finished(revision)
         seconds = time.perf_counter() - started
         nursery.cancel_scope.cancel()
     return snapshot, seconds, longest
@@ -116,8 +116,8 @@ async def load(store: PostgresCatalog, *, words: bool) -> tuple[CatalogSnapshot,
 async def memory_of_words(store: PostgresCatalog) -> int:
     """The bytes that the words of both kinds take."""
     tracemalloc.start()
-    building = Building(CatalogSnapshot())
-    await store.load(lambda kind, entries: None, building.take_words)
+    builder = SnapshotBuilder(CatalogSnapshot())
+    await store.load(lambda kind, entries: None, builder.take_words)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return taken
@@ -154,7 +154,7 @@ async def run(entries: int, count: int, rounds: int, place: Path) -> bool:
         stalls = {words: min(each[2] for each in many) for words, many in loads.items()}
         times = await compare(store, snapshot, count)
         taken = await memory_of_words(store)
-    vocabularies = ", ".join(f"{len(snapshot.shelves[kind].words):,} of {kind}" for kind in Kind)
+    vocabularies = ", ".join(f"{len(snapshot.lists[kind].words):,} of {kind}" for kind in Kind)
     sys.stdout.write(
         f"{count:,} queries, {times.relaxed:,} of them relaxed; words: {vocabularies}\n"
         f"time of a search, with a vocabulary / exact: p50 {times.ratio(0.5):.2f}, p99 {times.ratio(0.99):.2f}\n"

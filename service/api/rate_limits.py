@@ -138,10 +138,10 @@ class Budgets:
         return allowance
 
     def caps_events(self, address: str) -> bool:
-        """Whether `take_events` limits this address."""
+        """Whether `count_events` limits this address."""
         return self.config.events.per_booking_per_hour > 0 and address not in self._exempt
 
-    def take_events(self, address: str, booking_id: str, count: int = 1) -> int:
+    def count_events(self, address: str, booking_id: str, count: int = 1) -> int:
         """Count up to `count` events about one booking that are to be recorded. Returns how many may be."""
         if not self.caps_events(address):
             return count
@@ -153,8 +153,8 @@ class Budgets:
             self._bookings.subtract(of_address, now_ms, room - taken)
         return taken
 
-    def return_events(self, address: str, booking_id: str, count: int = 1) -> None:
-        """Give back what `take_events` counted for events that were not recorded."""
+    def uncount_events(self, address: str, booking_id: str, count: int = 1) -> None:
+        """Give back what `count_events` counted for events that were not recorded."""
         now_ms = self.clock.now_ms()
         of_address, of_network = _event_counters(address, booking_id)
         self._bookings.subtract(of_address, now_ms, count)

@@ -11,7 +11,7 @@ import trio
 
 from actors.catalog.store import CatalogStore, Found, Kind, Search
 from actors.kernel.mailbox import answer_due
-from service.snapshots.catalog_entries import Building, CatalogSnapshot, Item, Page, Position
+from service.snapshots.catalog_entries import CatalogSnapshot, Item, Page, Position, SnapshotBuilder
 from service.snapshots.fair_limiter import FairLimiter
 from service.snapshots.follower import SnapshotFollower
 from service.snapshots.turns import Searcher
@@ -74,7 +74,7 @@ class Catalog(SnapshotFollower):
 
     def category(self, kind: Kind, name: str) -> str | None:
         """The category of a kind with this name as its entries spell it, or None."""
-        return self.snapshot.shelves[kind].categories.named(name)
+        return self.snapshot.lists[kind].categories.named(name)
 
     def first_page(
         self, kind: Kind, limit: int, cursor_to: Callable[[Position], str], category: str | None = None
@@ -102,7 +102,7 @@ class Catalog(SnapshotFollower):
         `search_seconds` or at the request's deadline. The `searcher` names who shares one turn to search, and its network."""
         assert len(q) <= SEARCH_CHARACTERS, "the handler must refuse a longer q"
         remembered = self._remembered
-        search = Search(kind, q, limit, category, self.snapshot.shelves[kind].words)
+        search = Search(kind, q, limit, category, self.snapshot.lists[kind].words)
         found = remembered.pop(search, None)
         if found is None:
             with trio.fail_at(min(trio.current_time() + self._limits.search_seconds, answer_due.get())):
@@ -124,8 +124,8 @@ class Catalog(SnapshotFollower):
     def statistics(self) -> CatalogStatistics:
         return CatalogStatistics(
             revision=self.snapshot.revision,
-            usecases=len(self.snapshot.shelves[Kind.USECASES]),
-            bots=len(self.snapshot.shelves[Kind.BOTS]),
+            usecases=len(self.snapshot.lists[Kind.USECASES]),
+            bots=len(self.snapshot.lists[Kind.BOTS]),
             loads=self._loads,
             load_seconds=self._load_seconds,
             away=self._failing,
@@ -147,9 +147,9 @@ class Catalog(SnapshotFollower):
 
     async def _take(self) -> None:
         started = trio.current_time()
-        building = Building(self.snapshot)
-        revision = await self._store.load(building.take, building.take_words)
-        self.snapshot = building.finished(revision)
+        builder = SnapshotBuilder(self.snapshot)
+        revision = await self._store.load(builder.take, builder.take_words)
+        self.snapshot = builder.finished(revision)
         self._remembered = {}
         self._first_pages = {}
         self._log.info("loaded %r in %.1f s", self.snapshot, trio.current_time() - started)

@@ -59,7 +59,7 @@ class Place(NamedTuple):
     previous: Position | None
 
 
-class Shelf:
+class CatalogList:
     """The entries of one kind in the order of their list, their categories and their words.
 
     Holds bytes in tuples, which the cyclic collector does not track, so 100,000 entries cost it nothing.
@@ -141,7 +141,7 @@ class Shelf:
         return None if place is None else (self._documents[place], self.digest(place), self.categories.of(place))
 
 
-EMPTY = Shelf((), (), b"", {}, Categories(), Vocabulary())
+EMPTY = CatalogList((), (), b"", {}, Categories(), Vocabulary())
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,51 +149,51 @@ class CatalogSnapshot:
     """The whole catalog of one revision. A request reads one snapshot, even if an import commits meanwhile."""
 
     revision: int = -1
-    shelves: Mapping[Kind, Shelf] = field(default_factory=lambda: MappingProxyType(dict.fromkeys(Kind, EMPTY)))
+    lists: Mapping[Kind, CatalogList] = field(default_factory=lambda: MappingProxyType(dict.fromkeys(Kind, EMPTY)))
     categories: Item = field(default_factory=lambda: _categories_of(dict.fromkeys(Kind, EMPTY)))
     """The categories of both kinds with their numbers of entries, as JSON."""
 
     def item(self, kind: Kind, slug: str) -> Item | None:
         """One entry, or None."""
-        return self.shelves[kind].item(slug)
+        return self.lists[kind].item(slug)
 
     def page(self, kind: Kind, position: Position | None, limit: int, category: str | None = None) -> Page:
         """The entries after `position`. Paging returns each entry once, even while others are added."""
-        return self.shelves[kind].page(position, limit, category)
+        return self.lists[kind].page(position, limit, category)
 
     def pick(self, kind: Kind, slugs: Iterable[str]) -> Page:
         """The entries with these slugs, in this order. Unknown slugs are skipped."""
-        return self.shelves[kind].pick(slugs)
+        return self.lists[kind].pick(slugs)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{len(shelf)} {kind}" for kind, shelf in self.shelves.items())
+        sizes = ", ".join(f"{len(entries)} {kind}" for kind, entries in self.lists.items())
         return f"<CatalogSnapshot revision {self.revision}: {sizes}>"
 
 
-class Building:
+class SnapshotBuilder:
     """Builds a snapshot from chunks. Shares unchanged entries with the previous snapshot."""
 
     def __init__(self, previous: CatalogSnapshot) -> None:
-        self._shelves = {kind: _ShelfBuilding(previous.shelves[kind]) for kind in Kind}
+        self._lists = {kind: _ListBuilder(previous.lists[kind]) for kind in Kind}
 
     def take(self, kind: Kind, entries: Sequence[Entry]) -> None:
         """Add the next entries of a kind, in the order of its list."""
         for entry in entries:
-            self._shelves[kind].add(entry)
+            self._lists[kind].add(entry)
 
     def take_words(self, kind: Kind, words: Sequence[tuple[str, int]]) -> None:
         """Add the next words of a kind, in their order, with their numbers of entries."""
-        self._shelves[kind].words.add(words)
+        self._lists[kind].words.add(words)
 
     def finished(self, revision: int) -> CatalogSnapshot:
-        shelves = {kind: building.finished() for kind, building in self._shelves.items()}
-        return CatalogSnapshot(revision, MappingProxyType(shelves), _categories_of(shelves))
+        lists = {kind: builder.finished() for kind, builder in self._lists.items()}
+        return CatalogSnapshot(revision, MappingProxyType(lists), _categories_of(lists))
 
 
-class _ShelfBuilding:
+class _ListBuilder:
     """Does all expensive work in `add`, because `finished` blocks the event loop."""
 
-    def __init__(self, previous: Shelf) -> None:
+    def __init__(self, previous: CatalogList) -> None:
         self._previous = previous
         self._keys: list[bytes] = []
         self._documents: list[bytes] = []
@@ -216,13 +216,15 @@ class _ShelfBuilding:
         self._digests += digest
         self._categories.add(category)
 
-    def finished(self) -> Shelf:
+    def finished(self) -> CatalogList:
         self.words.entries = len(self._keys)
-        return Shelf(self._keys, self._documents, bytes(self._digests), self._places, self._categories, self.words)
+        return CatalogList(
+            self._keys, self._documents, bytes(self._digests), self._places, self._categories, self.words
+        )
 
 
-def _categories_of(shelves: Mapping[Kind, Shelf]) -> Item:
-    body = categories_body(shelves[Kind.USECASES].categories, shelves[Kind.BOTS].categories)
+def _categories_of(lists: Mapping[Kind, CatalogList]) -> Item:
+    body = categories_body(lists[Kind.USECASES].categories, lists[Kind.BOTS].categories)
     return Item(body, etag_of(digest_of(body)))
 
 

@@ -86,27 +86,31 @@ class PlacementsSnapshot:
     def available(self, slot: Slot, week_ms: int, now_ms: int) -> bool:
         """Whether the slot is for sale, the week is not over, and all weeks of a booking from there are free."""
         over = week_ms + WEEK_MS <= now_ms
-        return not over and sells(slot, now_ms) and all(until_ms <= now_ms for until_ms in self._taken(slot, week_ms))
+        return (
+            not over
+            and sells(slot, now_ms)
+            and all(until_ms <= now_ms for until_ms in self._unavailable_until(slot, week_ms))
+        )
 
     def _turn_of(self, slot: Slot, week_ms: int, now_ms: int) -> int:
         """The next time at which the slot's standing changes."""
-        moments = [week_ms + WEEK_MS, *self._taken(slot, week_ms)]
+        moments = [week_ms + WEEK_MS, *self._unavailable_until(slot, week_ms)]
         if slot.offer_ends_ms is not None:
             moments.append(slot.offer_ends_ms)
-        now = self._standing(slot, week_ms, now_ms)
-        turns = (each for each in moments if each > now_ms and self._standing(slot, week_ms, each) != now)
+        now = self._availability(slot, week_ms, now_ms)
+        turns = (each for each in moments if each > now_ms and self._availability(slot, week_ms, each) != now)
         return min(turns, default=NEVER_MS)
 
-    def _standing(self, slot: Slot, week_ms: int, now_ms: int) -> tuple[bool, int | None]:
+    def _availability(self, slot: Slot, week_ms: int, now_ms: int) -> tuple[bool, int | None]:
         return self.available(slot, week_ms, now_ms), self.held_until(slot, week_ms, now_ms)
 
     def held_until(self, slot: Slot, week_ms: int, now_ms: int) -> int | None:
         """The end of the last hold that alone keeps a booking from that week; None if there is none."""
-        taken = [until_ms for until_ms in self._taken(slot, week_ms) if until_ms > now_ms]
+        taken = [until_ms for until_ms in self._unavailable_until(slot, week_ms) if until_ms > now_ms]
         held = bool(taken) and week_ms + WEEK_MS > now_ms and sells(slot, now_ms)
         return max(taken) if held and max(taken) < NEVER_MS else None
 
-    def _taken(self, slot: Slot, week_ms: int) -> Iterator[int]:
+    def _unavailable_until(self, slot: Slot, week_ms: int) -> Iterator[int]:
         """For each week of a booking from `week_ms`: the time until which it is taken."""
         return (self.taken.get((slot.id, week), 0) for week in weeks_from(week_ms, slot.weeks))
 

@@ -24,7 +24,7 @@ class Mood(Enum):
     DROPS = "ends the connection"
 
 
-class PostOffice:
+class MailServer:
     """The handler, which keeps accepted mail."""
 
     def __init__(self) -> None:
@@ -69,11 +69,11 @@ def text_of(message: EmailMessage) -> str:
 
 
 class SmtpServer(LocalServer):
-    """A server with a post office, on a free port or on `port`."""
+    """An SMTP server that passes mails to `mail_server`, on a free port or on `port`."""
 
-    def __init__(self, office: PostOffice, port: int = 0) -> None:
-        super().__init__(office, port)
-        self.office = office
+    def __init__(self, mail_server: MailServer, port: int = 0) -> None:
+        super().__init__(mail_server, port)
+        self.mail_server = mail_server
 
     @property
     def url(self) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.processes import Service, bot, until, usecase, write_catalog
-from tests.acceptance.smtp import PostOffice
+from tests.acceptance.smtp import MailServer
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class Job:
         return [self.api_key, self.claim_token]
 
 
-def do_main_job(service: Service, office: PostOffice, files: Path, email: str = "ada@example.com") -> Job:
+def do_main_job(service: Service, mail_server: MailServer, files: Path, email: str = "ada@example.com") -> Job:
     """Do the job against a running service with its own catalog. Asserts each step."""
     catalog = write_catalog(files / "catalog.jsonl", *map(bot, range(1, 8)), *map(usecase, range(1, 41)))
     printed = service.command("import-catalog", catalog, "--prune")
@@ -50,7 +50,7 @@ def do_main_job(service: Service, office: PostOffice, files: Path, email: str = 
 
     started = service.post("/api/v1/auth/claim", {"claimToken": job.claim_token, "email": email})
     assert (started.status_code, started.json()) == (200, {"sent": True})
-    code = office.code_for(email)
+    code = mail_server.code_for(email)
     job.codes.append(code)
     wrong = service.post(
         "/api/v1/auth/claim/complete",

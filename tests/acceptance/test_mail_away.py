@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.acceptance.postgres import free_port
 from tests.acceptance.processes import Service, serving, until
-from tests.acceptance.smtp import Mood, PostOffice, SmtpServer
+from tests.acceptance.smtp import MailServer, Mood, SmtpServer
 
 
 def _start_claim(service: Service, email: str) -> dict[str, str]:
@@ -29,41 +29,41 @@ def _wait_for_failure(service: Service, times: int) -> None:
     until(lambda: service.log().count(" failed on attempt ") >= times, what="a failed attempt")
 
 
-def _tried(office: PostOffice, before: int) -> bool:
-    return office.attempts > before
+def _tried(mail_server: MailServer, before: int) -> bool:
+    return mail_server.attempts > before
 
 
 def test_mail_is_sent_once_the_server_that_was_away_or_failing_takes_it(data_dir: Path) -> None:
-    port, office = free_port(), PostOffice()
+    port, mail_server = free_port(), MailServer()
     claims = []
     with serving(data_dir, {"mail.smtp_url": f"smtp://127.0.0.1:{port}", "mail.timeout_seconds": 0.5}) as service:
         claims.append(_start_claim(service, "nobody-listens@example.com"))
         _wait_for_failure(service, 1)
-        with SmtpServer(office, port):
+        with SmtpServer(mail_server, port):
             for mood in (Mood.REFUSES, Mood.DROPS, Mood.HANGS):
-                office.mood = mood
-                failures, attempts = service.log().count(" failed on attempt "), office.attempts
+                mail_server.mood = mood
+                failures, attempts = service.log().count(" failed on attempt "), mail_server.attempts
                 claims.append(_start_claim(service, f"{mood.name.lower()}@example.com"))
-                until(partial(_tried, office, attempts), what=f"an attempt at a server that {mood.value}")
+                until(partial(_tried, mail_server, attempts), what=f"an attempt at a server that {mood.value}")
                 _wait_for_failure(service, failures + 1)
-            assert office.messages == []
-            office.mood = Mood.TAKES
+            assert mail_server.messages == []
+            mail_server.mood = Mood.TAKES
             for claim in claims:
-                _complete(service, claim, office.code_for(claim["email"]))
+                _complete(service, claim, mail_server.code_for(claim["email"]))
         assert "Traceback" not in service.log()
 
 
 def test_a_service_whose_mail_server_hangs_stops_in_time_and_sends_the_letter_after_the_next_start(
     data_dir: Path,
 ) -> None:
-    office = PostOffice()
-    office.mood = Mood.HANGS
-    with SmtpServer(office) as smtp:
+    mail_server = MailServer()
+    mail_server.mood = Mood.HANGS
+    with SmtpServer(mail_server) as smtp:
         settings = {"mail.smtp_url": smtp.url, "mail.timeout_seconds": 1}
         with serving(data_dir, settings) as service:
             claim = _start_claim(service, "later@example.com")
-            until(lambda: office.attempts == 1, what="the first attempt")
+            until(lambda: mail_server.attempts == 1, what="the first attempt")
             service.stop()
-        office.mood = Mood.TAKES
+        mail_server.mood = Mood.TAKES
         with serving(data_dir, settings) as service:
-            _complete(service, claim, office.code_for("later@example.com"))
+            _complete(service, claim, mail_server.code_for("later@example.com"))

@@ -12,7 +12,7 @@ from storage.embedded.cluster import Cluster
 from tests.acceptance.engines import ENGINES
 from tests.acceptance.postgres import ask
 from tests.acceptance.processes import Settings, run_all, serving
-from tests.acceptance.smtp import PostOffice, SmtpServer
+from tests.acceptance.smtp import MailServer, SmtpServer
 from tests.acceptance.story import Job, do_main_job
 from tests.slow import smoke
 
@@ -26,7 +26,7 @@ class Scene:
     data_dir: Path
     settings: Settings
     job: Job
-    office: PostOffice
+    mail_server: MailServer
     issued: list[str]
     prefix: str
     logs: str
@@ -40,8 +40,8 @@ class Scene:
 
 @pytest.fixture(scope="module", params=ENGINES)
 def scene(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path]) -> Iterator[Scene]:
-    data_dir, office = new_data_dir(f"main-job-{request.param}"), PostOffice()
-    with SmtpServer(office) as smtp:
+    data_dir, mail_server = new_data_dir(f"main-job-{request.param}"), MailServer()
+    with SmtpServer(mail_server) as smtp:
         settings = {
             "mail.smtp_url": smtp.url,
             "log.format": "json",
@@ -49,7 +49,7 @@ def scene(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path]) -
             "server.engine": request.param,
         }
         with serving(data_dir, settings) as service:
-            job = do_main_job(service, office, data_dir.parent)
+            job = do_main_job(service, mail_server, data_dir.parent)
             issue = ("issue-key", "--email", job.email, "--data-dir", data_dir)
             issuing = run_all(issue, (*issue, "--scopes", "library:read"), settings={"log.level": "debug"})
             issued = [done.stdout.strip() for done in issuing]
@@ -64,7 +64,7 @@ def scene(request: pytest.FixtureRequest, new_data_dir: Callable[[str], Path]) -
             service.stop()
             assert all(isinstance(json.loads(line), dict) for line in service.log().splitlines()), "an object a line"
             logs = service.log() + service.out.read_text() + "".join(done.stderr for done in issuing)
-        yield Scene(data_dir, settings, job, office, issued, job.usage["keyPrefix"], logs, pages, dump)
+        yield Scene(data_dir, settings, job, mail_server, issued, job.usage["keyPrefix"], logs, pages, dump)
 
 
 def test_no_secret_that_was_handed_out_is_in_the_logs(scene: Scene) -> None:
@@ -98,7 +98,7 @@ def test_a_key_that_was_claimed_by_mail_and_its_usage_outlive_a_restart(scene: S
         assert service.usage(key) == usage
         assert service.get("/api/v1/usecases/usecase-31", key).json()["slug"] == "usecase-31"
         assert service.usage(key)["requestsUsed"] == usage["requestsUsed"] + 1
-    subjects = [message["Subject"] for message in scene.office.messages]
+    subjects = [message["Subject"] for message in scene.mail_server.messages]
     assert subjects.count("Your code to claim an API key") == 1, "a letter that was taken is not sent again"
 
 

@@ -15,7 +15,7 @@ from storage.embedded.children import account_of
 from storage.embedded.directories import make_directory, reaches
 from tests.acceptance.prepared import REPOSITORY
 from tests.acceptance.processes import as_user, environment, serving, until
-from tests.acceptance.smtp import PostOffice, SmtpServer
+from tests.acceptance.smtp import MailServer, SmtpServer
 from tests.acceptance.story import do_main_job
 
 PYTHON = Path("/usr/bin/python3.11")
@@ -56,13 +56,13 @@ def test_an_ordinary_user_does_the_main_job_with_an_embedded_postgres(home: Path
     account = account_of(NOBODY)
     if not reaches(account, REPOSITORY):
         pytest.skip(f"{account.name} cannot reach {REPOSITORY}")
-    office = PostOffice()
-    with SmtpServer(office) as smtp:
+    mail_server = MailServer()
+    with SmtpServer(mail_server) as smtp:
         options: dict[str, Any] = {"python": str(home.parent / "venv/bin/python"), "uid": account.uid}
         with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
             assert Path(f"/proc/{service.postmaster_pid}").stat().st_uid == account.uid
             assert (home / "data").stat().st_mode & 0o777 == 0o700
-            job = do_main_job(service, office, home)
+            job = do_main_job(service, mail_server, home)
             service.stop()
         with serving(home / "data", {"mail.smtp_url": smtp.url}, **options) as service:
             assert service.usage(job.api_key) == job.usage

@@ -17,7 +17,7 @@ from storage.embedded.directories import make_directory
 from tests.acceptance.postgres import PostgresServer, free_port, started
 from tests.acceptance.processes import SECRET, complaint, serving
 from tests.acceptance.processes import run as run_command
-from tests.acceptance.smtp import PostOffice, SmtpServer
+from tests.acceptance.smtp import MailServer, SmtpServer
 from tests.acceptance.story import do_main_job
 
 BINARIES = Path("/usr/lib/postgresql/15/bin")
@@ -59,11 +59,11 @@ def url(playground: Path) -> Iterator[str]:
 
 
 def test_the_main_job_is_done_on_a_postgres_15_over_tcp(url: str, playground: Path, tmp_path: Path) -> None:
-    office = PostOffice()
-    with SmtpServer(office) as smtp:
+    mail_server = MailServer()
+    with SmtpServer(mail_server) as smtp:
         settings = {"database.url": url, "server.secret": SECRET, "mail.smtp_url": smtp.url, "log.level": "debug"}
         with serving(playground / "on-15", settings) as service:
-            job = do_main_job(service, office, tmp_path)
+            job = do_main_job(service, mail_server, tmp_path)
             service.stop()
             assert PASSWORD not in service.log()
         assert not (playground / "on-15" / "postgres").exists(), "no Postgres of our own is made beside yours"

@@ -31,7 +31,7 @@ from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, Settings
 from tests.acceptance.races import CLIENTS, Race, accounts, bookings_of, judge
 from tests.acceptance.relays import Campaign
-from tests.acceptance.smtp import PostOffice, SmtpServer
+from tests.acceptance.smtp import MailServer, SmtpServer
 from tests.chaos.judge import broken_counts
 from tests.chaos.stored import read_stored
 
@@ -82,7 +82,7 @@ class World:
     fleet: Fleet
     postgres: PostgresServer
     database: str
-    office: PostOffice
+    mail_server: MailServer
 
     def ask(self, statement: str) -> list[int]:
         """The numbers in the first row of a query's result."""
@@ -94,11 +94,11 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(external: PostgresServer, playground: Path) -> Iterator[World]:
-    office, database = PostOffice(), external.fresh_database()
+    mail_server, database = MailServer(), external.fresh_database()
     places = [playground / f"one-of-three-{number}" for number in range(NODES)]
-    with SmtpServer(office) as smtp, ExitStack() as services:
+    with SmtpServer(mail_server) as smtp, ExitStack() as services:
         settings = {**SETTINGS, "database.url": external.url(database), "mail.smtp_url": smtp.url}
-        yield World(Fleet(services, places, settings), external, database, office)
+        yield World(Fleet(services, places, settings), external, database, mail_server)
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ async def test_three_nodes_share_the_attempts_at_one_emailed_code(
     world: World, chance: random.Random, way: str
 ) -> None:
     guessing = await trio.to_thread.run_sync(WAYS[way], world, f"guessed-{way}@example.com")
-    right = await trio.to_thread.run_sync(world.office.code_for, guessing.email)
+    right = await trio.to_thread.run_sync(world.mail_server.code_for, guessing.email)
     wrong = wrong_codes(chance, GUESSES, right)
     asks = [guessing.guess(url, code) for url, code in zip(spread(world, GUESSES), wrong, strict=True)]
     kill = Kill.drawn(chance, range(1, GUESSES // 2), chance.randrange(NODES))
@@ -335,7 +335,7 @@ async def test_one_attempt_fewer_over_three_nodes_leaves_one_for_the_right_code(
 ) -> None:
     """Each guess is charged by itself: if one charge covered two, fewer would be charged than compared."""
     guessing = await trio.to_thread.run_sync(WAYS[way], world, f"late-{way}@example.com")
-    right = await trio.to_thread.run_sync(world.office.code_for, guessing.email)
+    right = await trio.to_thread.run_sync(world.mail_server.code_for, guessing.email)
     wrong = wrong_codes(chance, ALLOWED - 1, right)
     asks = [guessing.guess(url, code) for url, code in zip(spread(world, ALLOWED - 1), wrong, strict=True)]
     assert outcomes_of(await at_once(asks)) == {"400 invalid_code": ALLOWED - 1}

@@ -15,7 +15,7 @@ from service.version import VERSION
 from tests.acceptance.clients import Crowd
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, Settings, bot, serving, until, write_catalog
-from tests.acceptance.smtp import PostOffice, SmtpServer, text_of
+from tests.acceptance.smtp import MailServer, SmtpServer, text_of
 from tests.slow import smoke
 
 CAP = 1_000
@@ -31,13 +31,13 @@ def _ready(node: Service) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def office() -> PostOffice:
-    return PostOffice()
+def mail_server() -> MailServer:
+    return MailServer()
 
 
 @pytest.fixture(scope="module")
-def settings(external: PostgresServer, office: PostOffice) -> Iterator[Settings]:
-    with SmtpServer(office) as smtp:
+def settings(external: PostgresServer, mail_server: MailServer) -> Iterator[Settings]:
+    with SmtpServer(mail_server) as smtp:
         yield {
             "database.url": external.url(external.fresh_database()),
             "server.secret": SECRET,
@@ -105,7 +105,7 @@ def _guesses(browser: httpx.Client, email: str, code: str = "000000") -> int:
 
 
 def test_strangers_cost_the_owner_of_an_email_nothing_on_two_nodes_and_over_a_restart(
-    nodes: tuple[Service, Service], settings: Settings, playground: Path, office: PostOffice
+    nodes: tuple[Service, Service], settings: Settings, playground: Path, mail_server: MailServer
 ) -> None:
     email = "guessed-at@example.com"
     with ExitStack() as stack:
@@ -114,7 +114,7 @@ def test_strangers_cost_the_owner_of_an_email_nothing_on_two_nodes_and_over_a_re
         owner = stack.enter_context(_browser(first, "127.0.8.1"))
         assert {_guesses(stranger, email) for stranger in strangers for _ in range(15)} == {400}
         assert _asks(owner, email) == 200
-        code = office.code_for(email)
+        code = mail_server.code_for(email)
         assert [_asks(stranger, email) for stranger in strangers] == [200] * 4
         assert {_guesses(stranger, email) for stranger in strangers for _ in range(5)} == {400}
         first.stop()
@@ -137,14 +137,14 @@ def test_a_key_minted_on_one_node_works_at_once_on_the_other(nodes: tuple[Servic
 
 @smoke
 def test_a_claim_on_one_node_is_seen_on_the_other_within_a_second(
-    nodes: tuple[Service, Service], office: PostOffice
+    nodes: tuple[Service, Service], mail_server: MailServer
 ) -> None:
     first, second = nodes
     minted = first.mint()
     key, claim = minted["apiKey"], {"claimToken": minted["claimToken"], "email": "two@example.com"}
     assert second.get("/api/v1/bots?limit=1", key).status_code == 200, "the other node remembers the key as anonymous"
     assert first.post("/api/v1/auth/claim", claim).status_code == 200
-    code = office.code_for("two@example.com")
+    code = mail_server.code_for("two@example.com")
     assert first.post("/api/v1/auth/claim/complete", {**claim, "code": code}).status_code == 200
 
     def claimed() -> bool:
@@ -152,7 +152,7 @@ def test_a_claim_on_one_node_is_seen_on_the_other_within_a_second(
         return '"month"' in policy and second.usage(key)["status"] == "claimed"
 
     until(claimed, SEEN_SECONDS)
-    codes = [letter for letter in office.messages if code in text_of(letter)]
+    codes = [letter for letter in mail_server.messages if code in text_of(letter)]
     assert [letter["To"] for letter in codes] == ["two@example.com"], "one node sends it, once"
 
 

@@ -38,7 +38,7 @@ class CountingKeys(MemoryKeys):
         return found
 
 
-class Office:
+class CachedKeys:
     """A cache with its store: key `n` is `TEXTS[n]`, of the tenant `t{n // 2}`."""
 
     def __init__(
@@ -73,59 +73,59 @@ class Office:
 
 
 async def test_a_key_stands_for_its_record_its_tier_and_its_email(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    office.memory.accounts["ann@example.org"] = Account("ann@example.org", "t0", NOON)
-    async with running([office.directory]):
-        assert await office.directory.resolve(A) == Resolved(office.memory.keys["k0"], Tier.CLAIMED, "ann@example.org")
+    cached = CachedKeys(A)
+    cached.memory.accounts["ann@example.org"] = Account("ann@example.org", "t0", NOON)
+    async with running([cached.directory]):
+        assert await cached.directory.resolve(A) == Resolved(cached.memory.keys["k0"], Tier.CLAIMED, "ann@example.org")
 
 
 async def test_a_wrong_checksum_costs_no_look_up(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
         for text in (A[:-1] + ("0" if A[-1] != "0" else "1"), "", "cs_user_", A + " ", "Bearer " + A):
-            assert await office.directory.resolve(text) is None
-    assert office.lookups == 0
+            assert await cached.directory.resolve(text) is None
+    assert cached.lookups == 0
 
 
 async def test_an_unknown_key_is_none_and_is_looked_for_each_time(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        assert await office.directory.resolve(B) is None
-        assert await office.directory.resolve(B) is None
-    assert office.lookups == 2
-    assert len(office.directory) == 0
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        assert await cached.directory.resolve(B) is None
+        assert await cached.directory.resolve(B) is None
+    assert cached.lookups == 2
+    assert len(cached.directory) == 0
 
 
 async def test_a_key_that_was_just_made_is_found_although_it_was_unknown_before(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        assert await office.directory.resolve(B) is None
-        office.memory.keys["k9"] = Key("k9", digest(B), prefix_of(B), Kind.USER, "t0", NOON)
-        assert await office.is_live(B)
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        assert await cached.directory.resolve(B) is None
+        cached.memory.keys["k9"] = Key("k9", digest(B), prefix_of(B), Kind.USER, "t0", NOON)
+        assert await cached.is_live(B)
 
 
 async def test_revoked_and_expired_keys_are_found_too(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    office.revoke(0)
-    async with running([office.directory]):
-        assert not await office.is_live(A)
+    cached = CachedKeys(A)
+    cached.revoke(0)
+    async with running([cached.directory]):
+        assert not await cached.is_live(A)
 
 
 async def test_many_who_ask_at_once_share_one_look_up(autojump_clock: MockClock) -> None:
-    office = Office(A, B, C, returns=[1.0])
-    async with running([office.directory]):
+    cached = CachedKeys(A, B, C, returns=[1.0])
+    async with running([cached.directory]):
         await together(
-            now(office.directory.resolve, A), *[after(0.5, office.directory.resolve, text) for text in [B, C] * 50]
+            now(cached.directory.resolve, A), *[after(0.5, cached.directory.resolve, text) for text in [B, C] * 50]
         )
-    assert office.store.lookups == [[digest(A)], sorted([digest(B), digest(C)])]
+    assert cached.store.lookups == [[digest(A)], sorted([digest(B), digest(C)])]
 
 
 async def test_each_asker_of_a_shared_look_up_gets_its_own_key(autojump_clock: MockClock) -> None:
-    office = Office(A, B, returns=[1.0])
-    async with running([office.directory]):
+    cached = CachedKeys(A, B, returns=[1.0])
+    async with running([cached.directory]):
         _, *found = await together(
-            now(office.directory.resolve, A),
-            *[after(0.5, office.directory.resolve, text) for text in (B, TEXTS[9], A, B)],
+            now(cached.directory.resolve, A),
+            *[after(0.5, cached.directory.resolve, text) for text in (B, TEXTS[9], A, B)],
         )
     assert [each and each.key.id for each in found] == ["k1", None, "k0", "k1"]
 
@@ -135,227 +135,227 @@ async def test_each_asker_of_a_shared_look_up_gets_its_own_key(autojump_clock: M
 
 @pytest.mark.parametrize(("passed", "lookups"), [(0, 1), (9_999, 1), (10_000, 2)])
 async def test_a_key_is_remembered_for_its_time(passed: int, lookups: int, autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        await office.directory.resolve(A)
-        office.clock.at_ms += passed
-        await office.directory.resolve(A)
-    assert office.lookups == lookups
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        await cached.directory.resolve(A)
+        cached.clock.at_ms += passed
+        await cached.directory.resolve(A)
+    assert cached.lookups == lookups
 
 
 async def test_asking_does_not_lengthen_the_time(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
         for _ in range(11):
-            await office.directory.resolve(A)
-            office.clock.at_ms += 1_000
-    assert office.lookups == 2
+            await cached.directory.resolve(A)
+            cached.clock.at_ms += 1_000
+    assert cached.lookups == 2
 
 
 async def test_time_counts_from_when_the_rows_were_read(autojump_clock: MockClock) -> None:
-    office = Office(A, returns=[4.0])
-    office.directory = KeyCache(
-        office.store, TrioClock(NOON), node="one", limits=ActorLimits(), life_seconds=10, capacity=10
+    cached = CachedKeys(A, returns=[4.0])
+    cached.directory = KeyCache(
+        cached.store, TrioClock(NOON), node="one", limits=ActorLimits(), life_seconds=10, capacity=10
     )
-    async with running([office.directory]):
-        await office.directory.resolve(A)
+    async with running([cached.directory]):
+        await cached.directory.resolve(A)
         await trio.sleep(5.5)
-        await office.directory.resolve(A)
-        assert office.lookups == 1
+        await cached.directory.resolve(A)
+        assert cached.lookups == 1
         await trio.sleep(1)
-        await office.directory.resolve(A)
-        assert office.lookups == 2
+        await cached.directory.resolve(A)
+        assert cached.lookups == 2
 
 
 async def test_a_clock_that_goes_back_does_not_keep_a_key_for_ever(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        await office.directory.resolve(A)
-        office.clock.at_ms -= 3_600_000
-        await office.directory.resolve(A)
-    assert office.lookups == 2
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        await cached.directory.resolve(A)
+        cached.clock.at_ms -= 3_600_000
+        await cached.directory.resolve(A)
+    assert cached.lookups == 2
 
 
 async def test_memory_is_bounded_and_the_oldest_reading_is_forgotten_first(autojump_clock: MockClock) -> None:
-    office = Office(*TEXTS, capacity=3)
-    async with running([office.directory]):
+    cached = CachedKeys(*TEXTS, capacity=3)
+    async with running([cached.directory]):
         for text in TEXTS:
-            await office.directory.resolve(text)
-            assert len(office.directory) <= 3
+            await cached.directory.resolve(text)
+            assert len(cached.directory) <= 3
         for text in TEXTS[-3:]:
-            await office.directory.resolve(text)
-        assert office.lookups == 20
-        await office.directory.resolve(TEXTS[-4])
-        assert office.lookups == 21
+            await cached.directory.resolve(text)
+        assert cached.lookups == 20
+        await cached.directory.resolve(TEXTS[-4])
+        assert cached.lookups == 21
 
 
 async def test_a_look_up_of_more_than_fits_is_answered_whole(autojump_clock: MockClock) -> None:
-    office = Office(*TEXTS, capacity=3, returns=[1.0])
-    async with running([office.directory]):
-        found = await together(*[after(0.1, office.directory.resolve, text) for text in TEXTS])
+    cached = CachedKeys(*TEXTS, capacity=3, returns=[1.0])
+    async with running([cached.directory]):
+        found = await together(*[after(0.1, cached.directory.resolve, text) for text in TEXTS])
     assert [each.key.id for each in found] == [f"k{number}" for number in range(20)]
-    assert len(office.directory) == 3
+    assert len(cached.directory) == 3
 
 
 # Changes.
 
 
 async def test_a_key_that_changed_is_read_again(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        assert await office.is_live(A)
-        office.revoke(0)
-        office.directory.forget(hashes=[digest(A)])
-        assert not await office.is_live(A)
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        assert await cached.is_live(A)
+        cached.revoke(0)
+        cached.directory.forget(hashes=[digest(A)])
+        assert not await cached.is_live(A)
 
 
 async def test_all_keys_of_a_tenant_that_changed_are_read_again_and_no_others(autojump_clock: MockClock) -> None:
-    office = Office(A, B, C)
-    async with running([office.directory]):
+    cached = CachedKeys(A, B, C)
+    async with running([cached.directory]):
         for text in (A, B, C):
-            await office.directory.resolve(text)
-        office.directory.forget(tenants=["t0"])
-        assert len(office.directory) == 1
+            await cached.directory.resolve(text)
+        cached.directory.forget(tenants=["t0"])
+        assert len(cached.directory) == 1
         for text in (A, B, C):
-            await office.directory.resolve(text)
-    assert office.store.lookups[3:] == [[digest(A)], [digest(B)]]
+            await cached.directory.resolve(text)
+    assert cached.store.lookups[3:] == [[digest(A)], [digest(B)]]
 
 
 async def test_forgetting_what_is_not_known_is_harmless(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        await office.directory.resolve(A)
-        office.directory.forget(hashes=[digest(B)], tenants=["t7"])
-        office.directory.forget(hashes=[digest(A), digest(A)], tenants=["t0"])
-        assert len(office.directory) == 0
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        await cached.directory.resolve(A)
+        cached.directory.forget(hashes=[digest(B)], tenants=["t7"])
+        cached.directory.forget(hashes=[digest(A), digest(A)], tenants=["t0"])
+        assert len(cached.directory) == 0
 
 
 async def test_everything_can_be_forgotten(autojump_clock: MockClock) -> None:
-    office = Office(A, B)
-    async with running([office.directory]):
+    cached = CachedKeys(A, B)
+    async with running([cached.directory]):
         for text in (A, B):
-            await office.directory.resolve(text)
-        office.directory.forget_all()
-        assert len(office.directory) == 0
-        assert await office.is_live(A)
+            await cached.directory.resolve(text)
+        cached.directory.forget_all()
+        assert len(cached.directory) == 0
+        assert await cached.is_live(A)
 
 
 @pytest.mark.parametrize("change", ["key", "tenant", "all"])
 async def test_a_change_during_a_look_up_leaves_no_stale_entry(change: str, autojump_clock: MockClock) -> None:
-    office = Office(A, returns=[1.0])
+    cached = CachedKeys(A, returns=[1.0])
 
     async def change_it() -> None:
-        office.revoke(0)
+        cached.revoke(0)
         match change:
             case "key":
-                office.directory.forget(hashes=[digest(A)])
+                cached.directory.forget(hashes=[digest(A)])
             case "tenant":
-                office.directory.forget(tenants=["t0"])
+                cached.directory.forget(tenants=["t0"])
             case _:
-                office.directory.forget_all()
+                cached.directory.forget_all()
 
-    async with running([office.directory]):
-        await together(now(office.directory.resolve, A), after(0.5, change_it))
-        assert not await office.is_live(A)
-    assert office.lookups == 2
+    async with running([cached.directory]):
+        await together(now(cached.directory.resolve, A), after(0.5, change_it))
+        assert not await cached.is_live(A)
+    assert cached.lookups == 2
 
 
 async def test_a_change_of_one_key_during_a_look_up_keeps_the_others(autojump_clock: MockClock) -> None:
-    office = Office(A, B, C, returns=[0.2, 1.0])
+    cached = CachedKeys(A, B, C, returns=[0.2, 1.0])
 
     async def change_it() -> None:
-        office.directory.forget(hashes=[digest(B)])
+        cached.directory.forget(hashes=[digest(B)])
 
-    async with running([office.directory]):
+    async with running([cached.directory]):
         await together(
-            now(office.directory.resolve, A),
-            *[after(0.1, office.directory.resolve, text) for text in (B, C)],
+            now(cached.directory.resolve, A),
+            *[after(0.1, cached.directory.resolve, text) for text in (B, C)],
             after(0.5, change_it),
         )
-    assert len(office.directory) == 2
+    assert len(cached.directory) == 2
 
 
 @pytest.mark.parametrize("change", ["key", "tenant", "all"])
 async def test_a_change_during_one_look_up_does_not_spoil_the_next(change: str, autojump_clock: MockClock) -> None:
-    office = Office(A, B, returns=[1.0])
+    cached = CachedKeys(A, B, returns=[1.0])
 
     async def change_it() -> None:
         match change:
             case "key":
-                office.directory.forget(hashes=[digest(A)])
+                cached.directory.forget(hashes=[digest(A)])
             case "tenant":
-                office.directory.forget(tenants=["t0"])
+                cached.directory.forget(tenants=["t0"])
             case _:
-                office.directory.forget_all()
+                cached.directory.forget_all()
 
-    async with running([office.directory]):
-        await together(now(office.directory.resolve, A), after(0.5, change_it))
-        await office.directory.resolve(A)
-        await office.directory.resolve(A)
-    assert office.lookups == 2
+    async with running([cached.directory]):
+        await together(now(cached.directory.resolve, A), after(0.5, change_it))
+        await cached.directory.resolve(A)
+        await cached.directory.resolve(A)
+    assert cached.lookups == 2
 
 
 async def test_a_look_up_that_failed_is_told_and_the_next_one_is_served(autojump_clock: MockClock) -> None:
-    office = Office(A, fails=[StorageUnavailable("away")])
-    async with running([office.directory]):
+    cached = CachedKeys(A, fails=[StorageUnavailable("away")])
+    async with running([cached.directory]):
         with pytest.raises(StorageUnavailable):
-            await office.directory.resolve(A)
-        assert await office.is_live(A)
+            await cached.directory.resolve(A)
+        assert await cached.is_live(A)
 
 
 async def test_known_keys_are_served_while_the_store_is_away(autojump_clock: MockClock) -> None:
-    office = Office(A, fails=[None, StorageUnavailable("away")])
-    async with running([office.directory]):
-        await office.directory.resolve(A)
-        assert await office.is_live(A)
+    cached = CachedKeys(A, fails=[None, StorageUnavailable("away")])
+    async with running([cached.directory]):
+        await cached.directory.resolve(A)
+        assert await cached.is_live(A)
         with pytest.raises(StorageUnavailable):
-            await office.directory.resolve(B)
+            await cached.directory.resolve(B)
 
 
 # Fresh answers.
 
 
 async def test_a_fresh_answer_is_looked_up_though_the_key_is_known(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        assert await office.is_live(A)
-        office.revoke(0)
-        assert await office.is_live(A), "remembered"
-        fresh = await office.directory.resolve(A, fresh=True)
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        assert await cached.is_live(A)
+        cached.revoke(0)
+        assert await cached.is_live(A), "remembered"
+        fresh = await cached.directory.resolve(A, fresh=True)
         assert fresh is not None
         assert fresh.key.revoked_ms is not None
-        assert not await office.is_live(A), "what was learned is remembered"
-    assert office.lookups == 2
+        assert not await cached.is_live(A), "what was learned is remembered"
+    assert cached.lookups == 2
 
 
 async def test_who_asks_afresh_during_a_look_up_gets_the_next_one(autojump_clock: MockClock) -> None:
     """The running lookup may have read rows that are older than the request."""
-    office = Office(A, returns=[1.0])
+    cached = CachedKeys(A, returns=[1.0])
 
     async def ask_afresh() -> bool:
-        office.revoke(0)
-        fresh = await office.directory.resolve(A, fresh=True)
+        cached.revoke(0)
+        fresh = await cached.directory.resolve(A, fresh=True)
         assert fresh is not None
         return fresh.key.revoked_ms is None
 
-    async with running([office.directory]):
-        first, afresh = await together(now(office.directory.resolve, A), after(0.5, ask_afresh))
+    async with running([cached.directory]):
+        first, afresh = await together(now(cached.directory.resolve, A), after(0.5, ask_afresh))
     assert first.key.revoked_ms is None
     assert not afresh
 
 
 async def test_many_who_ask_afresh_at_once_share_one_look_up(autojump_clock: MockClock) -> None:
-    office = Office(A, B, C, returns=[1.0])
-    async with running([office.directory]):
+    cached = CachedKeys(A, B, C, returns=[1.0])
+    async with running([cached.directory]):
         await together(
-            now(office.directory.resolve, A, fresh=True),
-            *[after(0.5, partial(office.directory.resolve, text, fresh=True)) for text in [B, C] * 50],
+            now(cached.directory.resolve, A, fresh=True),
+            *[after(0.5, partial(cached.directory.resolve, text, fresh=True)) for text in [B, C] * 50],
         )
-    assert office.lookups == 2
+    assert cached.lookups == 2
 
 
 async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up(autojump_clock: MockClock) -> None:
-    office = Office(A)
-    async with running([office.directory]):
-        assert await office.directory.resolve("no key", fresh=True) is None
-    assert office.lookups == 0
+    cached = CachedKeys(A)
+    async with running([cached.directory]):
+        assert await cached.directory.resolve("no key", fresh=True) is None
+    assert cached.lookups == 0

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, Request
 
 from tests.browser import looking
 from tests.browser.conftest import Meet
-from tests.mail.office import WRITER
+from tests.mail.outgoing import WRITER
 from tests.mail.samples import harmed, samples
 from tests.slow import SLOW
 

@@ -8,7 +8,7 @@ from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.mail.messages import QueuedMessage
 from actors.shared.code_mails import LONG
 from actors.shared.weeks import WEEK_MS, week_of
-from tests.mail.office import BASE_MS
+from tests.mail.outgoing import BASE_MS
 
 BOOKED = {
     "booking": "bkg_4Xw8",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from actors.mail.internet import as_message, sender_address
 from actors.mail.messages import Mail, MailRefused, QueuedMessage
 from actors.mail.rendering import MailRenderer
-from tests.mail.office import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
+from tests.mail.outgoing import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
 from tests.mail.samples import BOOKED, FACTS, harmed, message
 
 

@@ -17,7 +17,7 @@ from actors.mail.template_files import TEMPLATES, parse_template
 from actors.mail.words import SUBJECT_LENGTH
 from actors.shared.code_mails import LONG
 from service.web.pages.account.security import PLACE
-from tests.mail.office import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
+from tests.mail.outgoing import BASE_MS, CODE, SITE, WRITER, link_of, stop_url_of
 from tests.mail.samples import BOOKED, FACTS, harmed, message, samples
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "mails.md"

@@ -15,152 +15,152 @@ from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
-from tests.mail.office import CODE, Office, Transport
+from tests.mail.outgoing import CODE, Outgoing, Transport
 
 FAILS = [MailFailed("451 try later")] * 1_000
 
 
 async def test_a_mail_goes_out_at_once_when_the_sender_is_woken(autojump_clock: MockClock) -> None:
-    office = Office()
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing()
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(2.5)
-        office.post()
+        outgoing.post()
         sender.wake()
         await trio.sleep(0.01)
-        assert office.transport.sent == [(2.5, "let_1")]
-        assert office.since_ms((await office.message()).sent_ms) == 2.5
+        assert outgoing.transport.sent == [(2.5, "let_1")]
+        assert outgoing.since_ms((await outgoing.message()).sent_ms) == 2.5
 
 
 async def test_a_mail_without_a_wake_goes_out_at_the_next_poll(autojump_clock: MockClock) -> None:
-    office = Office()
-    async with office.open(office.sender()):
+    outgoing = Outgoing()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(2.5)
-        office.post()
+        outgoing.post()
         await trio.sleep(5)
-    assert office.transport.sent == [(5.0, "let_1")]
+    assert outgoing.transport.sent == [(5.0, "let_1")]
 
 
 async def test_a_mail_that_comes_while_the_store_is_read_is_sent_at_once(autojump_clock: MockClock) -> None:
-    office = Office(memory=Memory(after=Script([1.0])))
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(memory=Memory(after=Script([1.0])))
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(0.5)
-        office.post()
+        outgoing.post()
         sender.wake()
         await trio.sleep(1)
-    assert [message_id for _, message_id in office.transport.sent] == ["let_1"]
+    assert [message_id for _, message_id in outgoing.transport.sent] == ["let_1"]
 
 
 async def test_the_sender_tells_how_many_mails_waited_at_its_last_poll_and_since_when(
     autojump_clock: MockClock,
 ) -> None:
-    office = Office(*FAILS)
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(*FAILS)
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         assert (sender.backlog.waiting, sender.oldest_seconds()) == (0, 0.0)
         await trio.sleep(2)
-        office.post("let_1")
+        outgoing.post("let_1")
         await trio.sleep(2)
-        office.post("let_2")
+        outgoing.post("let_2")
         await trio.sleep(2)
         assert (sender.backlog.waiting, sender.oldest_seconds()) == (2, 4.0)
-    office.transport = Transport()
-    relieved = office.sender()
-    async with office.open(relieved):
+    outgoing.transport = Transport()
+    relieved = outgoing.sender()
+    async with outgoing.open(relieved):
         await trio.sleep(70)
         assert (relieved.backlog.waiting, relieved.oldest_seconds()) == (0, 0.0)
 
 
 async def test_a_failed_mail_is_retried_after_one_second_then_two_then_four(autojump_clock: MockClock) -> None:
-    office = Office(*FAILS[:4])
-    office.post()
-    async with office.open(office.sender()):
+    outgoing = Outgoing(*FAILS[:4])
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(30)
-    assert office.transport.begun == [0, 1, 3, 7, 15]
-    message = await office.message()
+    assert outgoing.transport.begun == [0, 1, 3, 7, 15]
+    message = await outgoing.message()
     assert (message.attempts, message.last_error) == (5, "451 try later")
     assert message.sent_ms is not None
 
 
 async def test_a_refused_mail_is_not_tried_again(autojump_clock: MockClock) -> None:
-    office = Office(MailRefused("550 no such user"))
-    office.post()
-    async with office.open(office.sender()):
+    outgoing = Outgoing(MailRefused("550 no such user"))
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(3_600)
-    assert office.transport.begun == [0]
-    message = await office.message()
-    assert (office.since_ms(message.failed_ms), message.last_error) == (0, "550 no such user")
+    assert outgoing.transport.begun == [0]
+    message = await outgoing.message()
+    assert (outgoing.since_ms(message.failed_ms), message.last_error) == (0, "550 no such user")
 
 
 async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it(
     autojump_clock: MockClock,
 ) -> None:
-    office = Office()
-    office.post(recipient="anna@example.com, eve@example.com")
-    async with office.open(office.sender()):
+    outgoing = Outgoing()
+    outgoing.post(recipient="anna@example.com, eve@example.com")
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(1)
-    assert office.transport.begun == []
-    assert (await office.message()).last_error == "the recipient is not a plain address"
+    assert outgoing.transport.begun == []
+    assert (await outgoing.message()).last_error == "the recipient is not a plain address"
 
 
 async def test_a_template_of_a_newer_node_waits_for_that_node(autojump_clock: MockClock) -> None:
-    office = Office()
-    office.post(template="of_tomorrow")
-    async with office.open(office.sender()):
+    outgoing = Outgoing()
+    outgoing.post(template="of_tomorrow")
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(10)
-    message = await office.message()
+    message = await outgoing.message()
     assert message.done_ms is None
     assert message.attempts == 4
 
 
 async def test_a_send_that_never_ends_is_cut_and_tried_again(autojump_clock: MockClock) -> None:
-    office = Office(1_000.0)
-    office.post()
-    async with office.open(office.sender()):
+    outgoing = Outgoing(1_000.0)
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(60)
-    assert office.transport.begun == [0, 16]
-    assert (await office.message()).last_error == "not sent within 15 s"
+    assert outgoing.transport.begun == [0, 16]
+    assert (await outgoing.message()).last_error == "not sent within 15 s"
 
 
 async def test_one_hanging_mail_does_not_keep_the_others_waiting(autojump_clock: MockClock) -> None:
-    office = Office(1_000.0)
+    outgoing = Outgoing(1_000.0)
     for number in range(9):
-        office.post(f"let_{number}")
-    async with office.open(office.sender()):
+        outgoing.post(f"let_{number}")
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(1)
-        assert len(office.transport.sent) == 8
+        assert len(outgoing.transport.sent) == 8
 
 
 async def test_sends_at_once_are_bounded_and_all_mails_go_out_without_a_poll_between(
     autojump_clock: MockClock,
 ) -> None:
-    office = Office(*[place / 100 for place in range(1, 21)])
+    outgoing = Outgoing(*[place / 100 for place in range(1, 21)])
     for number in range(20):
-        office.post(f"let_{number:02}")
-    sender = office.sender()
-    async with office.open(sender):
+        outgoing.post(f"let_{number:02}")
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(1)
-    assert len(office.transport.sent) == 20
-    assert office.transport.busiest == office.limits.sends == sender.statistics().peak
+    assert len(outgoing.transport.sent) == 20
+    assert outgoing.transport.busiest == outgoing.limits.sends == sender.statistics().peak
 
 
 async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(
     autojump_clock: MockClock,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    office = Office(RuntimeError(f"cannot send {CODE}"))
-    office.post("let_1")
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(RuntimeError(f"cannot send {CODE}"))
+    outgoing.post("let_1")
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(0.5)
-        office.post("let_2")
+        outgoing.post("let_2")
         sender.wake()
         await trio.sleep(0.1)
-        assert [message_id for _, message_id in office.transport.sent] == ["let_2"]
-        assert (await office.message("let_1")).last_error == "RuntimeError"
+        assert [message_id for _, message_id in outgoing.transport.sent] == ["let_2"]
+        assert (await outgoing.message("let_1")).last_error == "RuntimeError"
         await trio.sleep(1)
-    assert len(office.transport.sent) == 2
+    assert len(outgoing.transport.sent) == 2
     assert sender.statistics().restarts == 0
     assert "RuntimeError" in caplog.text
     assert CODE not in caplog.text
@@ -168,80 +168,80 @@ async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(
 
 @pytest.mark.parametrize("error", [StorageUnavailable("away"), Contended("met"), OutcomeUnknown("lost")])
 async def test_when_the_store_fails_the_sender_waits_and_goes_on(autojump_clock: MockClock, error: Exception) -> None:
-    office = Office(memory=Memory(before=Script([error] * 5)))
-    office.post()
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(memory=Memory(before=Script([error] * 5)))
+    outgoing.post()
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(4.9)
-        assert office.transport.sent == []
+        assert outgoing.transport.sent == []
         await trio.sleep(1)
-    assert office.transport.sent == [(5.0, "let_1")]
+    assert outgoing.transport.sent == [(5.0, "let_1")]
     assert sender.statistics().restarts == 0
 
 
 async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_back(autojump_clock: MockClock) -> None:
     lease, prune = None, None
-    office = Office(memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 30])))
-    office.post()
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 30])))
+    outgoing.post()
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(120)
         assert sender.statistics().waiting == 0
-        assert (await office.message()).sent_ms is not None
-    assert len(office.transport.sent) == 1
+        assert (await outgoing.message()).sent_ms is not None
+    assert len(outgoing.transport.sent) == 1
 
 
 async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next(autojump_clock: MockClock) -> None:
     lease, prune, mark = None, None, 1.0
-    office = Office(0.1, 0.5, memory=Memory(before=Script([lease, prune, mark])))
-    office.post("let_1")
-    office.post("let_2")
-    async with office.open(office.sender()):
+    outgoing = Outgoing(0.1, 0.5, memory=Memory(before=Script([lease, prune, mark])))
+    outgoing.post("let_1")
+    outgoing.post("let_2")
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(120)
-    assert len(office.transport.sent) == 2
-    assert [message.attempts for message in await office.store.recent(2)] == [1, 1]
+    assert len(outgoing.transport.sent) == 2
+    assert [message.attempts for message in await outgoing.store.recent(2)] == [1, 1]
 
 
 async def test_a_mark_whose_outcome_is_unknown_is_kept_again(autojump_clock: MockClock) -> None:
     lease, prune = None, None
-    office = Office(memory=Memory(after=Script([lease, prune, OutcomeUnknown("lost")])))
-    office.post()
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(memory=Memory(after=Script([lease, prune, OutcomeUnknown("lost")])))
+    outgoing.post()
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(120)
-    assert len(office.transport.sent) == 1
-    assert (await office.message()).sent_ms is not None
+    assert len(outgoing.transport.sent) == 1
+    assert (await outgoing.message()).sent_ms is not None
     assert sender.statistics().settled == 1
 
 
 async def test_mails_of_a_lease_whose_answer_was_lost_go_out_when_it_ends(autojump_clock: MockClock) -> None:
-    office = Office(memory=Memory(after=Script([OutcomeUnknown("lost")])))
-    office.post()
-    async with office.open(office.sender()):
+    outgoing = Outgoing(memory=Memory(after=Script([OutcomeUnknown("lost")])))
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(120)
-    assert office.transport.sent == [(60.0, "let_1")]
+    assert outgoing.transport.sent == [(60.0, "let_1")]
 
 
 async def test_a_lease_that_came_too_late_is_not_used(autojump_clock: MockClock) -> None:
-    office = Office(memory=Memory(after=Script([50.0])))
-    office.post()
-    async with office.open(office.sender()):
+    outgoing = Outgoing(memory=Memory(after=Script([50.0])))
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(59)
-        assert office.transport.begun == []
+        assert outgoing.transport.begun == []
         await trio.sleep(60)
-    assert office.transport.sent == [(60.0, "let_1")]
+    assert outgoing.transport.sent == [(60.0, "let_1")]
 
 
 async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays(autojump_clock: MockClock) -> None:
-    office = Office(5.0, 5.0, limits=MailLimits(sends=2))
+    outgoing = Outgoing(5.0, 5.0, limits=MailLimits(sends=2))
     for number in range(5):
-        office.post(f"let_{number}")
-    sender = office.sender()
-    async with office.open(sender):
+        outgoing.post(f"let_{number}")
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(1)
     assert trio.current_time() == 5
-    assert sorted(message_id for _, message_id in office.transport.sent) == ["let_0", "let_1"]
-    done = [message.id for message in await office.store.recent(10) if message.done_ms is not None]
+    assert sorted(message_id for _, message_id in outgoing.transport.sent) == ["let_0", "let_1"]
+    done = [message.id for message in await outgoing.store.recent(10) if message.done_ms is not None]
     assert sorted(done) == ["let_0", "let_1"]
     assert sender.state is State.STOPPED
 
@@ -249,67 +249,67 @@ async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays(au
 async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_mail_is_sent_when_the_lease_ends(
     autojump_clock: MockClock,
 ) -> None:
-    office = Office(1_000.0)
-    office.post()
-    async with office.open(office.sender()):
+    outgoing = Outgoing(1_000.0)
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(1)
-    assert trio.current_time() == 1 + office.limits.close_seconds
-    assert (await office.message()).done_ms is None
-    async with office.open(office.sender()):
+    assert trio.current_time() == 1 + outgoing.limits.close_seconds
+    assert (await outgoing.message()).done_ms is None
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(100)
-    assert office.transport.sent == [(60.0, "let_1")]
+    assert outgoing.transport.sent == [(60.0, "let_1")]
 
 
 async def test_on_closing_with_the_store_away_the_sender_ends_in_time(autojump_clock: MockClock) -> None:
     lease, prune = None, None
-    office = Office(0.5, memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 100])))
-    office.post()
-    async with office.open(office.sender()):
+    outgoing = Outgoing(0.5, memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 100])))
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(1)
-    assert trio.current_time() <= 1 + office.limits.close_seconds
+    assert trio.current_time() <= 1 + outgoing.limits.close_seconds
 
 
 async def test_an_idle_sender_closes_at_once(autojump_clock: MockClock) -> None:
-    office = Office()
-    async with office.open(office.sender()):
+    outgoing = Outgoing()
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(1)
     assert trio.current_time() == 1
 
 
 async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_lease(autojump_clock: MockClock) -> None:
-    office = Office()
-    office.post()
-    async with office.open(office.sender()) as supervisor:
-        office.transport.on_sent = supervisor.kill
+    outgoing = Outgoing()
+    outgoing.post()
+    async with outgoing.open(outgoing.sender()) as supervisor:
+        outgoing.transport.on_sent = supervisor.kill
         await trio.sleep(1)
-    office.transport.on_sent = lambda: None
-    assert (await office.message()).sent_ms is None
-    async with office.open(office.sender()):
+    outgoing.transport.on_sent = lambda: None
+    assert (await outgoing.message()).sent_ms is None
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(100)
-    assert office.transport.sent == [(0.0, "let_1"), (60.0, "let_1")]
-    assert (await office.message()).sent_ms is not None
+    assert outgoing.transport.sent == [(0.0, "let_1"), (60.0, "let_1")]
+    assert (await outgoing.message()).sent_ms is not None
 
 
 async def test_two_senders_on_one_store_do_not_send_a_mail_twice(autojump_clock: MockClock) -> None:
     steps: list[Step] = [0.3, 2.0, 14.0, MailFailed("451 later")]
-    office = Office(*steps * 10)
-    one, other = office.sender(), office.sender()
-    async with office.open(one, other):
+    outgoing = Outgoing(*steps * 10)
+    one, other = outgoing.sender(), outgoing.sender()
+    async with outgoing.open(one, other):
         for number in range(40):
-            office.post(f"let_{number:02}")
+            outgoing.post(f"let_{number:02}")
             one.wake()
             other.wake()
             await trio.sleep(0.1)
         await trio.sleep(300)
-    sent = [message_id for _, message_id in office.transport.sent]
+    sent = [message_id for _, message_id in outgoing.transport.sent]
     assert sorted(sent) == [f"let_{number:02}" for number in range(40)]
     assert one.statistics().messages > 0 < other.statistics().messages
 
 
 async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour(autojump_clock: MockClock) -> None:
     store = Script()
-    office = Office(memory=Memory(before=store))
-    async with office.open(office.sender()):
+    outgoing = Outgoing(memory=Memory(before=store))
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(3_599)
         looks, deletions = 3_600 // 5, 1
         assert store.calls == looks + deletions
@@ -318,40 +318,40 @@ async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour(autojum
 
 
 async def test_mails_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:
-    office = Office(limits=MailLimits(prune_rows=10, poll_seconds=300))
+    outgoing = Outgoing(limits=MailLimits(prune_rows=10, poll_seconds=300))
     for number in range(35):
-        office.post(f"let_{number:02}")
-    async with office.open(office.sender()):
+        outgoing.post(f"let_{number:02}")
+    async with outgoing.open(outgoing.sender()):
         await trio.sleep(DAY_MS * 6 // 1_000)
-        assert len(office.memory.messages) == 35
+        assert len(outgoing.memory.messages) == 35
         await trio.sleep(DAY_MS * 2 // 1_000)
-    assert (office.memory.messages, office.memory.outbox) == ({}, {})
+    assert (outgoing.memory.messages, outgoing.memory.outbox) == ({}, {})
 
 
 async def test_logs_mask_the_recipient_and_never_hold_the_code(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    office = Office(MailFailed(f"451 <anna@example.com> said {CODE}\r\nand more"), None, MailRefused("550 no"))
-    office.post()
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(MailFailed(f"451 <anna@example.com> said {CODE}\r\nand more"), None, MailRefused("550 no"))
+    outgoing.post()
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(2)
-        office.post("let_2")
+        outgoing.post("let_2")
         sender.wake()
         await trio.sleep(1)
     assert caplog.text.count("a***@example.com") >= 3
     assert "anna" not in caplog.text
     assert CODE not in caplog.text
-    assert (await office.message()).last_error == "451 <a***@example.com> said ###### and more"
+    assert (await outgoing.message()).last_error == "451 <a***@example.com> said ###### and more"
 
 
 async def test_recent_mails_are_shown_in_words_newest_first(autojump_clock: MockClock) -> None:
-    office = Office()
-    sender = office.sender()
-    office.post("let_1")
+    outgoing = Outgoing()
+    sender = outgoing.sender()
+    outgoing.post("let_1")
     await trio.sleep(1)
-    office.post("let_2", template="of_tomorrow")
+    outgoing.post("let_2", template="of_tomorrow")
     newest, oldest = await sender.recent(10)
     assert (newest.message.id, newest.mail) == ("let_2", None)
     assert oldest.mail is not None
@@ -360,11 +360,11 @@ async def test_recent_mails_are_shown_in_words_newest_first(autojump_clock: Mock
 
 
 async def test_statistics_count_what_was_sent_and_given_up(autojump_clock: MockClock) -> None:
-    office = Office(None, MailRefused("550 no"))
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(None, MailRefused("550 no"))
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         for message_id in ("let_1", "let_2"):
-            office.post(message_id)
+            outgoing.post(message_id)
             sender.wake()
             await trio.sleep(1)
         statistics = sender.statistics()
@@ -378,12 +378,12 @@ async def test_a_sender_that_failed_can_be_run_again(autojump_clock: MockClock) 
     class Broken(Exception):
         pass
 
-    office = Office(memory=Memory(before=Script([Broken()])))
-    office.post()
-    sender = office.sender()
-    async with office.open(sender):
+    outgoing = Outgoing(memory=Memory(before=Script([Broken()])))
+    outgoing.post()
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
         await trio.sleep(1)
-    assert len(office.transport.sent) == 1
+    assert len(outgoing.transport.sent) == 1
     assert sender.statistics().restarts == 1
 
 
@@ -391,10 +391,10 @@ async def test_a_renderer_with_a_bug_fails_its_mail_only(autojump_clock: MockClo
     def write(message: QueuedMessage) -> Mail:
         raise KeyError(message.id)
 
-    office = Office()
-    office.post()
-    sender = office.sender(write)
-    async with office.open(sender):
+    outgoing = Outgoing()
+    outgoing.post()
+    sender = outgoing.sender(write)
+    async with outgoing.open(sender):
         await trio.sleep(1)
         assert sender.state is State.RUNNING
-    assert (await office.message()).last_error == "KeyError"
+    assert (await outgoing.message()).last_error == "KeyError"

@@ -16,7 +16,7 @@ from actors.mail.actor import MailSender
 from actors.mail.messages import Mail, MailFailed, MailRefused, QueuedMessage
 from service.outside.smtp import ConsoleTransport, SmtpServer, SmtpTransport, Tls, smtp_server
 from tests.mail import servers
-from tests.mail.office import BASE_MS, CODE, WRITER, Office
+from tests.mail.outgoing import BASE_MS, CODE, WRITER, Outgoing
 from tests.mail.samples import FACTS, message, samples
 from tests.mail.servers import Doorman, Dropping, Hanging, HangingFarewell, Mailbox
 
@@ -349,13 +349,13 @@ async def test_a_mail_of_the_outbox_is_in_the_mailbox_soon_after_the_wake() -> N
             self.told.set()
 
     with servers.SmtpServer(Mailbox()) as server, trio.fail_after(3):
-        office, transport = Office(), Telling(to(server))
-        sender = MailSender(office.store, transport, office.clock, WRITER.write, limits=office.limits)
+        outgoing, transport = Outgoing(), Telling(to(server))
+        sender = MailSender(outgoing.store, transport, outgoing.clock, WRITER.write, limits=outgoing.limits)
         async with running([sender]):
-            office.post()
+            outgoing.post()
             sender.wake()
             await transport.told.wait()
-        assert (await office.message()).sent_ms is not None
+        assert (await outgoing.message()).sent_ms is not None
     assert [message["Message-ID"] for message in server.taken.messages] == ["<let_1@catalog.example>"]
 
 

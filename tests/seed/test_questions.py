@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from actors.catalog.store import Kind, Search
 from service.seed.samples import load_samples
-from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 
@@ -36,14 +36,14 @@ def questions() -> Sequence[Question]:
 async def test_at_least_36_of_40_plain_questions_find_a_fitting_entry_among_the_first_five(database: Database) -> None:
     store = PostgresCatalog(database)
     await load_samples(store)
-    building = Building(CatalogSnapshot())
-    snapshot = building.finished(await store.load(building.take, building.take_words))
+    builder = SnapshotBuilder(CatalogSnapshot())
+    snapshot = builder.finished(await store.load(builder.take, builder.take_words))
     asked, missed = questions(), []
     assert len(asked) == 40
     for question in asked:
         kind = question.list
         assert all(snapshot.item(kind, slug) for slug in question.fits), question
-        search = Search(kind, question.text, 20, words=snapshot.shelves[kind].words)
+        search = Search(kind, question.text, 20, words=snapshot.lists[kind].words)
         first = (await store.search(search, room=nullcontext(), seconds=30.0)).slugs[:FIRST]
         if not set(first) & set(question.fits):
             missed.append(f"{question.text!r} finds {', '.join(first) or 'nothing'}, not {', '.join(question.fits)}")

@@ -363,7 +363,7 @@ async def _hopeful(services: Services, call: Call) -> Answer | Refused:
         return events.event_answer(EventOutcome.RECORDED)
 
 
-@BUGS.function(Budgets, "take_events")
+@BUGS.function(Budgets, "count_events")
 def events_not_capped(budgets: Budgets, address: str, booking_id: str, count: int = 1) -> int:
     """One address adds any number of events to a booking."""
     return count

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.catalog.store import Entry, Kind
-from service.snapshots.catalog_entries import Building, CatalogSnapshot, Page, Position
+from service.snapshots.catalog_entries import CatalogSnapshot, Page, Position, SnapshotBuilder
 from service.snapshots.categories import Categories, categories_body
 from tests.snapshots.entries import bot, guide_fields, usecase
 
@@ -15,9 +15,9 @@ TIMES = st.dictionaries(SLUGS, st.integers(0, 5), max_size=30)
 
 
 def snapshot_of(*entries: Entry, revision: int = 1, previous: CatalogSnapshot | None = None) -> CatalogSnapshot:
-    building = Building(previous or CatalogSnapshot())
-    building.take(Kind.BOTS, sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)))
-    return building.finished(revision)
+    builder = SnapshotBuilder(previous or CatalogSnapshot())
+    builder.take(Kind.BOTS, sorted(entries, key=lambda entry: (-entry.added_ms, entry.slug)))
+    return builder.finished(revision)
 
 
 def from_times(times: dict[str, int]) -> CatalogSnapshot:
@@ -129,7 +129,7 @@ def test_the_pages_of_a_category_are_its_part_of_the_list(
     for category in ("Finance", "Arts", "unknown"):
         own = {slug: added for slug, (added, name) in entries.items() if name == category}
         assert walked_in(snapshot, category, limit) == sorted(own, key=lambda slug: (-own[slug], slug))
-    counts = snapshot.shelves[Kind.BOTS].categories.counts()
+    counts = snapshot.lists[Kind.BOTS].categories.counts()
     assert sum(counts.values()) == sum(name is not None for _, name in entries.values())
 
 
@@ -138,13 +138,13 @@ def test_the_pages_of_a_category_are_its_part_of_the_list(
 def test_each_page_knows_its_place_and_the_page_before_it(
     entries: dict[str, tuple[int, str | None]], category: str | None, limit: int
 ) -> None:
-    shelf = categorized(entries).shelves[Kind.BOTS]
+    bots = categorized(entries).lists[Kind.BOTS]
     total = sum(category in (None, name) for _, name in entries.values())
     positions: list[Position | None] = []
     position, before = None, 0
     while True:
-        page = shelf.page(position, limit, category)
-        place = shelf.place(position, limit, category)
+        page = bots.page(position, limit, category)
+        place = bots.place(position, limit, category)
         assert (place.before, place.total) == (before, total)
         assert place.previous == (positions[-1] if positions else None)
         positions.append(position)
@@ -164,7 +164,7 @@ def test_a_position_of_another_category_continues_from_the_same_place_of_the_lis
 def test_a_category_is_found_by_its_name_or_in_another_case() -> None:
     categories = (
         categorized({"a": (1, "Arts"), "b": (1, "arts"), "c": (1, "arts"), "d": (1, "Öffentlich")})
-        .shelves[Kind.BOTS]
+        .lists[Kind.BOTS]
         .categories
     )
     assert [categories.named(name) for name in ("Arts", "arts", " ARTS ", "öffentlich", "x", "")] == [
@@ -178,10 +178,10 @@ def test_a_category_is_found_by_its_name_or_in_another_case() -> None:
 
 
 def test_categories_are_listed_by_name_with_the_numbers_of_both_kinds() -> None:
-    building = Building(CatalogSnapshot())
-    building.take(Kind.BOTS, [bot("a", category="b"), bot("b", category="A"), bot("c")])
-    building.take(Kind.USECASES, [usecase("u", guide=guide_fields(category="b")), usecase("v")])
-    snapshot = building.finished(1)
+    builder = SnapshotBuilder(CatalogSnapshot())
+    builder.take(Kind.BOTS, [bot("a", category="b"), bot("b", category="A"), bot("c")])
+    builder.take(Kind.USECASES, [usecase("u", guide=guide_fields(category="b")), usecase("v")])
+    snapshot = builder.finished(1)
     expected = [{"name": "A", "useCases": 0, "bots": 1}, {"name": "b", "useCases": 1, "bots": 1}]
     assert json.loads(snapshot.categories.body) == {"data": expected}
     assert json.loads(CatalogSnapshot().categories.body) == {"data": []}

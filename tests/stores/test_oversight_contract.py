@@ -32,7 +32,7 @@ def account(number: int, **changes: Any) -> Account:
     return replace(Account(f"person{number}@example.com", f"ten_{number}", NOW + number), **changes)
 
 
-class Office:
+class Desk:
     """An administrator over the stores of one database."""
 
     def __init__(self, stores: Stores) -> None:
@@ -106,34 +106,32 @@ class Office:
 
 
 @pytest.fixture
-def office(stores: Stores) -> Office:
-    return Office(stores)
+def desk(stores: Stores) -> Desk:
+    return Desk(stores)
 
 
 # Suspension.
 
 
-async def _on_the_air(office: Office) -> tuple[Account, Booking]:
+async def _on_the_air(desk: Desk) -> tuple[Account, Booking]:
     """An account with a placement that is shown now."""
     first = account(1)
-    await office.accounts(first)
+    await desk.accounts(first)
     shown = booking(1, status=BookingStatus.PAID, week_start_ms=week(0), paid_ms=NOW, payment_id="pay_1")
-    await office.books.lay_out(slot(), sponsor(), campaign(), shown)
+    await desk.books.lay_out(slot(), sponsor(), campaign(), shown)
     return first, shown
 
 
-async def test_nothing_of_a_suspended_account_is_shown_or_counted_until_it_is_restored(office: Office) -> None:
-    first, shown = await _on_the_air(office)
-    reads, events = office.stores.sponsorship, office.stores.events
-    topics = await office.books.listen()
+async def test_nothing_of_a_suspended_account_is_shown_or_counted_until_it_is_restored(desk: Desk) -> None:
+    first, shown = await _on_the_air(desk)
+    reads, events = desk.stores.sponsorship, desk.stores.events
+    topics = await desk.books.listen()
     revision = await reads.revision()
     window = Window(shown.week_start_ms, shown.week_end_ms)
     assert await events.windows([shown.id]) == {shown.id: window}
     assert [each.booking_id for each in (await reads.overview(week(-1))).placements] == [shown.id]
 
-    assert await office.suspend(first) == SuspensionSet(
-        replace(first, suspended_ms=NOW, suspension_reason=REASON), True
-    )
+    assert await desk.suspend(first) == SuspensionSet(replace(first, suspended_ms=NOW, suspension_reason=REASON), True)
     assert (await reads.overview(week(-1))).placements == []
     assert await events.windows([shown.id]) == {shown.id: NEVER}
     assert await reads.revision() == revision + 1
@@ -141,110 +139,110 @@ async def test_nothing_of_a_suspended_account_is_shown_or_counted_until_it_is_re
     taken = (await reads.overview(week(-1))).taken
     assert [each.slot_id for each in taken] == ["left-1"], "its weeks stay taken until they are refunded"
 
-    assert await office.restore(first) == SuspensionSet(first, True)
+    assert await desk.restore(first) == SuspensionSet(first, True)
     assert [each.booking_id for each in (await reads.overview(week(-1))).placements] == [shown.id]
     assert await events.windows([shown.id]) == {shown.id: window}
     assert await reads.revision() == revision + 2
 
 
-async def test_a_key_says_whether_its_account_is_suspended(office: Office) -> None:
+async def test_a_key_says_whether_its_account_is_suspended(desk: Desk) -> None:
     first, second = account(1), account(2)
-    await office.accounts(first, second)
-    await office.suspend(first)
-    hashes = [office.key(each.tenant_id).hash for each in (first, second)]
-    found = await office.stores.keys.resolve(hashes)
+    await desk.accounts(first, second)
+    await desk.suspend(first)
+    hashes = [desk.key(each.tenant_id).hash for each in (first, second)]
+    found = await desk.stores.keys.resolve(hashes)
     assert [found[each].suspended for each in hashes] == [True, False]
-    assert [each.suspended for each in await office.stores.keys.resolve_prefix("ten_1")] == [True]
+    assert [each.suspended for each in await desk.stores.keys.resolve_prefix("ten_1")] == [True]
 
 
-async def test_suspending_twice_changes_nothing_and_so_does_restoring_twice(office: Office) -> None:
+async def test_suspending_twice_changes_nothing_and_so_does_restoring_twice(desk: Desk) -> None:
     first = account(1)
-    await office.accounts(first)
+    await desk.accounts(first)
     suspended = replace(first, suspended_ms=NOW, suspension_reason=REASON)
-    assert [await office.suspend(first) for _ in range(2)] == [
+    assert [await desk.suspend(first) for _ in range(2)] == [
         SuspensionSet(suspended, True),
         SuspensionSet(suspended, False),
     ]
-    assert [await office.restore(first) for _ in range(2)] == [SuspensionSet(first, True), SuspensionSet(first, False)]
-    records = await office.stores.sponsorship.audit(None, 10, first.tenant_id)
+    assert [await desk.restore(first) for _ in range(2)] == [SuspensionSet(first, True), SuspensionSet(first, False)]
+    records = await desk.stores.sponsorship.audit(None, 10, first.tenant_id)
     assert {record.action for record in records} == {"account.restored", "account.suspended"}
     assert len(records) == 2
 
 
-async def test_neither_an_administrator_nor_somebody_else_of_the_same_email_is_suspended(office: Office) -> None:
+async def test_neither_an_administrator_nor_somebody_else_of_the_same_email_is_suspended(desk: Desk) -> None:
     boss = account(1)
-    await office.accounts(boss, account(2), admins=[boss.email])
-    assert isinstance(await office.suspend(boss), Refused)
-    assert isinstance(await office.suspend(replace(account(2), tenant_id="ten_9")), Refused)
-    assert isinstance(await office.suspend(account(3)), Refused)
-    assert await office.listed(suspended=True) == []
+    await desk.accounts(boss, account(2), admins=[boss.email])
+    assert isinstance(await desk.suspend(boss), Refused)
+    assert isinstance(await desk.suspend(replace(account(2), tenant_id="ten_9")), Refused)
+    assert isinstance(await desk.suspend(account(3)), Refused)
+    assert await desk.listed(suspended=True) == []
 
 
-async def test_a_suspended_account_reserves_nothing(office: Office) -> None:
-    first, _ = await _on_the_air(office)
-    await office.suspend(first)
-    seen = await office.books.see(LockSet(tenant_ids=("ten_1", "ten_2")))
+async def test_a_suspended_account_reserves_nothing(desk: Desk) -> None:
+    first, _ = await _on_the_air(desk)
+    await desk.suspend(first)
+    seen = await desk.books.see(LockSet(tenant_ids=("ten_1", "ten_2")))
     assert seen.suspended == {"ten_1"}
-    [refused] = await office.books.send(reserve(5, start=3))
+    [refused] = await desk.books.send(reserve(5, start=3))
     assert isinstance(refused, Refused)
-    assert (await office.books.weeks()).keys() == {("left-1", week(0))}
+    assert (await desk.books.weeks()).keys() == {("left-1", week(0))}
 
 
 # Accounts.
 
 
-async def test_accounts_are_listed_newest_first_and_page_by_page(office: Office) -> None:
+async def test_accounts_are_listed_newest_first_and_page_by_page(desk: Desk) -> None:
     numbers = range(1, 8)
-    await office.accounts(*(account(n, created_ms=NOW + n // 3) for n in numbers))
+    await desk.accounts(*(account(n, created_ms=NOW + n // 3) for n in numbers))
     for limit in (1, 2, 3, 7, 50):
-        assert await office.listed(limit) == [f"ten_{n}" for n in (7, 6, 5, 4, 3, 2, 1)]
-    assert await office.stores.accounts.count_accounts(suspended=None) == 7
+        assert await desk.listed(limit) == [f"ten_{n}" for n in (7, 6, 5, 4, 3, 2, 1)]
+    assert await desk.stores.accounts.count_accounts(suspended=None) == 7
 
 
-async def test_accounts_are_found_by_email_id_and_sponsor_and_by_kind(office: Office) -> None:
+async def test_accounts_are_found_by_email_id_and_sponsor_and_by_kind(desk: Desk) -> None:
     people = [account(n) for n in range(1, 5)]
-    await office.accounts(*people, admins=[people[3].email], upgraded=["ten_2"])
-    await office.books.lay_out(sponsor(3, name="Größe & Co"))
-    await office.suspend(people[0])
-    assert await office.listed(text="person2") == ["ten_2"]
-    assert await office.listed(text="@example.com") == ["ten_4", "ten_3", "ten_2", "ten_1"]
-    assert await office.listed(text="ten_3") == ["ten_3"]
-    assert await office.listed(text="größe") == ["ten_3"]
-    assert await office.listed(text="%") == await office.listed(text="erson_") == []
-    assert await office.listed(tier=Tier.UPGRADED) == ["ten_2"]
-    assert await office.listed(suspended=True) == ["ten_1"]
-    assert await office.listed(suspended=False) == ["ten_4", "ten_3", "ten_2"]
-    assert await office.listed(suspended=True, text="person2") == []
-    counts = [await office.stores.accounts.count_accounts(suspended=each) for each in (None, True, False)]
+    await desk.accounts(*people, admins=[people[3].email], upgraded=["ten_2"])
+    await desk.books.lay_out(sponsor(3, name="Größe & Co"))
+    await desk.suspend(people[0])
+    assert await desk.listed(text="person2") == ["ten_2"]
+    assert await desk.listed(text="@example.com") == ["ten_4", "ten_3", "ten_2", "ten_1"]
+    assert await desk.listed(text="ten_3") == ["ten_3"]
+    assert await desk.listed(text="größe") == ["ten_3"]
+    assert await desk.listed(text="%") == await desk.listed(text="erson_") == []
+    assert await desk.listed(tier=Tier.UPGRADED) == ["ten_2"]
+    assert await desk.listed(suspended=True) == ["ten_1"]
+    assert await desk.listed(suspended=False) == ["ten_4", "ten_3", "ten_2"]
+    assert await desk.listed(suspended=True, text="person2") == []
+    counts = [await desk.stores.accounts.count_accounts(suspended=each) for each in (None, True, False)]
     assert counts == [4, 1, 3]
-    [line] = (await office.stores.accounts.accounts(AccountFilter(text="person4"), None, 5)).lines
+    [line] = (await desk.stores.accounts.accounts(AccountFilter(text="person4"), None, 5)).lines
     assert line == AccountLine(people[3], Tier.CLAIMED, admin=True)
-    [line] = (await office.stores.accounts.accounts(AccountFilter(text="person3"), None, 5)).lines
+    [line] = (await desk.stores.accounts.accounts(AccountFilter(text="person3"), None, 5)).lines
     assert line.sponsor_name == "Größe & Co"
 
 
-async def test_one_account_has_the_numbers_of_what_it_has(office: Office) -> None:
-    await office.accounts(account(1), account(2))
+async def test_one_account_has_the_numbers_of_what_it_has(desk: Desk) -> None:
+    await desk.accounts(account(1), account(2))
     rows = [
         booking(1, status=BookingStatus.PAID),
         booking(2, status=BookingStatus.PAID, week_start_ms=week(2)),
         booking(3, hold_ms=NOW),
         booking(4, tenant=2, week_start_ms=week(4)),
     ]
-    await office.books.lay_out(slot(), sponsor(), campaign(), campaign(2, 2), campaign(3), *rows, weeks=False)
-    found = await office.stores.accounts.details("ten_1", NOW)
+    await desk.books.lay_out(slot(), sponsor(), campaign(), campaign(2, 2), campaign(3), *rows, weeks=False)
+    found = await desk.stores.accounts.details("ten_1", NOW)
     assert found is not None
     assert (found.keys, found.sessions, found.campaigns) == (1, 0, 2)
     assert dict(found.bookings) == {"paid": 2, "expired": 1}
     assert found.line == AccountLine(account(1), Tier.CLAIMED, sponsor_name="Brand 1")
-    assert await office.stores.accounts.details("ten_9", NOW) is None
+    assert await desk.stores.accounts.details("ten_9", NOW) is None
 
 
 # Bookings.
 
 
-async def test_bookings_are_filtered_by_every_condition_and_by_several(office: Office) -> None:
-    await office.accounts(account(1), account(2))
+async def test_bookings_are_filtered_by_every_condition_and_by_several(desk: Desk) -> None:
+    await desk.accounts(account(1), account(2))
     rows = [
         booking(1, status=BookingStatus.PAID, payment_id="pay_1", payment_issue="refund_declined"),
         booking(2, tenant=2, status=BookingStatus.PAID, week_start_ms=week(2), weeks=4, slot_id="right-1"),
@@ -257,9 +255,9 @@ async def test_bookings_are_filtered_by_every_condition_and_by_several(office: O
         ),
     ]
     places = [slot(), slot("right-1", weeks=4)]
-    await office.books.lay_out(*places, sponsor(), sponsor(2), campaign(), campaign(2, 2), *rows, weeks=False)
+    await desk.books.lay_out(*places, sponsor(), sponsor(2), campaign(), campaign(2, 2), *rows, weeks=False)
     everything = [f"bok_{n}" for n in (7, 6, 5, 4, 3, 2, 1)]
-    assert await office.bookings() == await office.bookings(limit=2) == everything
+    assert await desk.bookings() == await desk.bookings(limit=2) == everything
     cases: list[tuple[dict[str, Any], list[int]]] = [
         ({"status": BookingStatus.PAID}, [7, 6, 2, 1]),
         ({"status": BookingStatus.RESERVED}, [3]),
@@ -282,8 +280,8 @@ async def test_bookings_are_filtered_by_every_condition_and_by_several(office: O
         ({"status": BookingStatus.PAID, "slot_id": "left-1", "trouble": False}, []),
     ]
     for wanted, expected in cases:
-        assert await office.bookings(limit=1, **wanted) == [f"bok_{n}" for n in expected], wanted
-    counts = await office.stores.sponsorship.list_counts(NOW)
+        assert await desk.bookings(limit=1, **wanted) == [f"bok_{n}" for n in expected], wanted
+    counts = await desk.stores.sponsorship.list_counts(NOW)
     assert counts.bookings[BookingStatus.PAID] == 4
     assert counts.bookings[BookingStatus.RESERVED] == 1
     assert counts.bookings[BookingStatus.EXPIRED] == 0
@@ -291,8 +289,8 @@ async def test_bookings_are_filtered_by_every_condition_and_by_several(office: O
     assert counts.campaigns[CampaignStatus.APPROVED] == 2
 
 
-async def test_what_can_be_refunded_is_paid_undisputed_and_not_over(office: Office) -> None:
-    await office.accounts(account(1), account(2))
+async def test_what_can_be_refunded_is_paid_undisputed_and_not_over(desk: Desk) -> None:
+    await desk.accounts(account(1), account(2))
     rows = [
         booking(1, status=BookingStatus.PAID, week_start_ms=week(3)),
         booking(2, status=BookingStatus.PAID, week_start_ms=week(0)),
@@ -302,8 +300,8 @@ async def test_what_can_be_refunded_is_paid_undisputed_and_not_over(office: Offi
         booking(6, week_start_ms=week(5)),
         booking(7, tenant=2, status=BookingStatus.PAID, week_start_ms=week(6)),
     ]
-    await office.books.lay_out(slot(), sponsor(), campaign(), campaign(2, 2), *rows, weeks=False)
-    reads = office.stores.sponsorship
+    await desk.books.lay_out(slot(), sponsor(), campaign(), campaign(2, 2), *rows, weeks=False)
+    reads = desk.stores.sponsorship
     assert [row.id for row in await reads.refundable("ten_1", NOW, 10)] == ["bok_4", "bok_2", "bok_1"]
     assert [row.id for row in await reads.refundable("ten_1", NOW, 2)] == ["bok_4", "bok_2"]
     assert [row.id for row in await reads.refundable("ten_1", week(1), 10)] == ["bok_1"]
@@ -312,8 +310,8 @@ async def test_what_can_be_refunded_is_paid_undisputed_and_not_over(office: Offi
 # The queue.
 
 
-async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Office) -> None:
-    await office.accounts(*(account(n) for n in range(1, 4)))
+async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(desk: Desk) -> None:
+    await desk.accounts(*(account(n) for n in range(1, 4)))
     pending = {"status": CampaignStatus.PENDING}
     waiting = [
         campaign(1, 1, created_ms=NOW - 9, **pending),
@@ -333,7 +331,7 @@ async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Off
         booking(5, campaign_id="cmp_5", week_start_ms=week(0), hold_ms=NOW),
         booking(6, status=BookingStatus.PAID, campaign_id="cmp_6", week_start_ms=week(0)),
     ]
-    await office.books.lay_out(slot(), sponsor(), sponsor(2), *waiting, *rows, weeks=False)
+    await desk.books.lay_out(slot(), sponsor(), sponsor(2), *waiting, *rows, weeks=False)
     past = [
         ("campaign.approved", "cmp_6"),
         ("campaign.approved", "cmp_5"),
@@ -344,8 +342,8 @@ async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Off
         audit(number, action=action, target_type="campaign", target_id=target)
         for number, (action, target) in enumerate(past)
     ]
-    await office.books.keep(Decision(audits=records))
-    queue = await office.stores.sponsorship.review_queue(NOW, None, 10)
+    await desk.books.keep(Decision(audits=records))
+    queue = await desk.stores.sponsorship.review_queue(NOW, None, 10)
     assert [(each.view.campaign.id, each.paid, each.begins_ms) for each in queue] == [
         ("cmp_3", True, week(2)),
         ("cmp_2", True, week(4)),
@@ -354,14 +352,14 @@ async def test_the_queue_begins_with_what_is_paid_and_starts_soonest(office: Off
         ("cmp_5", False, None),
         ("cmp_7", False, None),
     ]
-    assert (await office.stores.sponsorship.list_counts(NOW)).campaigns[CampaignStatus.PENDING] == 6
+    assert (await desk.stores.sponsorship.list_counts(NOW)).campaigns[CampaignStatus.PENDING] == 6
     assert [(each.email, each.view.sponsor_name) for each in queue[::4]] == [
         ("person2@example.com", "Brand 2"),
         ("person3@example.com", None),
     ]
     assert [(each.approved, each.rejected) for each in queue] == [(0, 0)] * 4 + [(2, 2)] * 2
     after, walked = None, []
-    while page := await office.stores.sponsorship.review_queue(NOW, after, 2):
+    while page := await desk.stores.sponsorship.review_queue(NOW, after, 2):
         walked += list(page)
         after = page[-1].urgency
     assert walked == list(queue)
@@ -374,8 +372,8 @@ def _at(year: int, month: int, day: int = 1, hour: int = 0) -> int:
     return int(datetime(year, month, day, hour, tzinfo=UTC).timestamp()) * 1_000
 
 
-async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(office: Office) -> None:
-    await office.accounts(account(1))
+async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(desk: Desk) -> None:
+    await desk.accounts(account(1))
     last_of_january = _at(2026, 2) - 1
     paid: list[dict[str, Any]] = [
         {"paid_ms": last_of_january, "paid_cents": 9_900},
@@ -390,8 +388,8 @@ async def test_revenue_is_summed_by_month_currency_and_mode_without_samples(offi
     ]
     usual: dict[str, Any] = {"status": BookingStatus.PAID}
     rows = [booking(n, **usual | each | {"week_start_ms": week(n)}) for n, each in enumerate(paid)]
-    await office.books.lay_out(slot(), sponsor(), campaign(), *rows, weeks=False)
-    revenue = office.stores.sponsorship.revenue
+    await desk.books.lay_out(slot(), sponsor(), campaign(), *rows, weeks=False)
+    revenue = desk.stores.sponsorship.revenue
     february = [
         MonthRevenue("2026-02", "eur", Mode.TEST, 1, 700, 0),
         MonthRevenue("2026-02", "usd", Mode.LIVE, 1, 2_000, 500),

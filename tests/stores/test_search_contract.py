@@ -7,7 +7,7 @@ import pytest
 
 from actors.catalog.store import CatalogStore, Entry, Found, Import, Kind, Search
 from actors.catalog.words import Vocabulary
-from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.error_translation import OutOfTime
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
@@ -46,9 +46,9 @@ async def find(
     store: CatalogStore, q: str, *, category: str | None = None, kind: Kind = Kind.BOTS, limit: int = 20
 ) -> Found:
     """Search with the vocabulary of the newest snapshot."""
-    building = Building(CatalogSnapshot())
-    snapshot = building.finished(await store.load(building.take, building.take_words))
-    search = Search(kind, q, limit, category, snapshot.shelves[kind].words)
+    builder = SnapshotBuilder(CatalogSnapshot())
+    snapshot = builder.finished(await store.load(builder.take, builder.take_words))
+    search = Search(kind, q, limit, category, snapshot.lists[kind].words)
     return await store.search(search, room=nullcontext(), seconds=BOUND_SECONDS)
 
 

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 
 from actors.catalog.store import CatalogStore, Import, Kind, Search
 from service.snapshots.catalog import SEARCH_CHARACTERS
-from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from storage.connection.pool import Database
 from storage.postgres.catalog import PostgresCatalog
 from tests.doubles.catalog import MemoryCatalog
@@ -122,15 +122,15 @@ async def _searched(store: CatalogStore, seed: int, count: int) -> list[str]:
     """The queries that fail, with their errors."""
     named = bot("a", name="Fence", category="Fences"), bot("b", name="It's fenced at x_y/e.x, a-b & 1e9")
     await store.replace(Import({Kind.BOTS: named, Kind.USECASES: [usecase("u", guide=guide_fields())]}))
-    building = Building(CatalogSnapshot())
-    snapshot = building.finished(await store.load(building.take, building.take_words))
+    builder = SnapshotBuilder(CatalogSnapshot())
+    snapshot = builder.finished(await store.load(builder.take, builder.take_words))
     writer, failures, relaxed = Writer(seed), [], 0
     for number in range(count):
         q = writer.query()
         assert len(q) <= SEARCH_CHARACTERS
         kind = Kind.BOTS if number % 2 else Kind.USECASES
         category = "Fences" if number % 4 == 1 else None
-        search = Search(kind, q, 20, category, snapshot.shelves[kind].words)
+        search = Search(kind, q, 20, category, snapshot.lists[kind].words)
         try:
             relaxed += (await store.search(search, room=nullcontext(), seconds=BOUND_SECONDS)).relaxed
         except Exception as error:

@@ -12,7 +12,7 @@ from service.web.pages.table import PAGES
 from tests.api.asgi import Response
 from tests.api.callers import OUR_PAGE
 from tests.api.world import LOCAL, World, open_world
-from tests.mail.office import SITE, WRITER
+from tests.mail.outgoing import SITE, WRITER
 from tests.mail.samples import samples
 from tests.web.markup import faults_of
 from tests.web.visitors import Visitor

@@ -10,7 +10,7 @@ from actors.catalog.store import Entry, Kind
 from actors.clock import DAY_MS
 from service.api.operations import OPERATIONS
 from service.schemas.fields import NEWEST_MS
-from service.snapshots.catalog_entries import Building, CatalogSnapshot
+from service.snapshots.catalog_entries import CatalogSnapshot, SnapshotBuilder
 from service.web.discovery.sitemaps import NAMESPACE, PART_URLS, Sitemaps
 from tests.api.conformity import BASE_URL
 from tests.api.world import NOON_MS, World
@@ -67,9 +67,9 @@ def rows_of(body: bytes, kind: str) -> list[tuple[str, str | None]]:
 
 
 def snapshot_of(usecases: Iterable[Entry]) -> CatalogSnapshot:
-    building = Building(CatalogSnapshot())
-    building.take(Kind.USECASES, sorted(usecases, key=lambda entry: (-entry.added_ms, entry.slug)))
-    return building.finished(1)
+    builder = SnapshotBuilder(CatalogSnapshot())
+    builder.take(Kind.USECASES, sorted(usecases, key=lambda entry: (-entry.added_ms, entry.slug)))
+    return builder.finished(1)
 
 
 def entry(number: int) -> Entry:

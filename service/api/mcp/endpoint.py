@@ -157,7 +157,7 @@ class Mcp:
                 self._services.budgets.not_a_page(request.client)
         _note_status(answer.status)
         passed = [header for header in answer.headers if header[0] in _READABLE]
-        content = (wire.TextContent(text=answer.body.decode()), *_told(operation, answer))
+        content = (wire.TextContent(text=answer.body.decode()), *_headers_as_text(operation, answer))
         if answer.refused is None:
             result = wire.CallToolResult(content=content, structuredContent=from_json(answer.body), isError=False)
         else:
@@ -189,7 +189,7 @@ def _succeeded(of: Read, result: wire.Result, headers: Headers | None = None) ->
     return _sent(wire.Response(id=of.message.id, result=result), headers)
 
 
-def _told(operation: Operation, answer: Answer) -> Iterator[wire.TextContent]:
+def _headers_as_text(operation: Operation, answer: Answer) -> Iterator[wire.TextContent]:
     """The headers that the operation adds to an answer, as text, because agents see no headers."""
     for name in operation.headers:
         for key, value in answer.headers:

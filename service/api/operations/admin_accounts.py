@@ -76,11 +76,11 @@ async def get_account(services: Services, call: Call, account_id: str) -> Answer
         return unknown_account()
     tenant = await services.quota.read(account_id) or Tenant(account_id, found.line.tier)
     deletion = await services.accounts.deletion_of(account_id)
-    shown = _shown(services, found, tenant, None if deletion is None else deletion.due_ms)
+    shown = _details(services, found, tenant, None if deletion is None else deletion.due_ms)
     return Answer.of(AccountDetailsAnswer(account=shown))
 
 
-def _shown(services: Services, found: Details, tenant: Tenant, deletes_ms: int | None) -> AccountDetails:
+def _details(services: Services, found: Details, tenant: Tenant, deletes_ms: int | None) -> AccountDetails:
     usage = usage_of(tenant, "", found.line.account.email, services.quota.caps)
     return AccountDetails(
         **dict(account_of(found.line)),

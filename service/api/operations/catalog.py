@@ -109,7 +109,7 @@ async def place_in_catalog(services: Services, call: Call) -> Answer | Refused:
         position = None if cursor is None else Position(*services.cursors.decode(kind, cursor))
     except BadCursor:
         return invalid_cursor()
-    place = services.catalog.snapshot.shelves[kind].place(position, query.limit or DEFAULT_LIMIT, category)
+    place = services.catalog.snapshot.lists[kind].place(position, query.limit or DEFAULT_LIMIT, category)
     previous = None if place.previous is None else services.cursors.encode(kind, place.previous)
     return Answer.of(CatalogPlace(before=place.before, total=place.total, previous=previous))
 

@@ -57,7 +57,7 @@ async def record_event(services: Services, call: Call) -> Answer | Refused:
 async def _record(services: Services, address: str, event: Event, site: int | None) -> EventOutcome:
     """Record an event, unless its address has added as many to the booking as it may. Only recorded events count."""
     budgets = services.budgets
-    unused = budgets.take_events(address, event.booking_id)
+    unused = budgets.count_events(address, event.booking_id)
     if not unused:
         return services.events.count(EventOutcome.CAPPED)
     try:
@@ -67,7 +67,7 @@ async def _record(services: Services, address: str, event: Event, site: int | No
         return outcome
     finally:
         if unused:
-            budgets.return_events(address, event.booking_id)
+            budgets.uncount_events(address, event.booking_id)
 
 
 def event_answer(outcome: EventOutcome) -> Answer:
@@ -121,7 +121,7 @@ async def _record_all(
     if not budgets.caps_events(address):
         return await services.events.record_all(events, site)
     asked = Counter([event.booking_id for event in events])
-    unused = {booking_id: budgets.take_events(address, booking_id, count) for booking_id, count in asked.items()}
+    unused = {booking_id: budgets.count_events(address, booking_id, count) for booking_id, count in asked.items()}
     allowed = [True] * len(events) if unused == asked else _first_of_each(events, dict(unused))
     first = list(compress(events, allowed))
     try:
@@ -131,7 +131,7 @@ async def _record_all(
     finally:
         for booking_id, count in unused.items():
             if count:
-                budgets.return_events(address, booking_id, count)
+                budgets.uncount_events(address, booking_id, count)
     answers = iter(recorded)
     return [next(answers) if may else services.events.count(EventOutcome.CAPPED) for may in allowed]
 

@@ -39,11 +39,11 @@ async def create_webhook(services: Services, call: Call) -> Answer | Refused:
     why = url_problem(body.url, services.config.webhooks.allow_networks)
     if why is not None:
         return Refused(Code.INVALID_REQUEST, "The body is not valid", problems=(Problem("url", "value_error", why),))
-    kept = await services.webhooks.create(
+    saved = await services.webhooks.create(
         call.caller.owner, body.url, body.types(), call.caller.agent, call.idempotency_key
     )
     return respond(
-        kept,
+        saved,
         lambda new: WebhookCreated(
             webhook=Webhook.of(new.webhook), secret=services.webhook_signer.secret(new.webhook.id)
         ),
@@ -82,13 +82,13 @@ async def delete_webhook(services: Services, call: Call, webhook_id: str) -> Ans
 
 @with_id(unknown_webhook)
 async def enable_webhook(services: Services, call: Call, webhook_id: str) -> Answer | Refused:
-    kept = await services.webhooks.enable(call.caller.owner, webhook_id, call.caller.agent)
+    saved = await services.webhooks.enable(call.caller.owner, webhook_id, call.caller.agent)
     services.webhook_sender.wake()
-    return respond(kept, _shown)
+    return respond(saved, _webhook_answer)
 
 
-def _shown(kept: WebhookSaved) -> WebhookAnswer:
-    return WebhookAnswer(webhook=Webhook.of(kept.webhook))
+def _webhook_answer(saved: WebhookSaved) -> WebhookAnswer:
+    return WebhookAnswer(webhook=Webhook.of(saved.webhook))
 
 
 @with_id(unknown_webhook)

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from actors.catalog.store import Kind
 from actors.times import DAY_MS
-from service.snapshots.catalog_entries import CatalogSnapshot, Shelf
+from service.snapshots.catalog_entries import CatalogList, CatalogSnapshot
 from service.snapshots.etags import digest_of, etag_of
 from service.web.discovery.published import XML, Published
 
@@ -37,10 +37,10 @@ class Sitemaps:
     def index(self, snapshot: CatalogSnapshot) -> Published:
         """The index: the part of pages, and those of each kind of entries with the day of their newest entry."""
         maps = [self._map(PAGES_PART, None)]
-        for kind, shelf in snapshot.shelves.items():
-            for number in range(1, _parts(shelf) + 1):
-                start, _ = _bounds(shelf, number)
-                [newest] = shelf.positions(start, start + 1)
+        for kind, entries in snapshot.lists.items():
+            for number in range(1, _parts(entries) + 1):
+                start, _ = _bounds(entries, number)
+                [newest] = entries.positions(start, start + 1)
                 maps.append(self._map(f"{kind}-{number}", newest.added_ms))
         body = f'{_HEAD}<sitemapindex xmlns="{NAMESPACE}">\n{"".join(maps)}</sitemapindex>\n'
         return Published(body.encode(), XML)
@@ -49,23 +49,23 @@ class Sitemaps:
         """The part `name` of the index, such as `usecases-1`; None if there is none."""
         if name == PAGES_PART:
             return Published(_urls(f"<url><loc>{self._site}{path}</loc></url>\n" for path in self.paths), XML)
-        for kind, shelf in snapshot.shelves.items():
+        for kind, entries in snapshot.lists.items():
             number = _number(name, kind)
-            if 1 <= number <= _parts(shelf):
-                start, end = _bounds(shelf, number)
+            if 1 <= number <= _parts(entries):
+                start, end = _bounds(entries, number)
                 # The digests of the entries stand for their slugs and days, so a client that has the part costs no rendering.
-                seed = b"\n".join((_FORMAT, self.base_url.encode(), shelf.digests(start, end)))
-                body = partial(self._entries, kind, shelf, start, end)
+                seed = b"\n".join((_FORMAT, self.base_url.encode(), entries.digests(start, end)))
+                body = partial(self._entries, kind, entries, start, end)
                 return Published(body, XML, etag_of(digest_of(seed)))
         return None
 
     def _map(self, name: str, newest_ms: int | None) -> str:
         return f"<sitemap><loc>{self._site}/sitemap-{name}.xml</loc>{_lastmod(newest_ms)}</sitemap>\n"
 
-    def _entries(self, kind: Kind, shelf: Shelf, start: int, end: int) -> bytes:
+    def _entries(self, kind: Kind, entries: CatalogList, start: int, end: int) -> bytes:
         """Slugs are letters, digits and hyphens, and need no escaping."""
         place = f"<url><loc>{self._site}/{kind}/"
-        positions = shelf.positions(start, end)
+        positions = entries.positions(start, end)
         return _urls(f"{place}{slug}</loc>{_lastmod(added_ms)}</url>\n" for added_ms, slug in positions)
 
     @property
@@ -77,13 +77,13 @@ def _urls(rows: Iterable[str]) -> bytes:
     return f'{_HEAD}<urlset xmlns="{NAMESPACE}">\n{"".join(rows)}</urlset>\n'.encode()
 
 
-def _parts(shelf: Shelf) -> int:
-    return -(-len(shelf) // PART_URLS)
+def _parts(entries: CatalogList) -> int:
+    return -(-len(entries) // PART_URLS)
 
 
-def _bounds(shelf: Shelf, number: int) -> tuple[int, int]:
+def _bounds(entries: CatalogList, number: int) -> tuple[int, int]:
     """The places of a part in the list, which begins with the newest entry. The last part may be shorter."""
-    return max(0, len(shelf) - number * PART_URLS), len(shelf) - (number - 1) * PART_URLS
+    return max(0, len(entries) - number * PART_URLS), len(entries) - (number - 1) * PART_URLS
 
 
 def _number(name: str, kind: Kind) -> int:

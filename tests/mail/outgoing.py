@@ -55,7 +55,7 @@ class Transport:
         self.on_sent()
 
 
-class Office:
+class Outgoing:
     """One store and one transport, which several senders may share."""
 
     def __init__(self, *steps: Step, memory: Memory | None = None, limits: MailLimits | None = None) -> None:
