@@ -1,4 +1,4 @@
-"""The backup keeper, in virtual time over a directory in memory."""
+"""The backup scheduler, in virtual time over a directory in memory."""
 
 import logging
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ class MemoryFiles:
         return sorted(set(self.files) - set(FOREIGN))
 
 
-def keeper_of(files: MemoryFiles, *, hours: int = 6, keep: int = 3) -> BackupScheduler:
+def scheduler_of(files: MemoryFiles, *, hours: int = 6, keep: int = 3) -> BackupScheduler:
     return BackupScheduler(files, TrioClock(START), BackupRules(every_ms=hours * HOUR_MS, keep=keep))
 
 
@@ -74,7 +74,7 @@ async def test_it_backs_up_at_once_and_at_every_interval_and_keeps_the_newest_of
     autojump_clock: MockClock,
 ) -> None:
     files = MemoryFiles()
-    async with running([keeper_of(files)]) as _:
+    async with running([scheduler_of(files)]) as _:
         await trio.sleep(30 * HOUR + 1)
     assert files.begun == [number * 6 * HOUR for number in range(6)]
     assert files.own() == [at(18), at(24), at(30)]
@@ -84,17 +84,17 @@ async def test_it_backs_up_at_once_and_at_every_interval_and_keeps_the_newest_of
 async def test_a_restart_neither_postpones_nor_repeats_a_backup(autojump_clock: MockClock) -> None:
     files = MemoryFiles([at(-4)])
     for _ in range(3):
-        async with running([keeper_of(files)]):
+        async with running([scheduler_of(files)]):
             await trio.sleep(0.5 * HOUR)
     assert files.begun == []
-    async with running([keeper_of(files)]):
+    async with running([scheduler_of(files)]):
         await trio.sleep(HOUR)
     assert files.begun == [2 * HOUR]
 
 
 async def test_what_takes_long_does_not_shift_the_schedule(autojump_clock: MockClock) -> None:
     files = MemoryFiles(script=[HOUR, HOUR])
-    async with running([keeper_of(files)]):
+    async with running([scheduler_of(files)]):
         await trio.sleep(13 * HOUR)
     assert files.begun == [0, 6 * HOUR, 12 * HOUR]
 
@@ -103,26 +103,26 @@ async def test_each_failure_is_one_error_line_and_retries_come_ever_later(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     files, old = MemoryFiles([at(-9)], script=[FULL] * 8), at(-9)
-    keeper = keeper_of(files, keep=1)
-    async with running([keeper]):
+    scheduler = scheduler_of(files, keep=1)
+    async with running([scheduler]):
         await trio.sleep(2 * HOUR)
         assert files.own() == [old], "the old backup stays until there is a new one"
-        assert keeper.statistics().failed == 7
-        assert (keeper.statistics().made, keeper.age_seconds()) == (0, 11 * HOUR)
+        assert scheduler.statistics().failed == 7
+        assert (scheduler.statistics().made, scheduler.age_seconds()) == (0, 11 * HOUR)
         await trio.sleep(6 * HOUR)
     assert [moment / 60 for moment in files.begun] == [0, 1, 3, 7, 15, 31, 63, 123, 183]
     assert [record.levelno for record in caplog.records] == [logging.ERROR] * 8
     assert caplog.messages[:2] == [f"backup failed, retrying in {pause} s: {FULL}" for pause in (60, 120)]
     assert all(record.exc_info is None for record in caplog.records)
     assert files.own() == [name_at(START + 183 * 60_000)]
-    assert keeper.statistics().made == 1
+    assert scheduler.statistics().made == 1
 
 
 async def test_a_bug_is_logged_with_its_traceback_and_ends_nothing(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = MemoryFiles(script=[RuntimeError("a bug")] * 6)
-    async with running([keeper_of(files)]):
+    async with running([scheduler_of(files)]):
         await trio.sleep(2 * HOUR)
     assert all(record.exc_info for record in caplog.records)
     assert len(files.own()) == 1
@@ -132,7 +132,7 @@ async def test_too_little_room_is_found_before_anything_is_written(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = MemoryFiles(room=Room(free_bytes=100 * 2**20, database_bytes=50 * 2**20))
-    async with running([keeper_of(files)]):
+    async with running([scheduler_of(files)]):
         await trio.sleep(1)
         assert files.begun == []
         assert caplog.messages == [
@@ -148,7 +148,7 @@ async def test_a_stop_gives_up_the_backup_under_way_at_once(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = MemoryFiles(script=[HOUR])
-    async with running([keeper_of(files)]):
+    async with running([scheduler_of(files)]):
         await trio.sleep(60)
     assert trio.current_time() == 60
     assert (files.given_up, files.own(), caplog.messages) == (1, [], [])
@@ -158,7 +158,7 @@ async def test_a_backup_that_takes_longer_than_the_interval_fails(
     autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = MemoryFiles(script=[8 * HOUR])
-    async with running([keeper_of(files)]):
+    async with running([scheduler_of(files)]):
         await trio.sleep(6 * HOUR + 61)
     assert files.begun == [0, 6 * HOUR + 60]
     assert caplog.messages == ["backup failed, retrying in 60 s: it took longer than backup.every_hours"]
@@ -169,8 +169,8 @@ async def test_files_that_cannot_be_deleted_do_not_make_a_backup_fail(
 ) -> None:
     files = MemoryFiles([at(-8), at(-7)])
     files.undeletable = True
-    keeper = keeper_of(files, keep=1)
-    async with running([keeper]):
+    scheduler = scheduler_of(files, keep=1)
+    async with running([scheduler]):
         await trio.sleep(1)
         assert (
             "old backups not deleted, retrying after the next backup: cannot use backups: Read-only file" in caplog.text
@@ -178,7 +178,7 @@ async def test_files_that_cannot_be_deleted_do_not_make_a_backup_fail(
         files.undeletable = False
         await trio.sleep(6 * HOUR)
     assert files.own() == [at(6)]
-    assert keeper.statistics().failed == 0
+    assert scheduler.statistics().failed == 0
 
 
 async def test_a_clock_that_is_set_forward_makes_a_backup_due_within_a_minute(autojump_clock: MockClock) -> None:
@@ -192,10 +192,10 @@ async def test_a_clock_that_is_set_forward_makes_a_backup_due_within_a_minute(au
 
 
 async def test_the_age_is_that_of_the_newest_file_from_the_start_on(autojump_clock: MockClock) -> None:
-    keeper = keeper_of(MemoryFiles([at(-2), at(-5)]))
-    assert keeper.age_seconds() is None
-    async with running([keeper]):
+    scheduler = scheduler_of(MemoryFiles([at(-2), at(-5)]))
+    assert scheduler.age_seconds() is None
+    async with running([scheduler]):
         await trio.sleep(30)
-        assert keeper.age_seconds() == 2 * HOUR + 30
+        assert scheduler.age_seconds() == 2 * HOUR + 30
         await trio.sleep(4 * HOUR)
-        assert keeper.age_seconds() == 30
+        assert scheduler.age_seconds() == 30

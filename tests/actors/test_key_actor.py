@@ -1,4 +1,4 @@
-"""The key keeper over a store in memory: from minting to claiming, and what it never stores in clear."""
+"""The key actor over a store in memory: from minting to claiming, and what it never stores in clear."""
 
 from dataclasses import replace
 from functools import partial
@@ -28,7 +28,7 @@ ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 CLI = Agent("cli", "root")
 
 
-def keeper(memory: Memory, node: int = 1) -> KeyActor:
+def key_actor(memory: Memory, node: int = 1) -> KeyActor:
     return KeyActor(
         MemoryKeys(memory),
         TrioClock(NOON),
@@ -58,7 +58,7 @@ async def claimed(keys: KeyActor, memory: Memory, email: str = ANN) -> Minted:
 
 async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         minted = await keys.mint()
     assert is_key(minted.api_key)
@@ -70,7 +70,7 @@ async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock
 
 async def test_neither_key_nor_token_nor_code_is_kept_or_shown(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         minted = await claimed(keys, memory)
         issued = await keys.issue(ANN, CLI)
@@ -84,7 +84,7 @@ async def test_neither_key_nor_token_nor_code_is_kept_or_shown(autojump_clock: M
 
 async def test_two_nodes_never_mint_the_same(autojump_clock: MockClock) -> None:
     memory = Memory()
-    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
         minted = await together(*[node.mint for node in nodes * 50])
     assert len({each.api_key for each in minted}) == len({each.claim_token for each in minted}) == 100
@@ -93,7 +93,7 @@ async def test_two_nodes_never_mint_the_same(autojump_clock: MockClock) -> None:
 
 async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         minted = await claimed(keys, memory)
     assert memory.keys[minted.key.id] == replace(minted.key, expires_ms=None)
@@ -103,7 +103,7 @@ async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> N
 
 async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         await keys.start_claim((await keys.mint()).claim_token, ANN, ORIGIN)
     [message] = memory.messages.values()
@@ -113,7 +113,7 @@ async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: Mo
 
 async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         one, another = await keys.mint(), await keys.mint()
         await keys.start_claim(one.claim_token, ANN, ORIGIN)
@@ -128,7 +128,7 @@ async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_
     autojump_clock: MockClock,
 ) -> None:
     memory = Memory(before=Script([0.01] * 100))
-    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
         minted = await nodes[0].mint()
         await nodes[0].start_claim(minted.claim_token, ANN, ORIGIN)
@@ -146,7 +146,7 @@ async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_
     autojump_clock: MockClock,
 ) -> None:
     memory = Memory(before=Script([0.01] * 100))
-    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
         minted = await nodes[0].mint()
         await nodes[0].start_claim(minted.claim_token, ANN, ORIGIN)
@@ -160,7 +160,7 @@ async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_
 
 async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account(autojump_clock: MockClock) -> None:
     memory = Memory(before=Script([0.01] * 100))
-    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
         minted = [await node.mint() for node in nodes]
         codes = []
@@ -179,7 +179,7 @@ async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account(aut
 
 async def test_a_claim_whose_outcome_was_unknown_is_claimed_once(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         minted = await keys.mint()
         await keys.start_claim(minted.claim_token, ANN, ORIGIN)
@@ -193,7 +193,7 @@ async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> 
     memory = Memory()
     heard: list[str] = []
     memory.listeners.append(heard.append)
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         minted = await claimed(keys, memory)
     assert heard == [f"key:{minted.key.hash.hex()}", f"tenant:{minted.key.tenant_id}"]
@@ -206,7 +206,7 @@ async def test_a_key_is_issued_full_or_scoped(
     scopes: tuple[Scope, ...] | None, kind: Kind, autojump_clock: MockClock
 ) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         issued = await keys.issue(ANN, CLI, scopes=scopes, name="laptop")
     assert not isinstance(issued, Refused)
@@ -222,7 +222,7 @@ async def test_a_key_is_issued_full_or_scoped(
 
 async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     request_id.set("req-7")
     async with running([keys]):
         issued = await keys.issue(ANN, Agent("key", "key_1", BOB))
@@ -242,7 +242,7 @@ async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
 
 async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         first = await claimed(keys, memory)
         second = await keys.mint()
@@ -257,7 +257,7 @@ async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
 async def test_who_appointed_and_removed_an_administrator_is_in_the_audit(autojump_clock: MockClock) -> None:
     memory = Memory()
     heard: list[str] = []
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         issued = await keys.issue(ANN, CLI)
         assert isinstance(issued, Issued)
@@ -272,7 +272,7 @@ async def test_who_appointed_and_removed_an_administrator_is_in_the_audit(autoju
 
 async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators(autojump_clock: MockClock) -> None:
     memory = Memory(before=Script([0.01] * 100))
-    nodes = [keeper(memory, number) for number in (1, 2, 3)]
+    nodes = [key_actor(memory, number) for number in (1, 2, 3)]
     async with running(nodes):
         answers = await together(
             *[now(node.bootstrap_admins, [f"{place}@example.org", BOB, BOB], CLI) for place, node in enumerate(nodes)]
@@ -284,7 +284,7 @@ async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators(a
 
 async def test_a_scoped_keys_name_and_scopes_are_in_the_audit(autojump_clock: MockClock) -> None:
     memory = Memory()
-    keys = keeper(memory)
+    keys = key_actor(memory)
     async with running([keys]):
         await keys.issue(ANN, CLI)
         await keys.issue(ANN, CLI, scopes=(Scope.LIBRARY_READ,), name="laptop")
@@ -295,7 +295,7 @@ async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_aft
     autojump_clock: MockClock,
 ) -> None:
     memory = Memory(before=Script([0.01] * 100))
-    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
         manager = await nodes[0].issue(ANN, CLI, scopes=(Scope.KEYS_MANAGE,))
         assert isinstance(manager, Issued)
@@ -313,7 +313,7 @@ async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_aft
 
 async def test_two_nodes_do_not_pass_the_limit_of_scoped_keys(autojump_clock: MockClock) -> None:
     memory = Memory(before=Script([0.01] * 200))
-    nodes = [keeper(memory, 1), keeper(memory, 2)]
+    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
         answers = await together(
             *[now(nodes[place % 2].issue, ANN, CLI, scopes=(Scope.LIBRARY_READ,)) for place in range(60)]

@@ -1,4 +1,4 @@
-"""The partition keeper: creates days ahead, drops old ones, and retries when the store is unavailable."""
+"""The partition manager: creates days ahead, drops old ones, and retries when the store is unavailable."""
 
 import logging
 
@@ -22,7 +22,7 @@ START_MS = DAY * DAY_MS
 AWAY = StorageUnavailable("away")
 
 
-def keeper(memory: Memory, skew_ms: int = 0, rules: EventRules = RULES) -> PartitionManager:
+def manager(memory: Memory, skew_ms: int = 0, rules: EventRules = RULES) -> PartitionManager:
     return PartitionManager(MemoryEvents(memory), TrioClock(START_MS, skew_ms), rules, sweep_seconds=SWEEP_SECONDS)
 
 
@@ -32,14 +32,14 @@ def ahead(day: int, days: int = RULES.ahead_days) -> list[int]:
 
 async def test_partitions_are_made_for_today_and_a_week_ahead_at_once(autojump_clock: MockClock) -> None:
     memory = a_memory()
-    async with running([keeper(memory)]):
+    async with running([manager(memory)]):
         await trio.testing.wait_all_tasks_blocked()
         assert sorted(memory.events) == ahead(DAY)
 
 
 async def test_there_is_a_partition_for_the_next_day_long_before_it_begins(autojump_clock: MockClock) -> None:
     memory = a_memory()
-    async with running([keeper(memory)]):
+    async with running([manager(memory)]):
         for day in range(DAY, DAY + 30):
             await trio.sleep(1)
             assert set(ahead(day, RULES.ahead_days - 1)) <= memory.events.keys()
@@ -48,7 +48,7 @@ async def test_there_is_a_partition_for_the_next_day_long_before_it_begins(autoj
 
 async def test_old_days_are_dropped_when_their_time_is_over_and_no_earlier(autojump_clock: MockClock) -> None:
     memory = a_memory()
-    async with running([keeper(memory)]):
+    async with running([manager(memory)]):
         for day in range(DAY, DAY + 60):
             await trio.sleep(SWEEP_SECONDS)
             kept = days_to_keep(day * DAY_MS, RULES)
@@ -63,7 +63,7 @@ async def test_dropping_is_told_and_a_sweep_that_changes_nothing_is_not(
     memory = a_memory()
     memory.events = {DAY - 100: {}, DAY - 99: {}, DAY: {}}
     with caplog.at_level(logging.INFO, "actors.events"):
-        async with running([keeper(memory)]):
+        async with running([manager(memory)]):
             await trio.sleep(5 * SWEEP_SECONDS)
     assert [record.getMessage() for record in caplog.records] == ["dropped the event keys of 2 days"]
     assert sorted(memory.events) == ahead(DAY)
@@ -72,7 +72,7 @@ async def test_dropping_is_told_and_a_sweep_that_changes_nothing_is_not(
 async def test_many_nodes_may_keep_the_same_partitions(autojump_clock: MockClock) -> None:
     memory = a_memory()
     memory.events = {DAY - 100: {}}
-    async with running([keeper(memory, skew_ms) for skew_ms in (0, 5_000, -5_000)]):
+    async with running([manager(memory, skew_ms) for skew_ms in (0, 5_000, -5_000)]):
         await trio.sleep(3 * DAY_MS / 1_000 + SWEEP_SECONDS + 5)
         assert set(ahead(DAY + 3)) <= memory.events.keys()
         assert DAY - 100 not in memory.events
@@ -83,7 +83,7 @@ async def test_a_store_that_is_away_is_asked_again_soon(
     error: Exception, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     memory = a_memory(before=[error, error])
-    async with running([keeper(memory)]):
+    async with running([manager(memory)]):
         await trio.sleep(RETRY_SECONDS)
         assert not memory.events
         await trio.sleep(RETRY_SECONDS + 1)
@@ -94,7 +94,7 @@ async def test_a_store_that_is_away_is_asked_again_soon(
 async def test_what_is_in_use_is_left_to_the_next_sweep(autojump_clock: MockClock) -> None:
     memory = a_memory(before=[None, Contended("a backup reads it")])
     memory.events = {DAY - 100: {}}
-    async with running([keeper(memory)]):
+    async with running([manager(memory)]):
         await trio.sleep(SWEEP_SECONDS - 1)
         assert sorted(memory.events) == [DAY - 100, *ahead(DAY)]
         await trio.sleep(2)
@@ -103,5 +103,5 @@ async def test_what_is_in_use_is_left_to_the_next_sweep(autojump_clock: MockCloc
 
 async def test_a_slow_store_does_not_keep_the_node_from_starting(autojump_clock: MockClock) -> None:
     memory = Memory(before=Script([60.0]))
-    async with running([keeper(memory)], drain_seconds=120):
+    async with running([manager(memory)], drain_seconds=120):
         assert trio.current_time() == 0

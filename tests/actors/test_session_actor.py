@@ -1,4 +1,4 @@
-"""The session keeper over a store in memory: tokens, codes, touches without waiting, and nodes that share rows."""
+"""The session actor over a store in memory: tokens, codes, touches without waiting, and nodes that share rows."""
 
 import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
@@ -23,7 +23,7 @@ ANN = "ann@example.com"
 ORIGIN = Origin("203.0.113.7", "203.0.113.0/24")
 
 
-def keeper(
+def session_actor(
     memory: Memory, node: int = 1, clock: HandClock | None = None, limits: ActorLimits | None = None
 ) -> SessionActor:
     return SessionActor(
@@ -57,7 +57,7 @@ async def signed_in(sessions: SessionActor, memory: Memory) -> StartedSession:
 
 async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock) -> None:
     memory = Memory()
-    sessions = keeper(memory)
+    sessions = session_actor(memory)
     async with running([sessions]):
         begun = await signed_in(sessions, memory)
     assert SESSION_TOKEN.matches(begun.token)
@@ -73,7 +73,7 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
 
 async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock) -> None:
     memory = Memory()
-    nodes = [keeper(memory, number) for number in (1, 2)]
+    nodes = [session_actor(memory, number) for number in (1, 2)]
     async with running(nodes):
         browser = await asked(nodes[0])
         code = last_code(memory)
@@ -86,7 +86,7 @@ async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock
 
 async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice(autojump_clock: MockClock) -> None:
     memory = Memory()
-    sessions = keeper(memory)
+    sessions = session_actor(memory)
     async with running([sessions]):
         browser = await asked(sessions)
         memory.after = Script([OutcomeUnknown()])
@@ -98,7 +98,7 @@ async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice(autojump_
 
 async def test_a_touch_is_not_waited_for_and_may_be_lost(autojump_clock: MockClock) -> None:
     memory, clock = Memory(), HandClock(NOON)
-    sessions = keeper(memory, clock=clock)
+    sessions = session_actor(memory, clock=clock)
     async with running([sessions]):
         session = (await signed_in(sessions, memory)).session
         assert not sessions.touch(session), "it was seen a moment ago"
@@ -110,12 +110,12 @@ async def test_a_touch_is_not_waited_for_and_may_be_lost(autojump_clock: MockClo
         assert sessions.touch(session)
         await wait_all_tasks_blocked()
         assert memory.sessions[session.id].seen_ms == clock.at_ms
-    assert not sessions.touch(session), "a keeper that has stopped takes none"
+    assert not sessions.touch(session), "an actor that has stopped takes none"
 
 
 async def test_a_full_mailbox_takes_no_touch(autojump_clock: MockClock) -> None:
     memory, clock = Memory(), HandClock(NOON)
-    sessions = keeper(memory, clock=clock, limits=ActorLimits(mailbox=1, batch=1))
+    sessions = session_actor(memory, clock=clock, limits=ActorLimits(mailbox=1, batch=1))
     async with running([sessions]):
         session = (await signed_in(sessions, memory)).session
         clock.at_ms += HOUR_MS
@@ -128,7 +128,7 @@ async def test_a_full_mailbox_takes_no_touch(autojump_clock: MockClock) -> None:
 
 async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another(autojump_clock: MockClock) -> None:
     memory = Memory()
-    sessions = keeper(memory)
+    sessions = session_actor(memory)
     reader = SessionReader(MemorySessions(memory), node="node 2", limits=ActorLimits())
     async with running([sessions, reader]):
         begun = await signed_in(sessions, memory)
@@ -146,7 +146,7 @@ async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another(autoju
 
 async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockClock) -> None:
     memory = Memory()
-    sessions = keeper(memory)
+    sessions = session_actor(memory)
     async with running([sessions]):
         browser = await asked(sessions)
         memory.before = Script([StorageUnavailable("away")])

@@ -33,7 +33,7 @@ def publish(tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
 class MemoryWebhooks(MemoryStore):
     """Webhooks and deliveries. When a webhook is due follows from its deliveries."""
 
-    # For the keeper.
+    # For the webhook actor.
 
     async def transact(self, batch_id: BatchId, locks: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await self._memory.decide_once(

@@ -37,7 +37,7 @@ ADDRESS = "203.0.113.9"
 
 
 class RegisteredSessions(Registered, SessionActor):
-    """The session keeper. Records its messages."""
+    """The session actor. Records its messages."""
 
 
 class RegisteredDevices(Registered, DeviceAuthorizer):
@@ -137,12 +137,12 @@ class Identity(NodeSide):
 
     async def create_key(self, token: str, key: str, name: str) -> Issued | Refused:
         """Create a full key under an idempotency key."""
-        keeper = self.node.keeper
+        key_actor = self.node.key_actor
         return await self._as(
             token,
             "issue",
             lambda caller: IssueFor(caller.email, False, (), name, key=key),
-            lambda caller: keeper.issue(
+            lambda caller: key_actor.issue(
                 caller.email, caller.agent, name=name, granted_by=ByAccount(caller.agent.id), idempotency_key=key
             ),
         )
@@ -152,7 +152,7 @@ class Identity(NodeSide):
             token,
             "list keys",
             lambda caller: Within(caller.agent.id, caller.email, caller.owner),
-            lambda caller: plainly(self.node.keeper.live_keys(caller.owner)),
+            lambda caller: plainly(self.node.key_actor.live_keys(caller.owner)),
         )
 
     async def revoke_key(self, token: str, key_id: str, *, own: bool = True) -> KeptKey | Refused:
@@ -161,7 +161,7 @@ class Identity(NodeSide):
             token,
             "revoke" if own else "revoke another's",
             lambda caller: key_id,
-            lambda caller: self.node.keeper.revoke(key_id, caller.agent, owner=caller.owner, full=True),
+            lambda caller: self.node.key_actor.revoke(key_id, caller.agent, owner=caller.owner, full=True),
         )
         if isinstance(answer, KeptKey):
             self.node.key_cache.forget(answer.changed)

@@ -197,7 +197,7 @@ class Node:
         self.life += 1
         self._assemble(self.world.parts)
         self._end = trio.Event()
-        actors: list[Actor[Any, Any]] = [self.quota, self.keeper, self.key_cache]
+        actors: list[Actor[Any, Any]] = [self.quota, self.key_actor, self.key_cache]
         members: list[Member] = [*actors]
         for side in self._sides:
             actors += side.actors
@@ -241,7 +241,7 @@ class Node:
         limits = node_limits(self.world.event_rules, sites)
         assembly = assemble(settings(), stores_of(parts, link), ports, limits)
         self.services, self.partitions = assembly.services, assembly.partitions
-        self.quota, self.keeper, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache
+        self.quota, self.key_actor, self.key_cache = self.services.quota, self.services.keys, self.services.key_cache
         self.sponsorship = Sponsorship(self)
         self.intake = Intake(self, parts.handlers)
         self.mailroom = Mailroom(self)
@@ -345,24 +345,24 @@ class Node:
             await self.intent("refund", about, partial(self.quota.refund, tenant, usecase=usecase, key_id=key.id))
 
     async def mint(self) -> Minted:
-        return await self.intent("mint", None, self.keeper.mint)
+        return await self.intent("mint", None, self.key_actor.mint)
 
     async def start_claim(self, token: str, email: str) -> Done | Refused:
-        answer = await self.intent("start", Start(token, email), lambda: self.keeper.start_claim(token, email, HOME))
+        answer = await self.intent("start", Start(token, email), lambda: self.key_actor.start_claim(token, email, HOME))
         if isinstance(answer, Done):
             self.mailroom.sender.wake()
         return answer
 
     async def complete_claim(self, about: Complete, code: str) -> Claimed | Refused:
         answer = await self.intent(
-            "complete", about, lambda: self.keeper.complete_claim(about.token, about.email, code, HOME)
+            "complete", about, lambda: self.key_actor.complete_claim(about.token, about.email, code, HOME)
         )
         if isinstance(answer, Claimed):
             self.key_cache.forget([answer.key.hash], [answer.tenant.id])
         return answer
 
     async def revoke(self, key_id: str) -> KeySaved | Refused:
-        answer = await self.intent("revoke", key_id, lambda: self.keeper.revoke(key_id, Agent("cli", "sim")))
+        answer = await self.intent("revoke", key_id, lambda: self.key_actor.revoke(key_id, Agent("cli", "sim")))
         if isinstance(answer, KeySaved):
             self.key_cache.forget(answer.changed)
         return answer
@@ -370,7 +370,7 @@ class Node:
     async def rotate(self, about: Rotate) -> tuple[str, Rotated] | Refused:
         """A full key rotates itself, which over the wire only scoped keys can."""
         agent, by = Agent("key", about.key_id, about.email), ByKey(about.key_id)
-        rotate = partial(self.keeper.rotate, about.key_id, about.email, agent, by, full=True)
+        rotate = partial(self.key_actor.rotate, about.key_id, about.email, agent, by, full=True)
         answer = await self.intent(
             "rotate", about, lambda: rotate(grace_seconds=about.grace_seconds, idempotency_key=about.key)
         )
@@ -380,7 +380,7 @@ class Node:
 
     async def edit(self, about: EndAt) -> KeySaved | Refused:
         agent, by = Agent("key", about.key_id, about.email), ByKey(about.key_id)
-        edit = partial(self.keeper.edit, about.key_id, about.email, agent, by, full=True, sets_end=True)
+        edit = partial(self.key_actor.edit, about.key_id, about.email, agent, by, full=True, sets_end=True)
         answer = await self.intent("edit", about, lambda: edit(expires_ms=about.end_ms))
         if isinstance(answer, KeySaved):
             self.key_cache.forget(answer.changed)
@@ -388,7 +388,7 @@ class Node:
 
     async def set_tier(self, email: str, tier: Tier) -> TierSet | Refused:
         answer = await self.intent(
-            "tier", SetTo(email, tier), lambda: self.keeper.set_tier(email, tier, Agent("cli", "sim"))
+            "tier", SetTo(email, tier), lambda: self.key_actor.set_tier(email, tier, Agent("cli", "sim"))
         )
         if isinstance(answer, TierSet):
             self.key_cache.forget(tenants=[answer.tenant.id])
@@ -399,7 +399,7 @@ class Node:
         return await self.intent(
             "issue",
             IssueFor(email, scoped, admin=admin),
-            lambda: self.keeper.issue(email, Agent("cli", "sim"), scopes=scopes, admin=admin),
+            lambda: self.key_actor.issue(email, Agent("cli", "sim"), scopes=scopes, admin=admin),
         )
 
     async def intent(self, kind: str, about: Any, ask: Callable[[], Awaitable[R]]) -> R:

@@ -280,13 +280,13 @@ class Sponsorship(NodeSide):
     # Scoped keys and administrators.
 
     async def create_key(self, text: str, key: str, name: str, scopes: tuple[Scope, ...]) -> Issued | Refused:
-        keeper = self.node.keeper
+        key_actor = self.node.key_actor
         return await self._as(
             text,
             "createScopedKey",
             "issue",
             lambda caller: IssueFor(caller.email, True, scopes, name, caller.agent.id, key),
-            lambda caller: keeper.issue(
+            lambda caller: key_actor.issue(
                 caller.email,
                 caller.agent,
                 scopes=scopes,
@@ -297,13 +297,13 @@ class Sponsorship(NodeSide):
         )
 
     async def revoke_key(self, text: str, key_id: str) -> KeySaved | Refused:
-        keeper = self.node.keeper
+        key_actor = self.node.key_actor
         answer = await self._as(
             text,
             "revokeScopedKey",
             "revoke",
             lambda caller: key_id,
-            lambda caller: keeper.revoke(key_id, caller.agent, owner=caller.owner),
+            lambda caller: key_actor.revoke(key_id, caller.agent, owner=caller.owner),
         )
         if isinstance(answer, KeySaved):
             self.node.key_cache.forget(answer.changed)
@@ -311,8 +311,8 @@ class Sponsorship(NodeSide):
 
     async def appoint(self, email: str, *, grant: bool) -> Membership:
         """Grant or revoke administratorship, as the command line does."""
-        keeper = self.node.keeper
-        work = keeper.grant_admin if grant else keeper.revoke_admin
+        key_actor = self.node.key_actor
+        work = key_actor.grant_admin if grant else key_actor.revoke_admin
         return await self.node.intent(
             "appoint", Change(email, None, "grant" if grant else "revoke"), lambda: work(email, CLI)
         )

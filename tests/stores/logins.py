@@ -74,7 +74,7 @@ def issue(number: int, email: str = ANN) -> Issue:
 
 
 class Logins:
-    """The authorizer and the key keeper of one node, with one batch id per call."""
+    """The authorizer and the key actor of one node, with one batch id per call."""
 
     def __init__(self, stores: Stores, node: str = "node1", rules: DeviceRules | None = None) -> None:
         self.stores = stores

@@ -1,4 +1,4 @@
-"""Webhooks through the stores: rows, the events that the ledger tells, and steps of keeper and sender."""
+"""Webhooks through the stores: rows, the events of the ledger, and steps of actor and sender."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -104,7 +104,7 @@ class Post:
 
         await self.below.transact(insert)
 
-    # As the keeper does.
+    # As the actor does.
 
     async def send(self, *messages: Message, now_ms: int = NOW, batch_id: BatchId | None = None) -> list[Answer]:
         self._batches += 1
