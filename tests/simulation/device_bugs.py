@@ -30,7 +30,7 @@ def slow_down_sticks(unit: Any, device: Device) -> Refused:
     """Early polls count towards the interval, too."""
     refused: Refused = _wait(unit, device)
     stored = unit.decision.changed.devices[device.id]
-    unit._keep(replace(stored, polled_ms=unit._now_ms))
+    unit._save(replace(stored, polled_ms=unit._now_ms))
     return refused
 
 
@@ -39,7 +39,7 @@ def slow_down_forgotten(unit: Any, device: Device) -> Refused:
     """A raised interval is not stored."""
     refused: Refused = _wait(unit, device)
     stored = unit.decision.changed.devices[device.id]
-    unit._keep(replace(stored, interval_seconds=1))
+    unit._save(replace(stored, interval_seconds=1))
     return refused
 
 

@@ -200,7 +200,7 @@ def session_cap_ends_newest(unit: Any, email: str) -> list[str | None]:
     live.sort(key=lambda each: (-each.created_ms, each.id))
     ended = live[: max(0, len(live) + 1 - unit._rules.per_account)]
     for each in ended:
-        unit.store_checkout_session(unit._ended(each))
+        unit.save_session(unit._ended(each))
     return [each.id for each in ended]
 
 
