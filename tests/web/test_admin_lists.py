@@ -89,9 +89,6 @@ async def test_all_weeks_of_an_account_are_refunded_in_one_act(world: World) -> 
     first, second = await paid(world, person), await paid(world, person, "right-top")
     visitor, path = boss(world), page_of(world)
     assert "2 bookings : 2 paid" in (await visitor.look(path)).text
-    unsure = await visitor.send(path, do="refund", refund_reason="Malware.")
-    assert (unsure.status, "Tick the box" in Seen.of(unsure).text) == (400, True)
-    assert "Malware." in Seen.of(unsure).text
     assert "The refunds are ordered." in (await visitor.led(path, do="refund", sure="yes")).text
     await world.settled()
     assert {world.memory.bookings[each].status for each in (first, second)} == {"refunded"}
@@ -142,8 +139,6 @@ async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> 
     ):
         seen = await visitor.look(f"/admin/bookings?{query}")
         assert [each for each in (first, second) if each in seen.text] == shown, query
-    assert (await visitor.get("/admin/bookings?week=soon")).status == 400
-    assert (await visitor.get("/admin/bookings?status=live")).status == 400
     sent = await visitor.send("/admin/bookings?slot=left-top", do="refund", booking=first, sure="yes")
     assert sent.header("location") == "/admin/bookings?slot=left-top&notice=refund_ordered"
     seen = await visitor.look("/admin/bookings?slot=left-top&week=2026-11-23")
@@ -227,7 +222,6 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
     chosen = [each["href"] for each in seen.all("a") if each.get("aria-current") == "true" and each["href"] in spans]
     assert chosen == spans[2:]
     assert "Nothing was paid in these months" in (await visitor.look("/admin/revenue?from=2026-01&to=2026-02")).text
-    assert (await visitor.get("/admin/revenue?from=May")).status == 400
 
 
 async def _asked(world: World) -> str:

@@ -96,18 +96,6 @@ async def test_forms_are_paced_per_account_from_all_addresses_and_use_no_quota()
         assert await save(6) == 303
 
 
-async def test_pages_drop_the_space_around_names(world: World) -> None:
-    person = browser(world)
-    await person.open("/sponsor/profile")
-    await person.press("save", name=" Example Tools\u00a0", website=f" {PROFILE['website']} ")
-    assert (person.status, person.at.partition("?")[0]) == (200, "/sponsor")
-    await person.open("/sponsor/campaigns/new")
-    await person.press("create", **CAMPAIGN | {"name": "Spring "})
-    assert person.at.startswith("/sponsor/campaigns/")
-    [campaign] = world.memory.campaigns.values()
-    assert campaign.name == "Spring"
-
-
 async def approve(world: World, campaign_path: str) -> None:
     campaign_id = campaign_path.rpartition("/")[2]
     told = await administrator(world).post(f"{ADMIN}/campaigns/{campaign_id}/review", {"decision": "approve"})
@@ -188,19 +176,6 @@ async def test_a_sponsor_comes_from_nothing_to_a_plot_of_what_was_delivered(worl
     await world.settled()
     [shown] = (await world.client.get("/api/v1/sponsors/placements")).json["placements"]
     assert shown["headline"] == CAMPAIGN["headline"]
-
-
-async def test_brand_creative_and_week_go_in_one_form_the_first_time(world: World) -> None:
-    await stock(world)
-    person = browser(world)
-    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK}")
-    await person.press("start", **BRAND)
-    assert NOTICES["reserved"] in person.text
-    assert person.at.startswith("/sponsor/bookings/bok_")
-    await person.open("/sponsor")
-    assert PROFILE["name"] in person.text
-    await person.open(f"/sponsor/book?slotId=left-top&weekStart={NEXT_WEEK + WEEK_MS}")
-    assert "campaignId" in person.form_with("reserve").fields, "the next time, the campaign is chosen"
 
 
 class Elsewhere:
@@ -311,19 +286,6 @@ async def test_a_stale_booking_page_says_why_and_shows_how_it_stands(world: Worl
     assert person.status == 409
     assert "You cancelled the booking and paid nothing." in person.text
     assert (await person.open(booking)).forms == person.page.forms
-
-
-async def test_a_hold_that_ran_out_is_said(world: World) -> None:
-    person, booking = await booked(world)
-    checkout = person.form_with("checkout")
-    world.clock.at_ms += 30 * MINUTE_MS
-    await person.send(checkout, "checkout")
-    assert person.status == 409
-    assert "The hold ended before a payment arrived, and you paid nothing." in person.text
-    await person.open(booking)
-    assert "Held for" not in person.text
-    await person.open("/sponsor")
-    assert "Held for" not in person.text
 
 
 @pytest.mark.parametrize("what", ["campaign", "booking"])
@@ -565,18 +527,6 @@ async def test_a_paid_booking_whose_ad_was_rejected_leads_to_an_edit_or_a_refund
     await world.services.ledger.decline_refund_request(row.id, "Mend the link instead", AGENT)
     await person.open(booking)
     assert "Mend the link instead" in person.text
-
-
-async def test_a_request_that_its_booking_does_not_allow_is_refused_with_the_state(world: World) -> None:
-    person, booking = await booked(world)
-    await person.press("checkout")
-    await person.press("pay")
-    await person.open(booking)
-    form = person.form_with("request_refund")
-    await person.send(form, "request_refund", reason="A mistake")
-    await person.send(form, "request_refund", reason="A mistake")
-    assert person.status == 409
-    assert "already requested" in person.text
 
 
 async def test_an_edit_of_an_approved_ad_shows_what_readers_see_until_it_is_approved(world: World) -> None:

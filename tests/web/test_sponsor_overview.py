@@ -171,14 +171,6 @@ async def test_bookings_are_read_page_by_page(world: World) -> None:
     assert "The bookings made last are on the first page." in person.text
 
 
-async def test_an_overview_has_only_what_is_its_sponsors(world: World) -> None:
-    await stocked(world)
-    other = browser(world, "other@example.com")
-    await other.open("/sponsor")
-    assert "How to begin" in other.text
-    assert CAMPAIGN["name"] not in other.text
-
-
 async def test_more_tasks_than_the_page_has_are_counted(world: World) -> None:
     person, campaign = await with_campaign(world)
     for number in range(MOST_TASKS + 1):
