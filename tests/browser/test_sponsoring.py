@@ -7,11 +7,11 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-from tests.acceptance.postgres import ask
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import Person
 from tests.browser.visitors import PLACEMENTS
+from tests.browser.walking import counts
 from tests.slow import smoke
 
 PLAIN = {
@@ -100,6 +100,11 @@ def approves(admin: Person, campaign: str) -> None:
     admin.told("The ad is approved")
 
 
+def id_of(path: str) -> str:
+    """The id of a booking or a campaign, from the path of its page."""
+    return path.rpartition("/")[2]
+
+
 def is_placed(node: Service, headline: str) -> bool:
     return any(each["headline"] == headline for each in node.get(PLACEMENTS).json()["placements"])
 
@@ -149,12 +154,12 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
         visitor.opens("/")
         expect(visitor.page.get_by_role("complementary", name="Sponsored")).to_be_visible()
         link.scroll_into_view_if_needed()
-        until(lambda: counted(node, booking) == (1, 0), what="the impression to be counted")
+        until(lambda: counts(node, id_of(booking)) == (1, 0), what="the impression to be counted")
         visitor.context.route(target, lambda route: route.fulfill(body="a sponsor's page"))
         link.click()
         visitor.page.wait_for_url(target)
         visitor.leaves(target)
-        until(lambda: counted(node, booking) == (1, 1), what="the click to be counted")
+        until(lambda: counts(node, id_of(booking)) == (1, 1), what="the click to be counted")
 
         sponsor.opens(booking)
         # On the first day of the run this is a sentence, later it is the title of a bar.
@@ -166,13 +171,3 @@ def test_a_sponsor_books_and_pays_an_administrator_approves_and_what_visitors_se
         moves(sponsor, campaign, "Resume", headline, shown=True)
         visitor.opens("/")
         expect(link).to_be_visible()
-
-
-def counted(node: Service, booking: str) -> tuple[int, int]:
-    """The stored impressions and clicks of a booking."""
-    [row] = ask(
-        node.sockets,
-        "select coalesce(sum(impressions), 0)::int as impressions, coalesce(sum(clicks), 0)::int as clicks "
-        f"from deliveries where booking_id = '{booking.rpartition('/')[2]}'",
-    )
-    return row["impressions"], row["clicks"]
