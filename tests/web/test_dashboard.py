@@ -51,9 +51,6 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
 
 
-# Who sees it.
-
-
 # Usage.
 
 

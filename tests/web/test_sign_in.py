@@ -140,14 +140,6 @@ async def test_a_link_ends_after_ten_minutes(world: World) -> None:
     assert (await post(world, "/sign-in/link", do="use", token=token)).status == 400
 
 
-@pytest.mark.parametrize("gap", [" ", "-", "\u00a0"])
-async def test_a_code_may_have_gaps(world: World, gap: str) -> None:
-    code, browser = await code_for(world)
-    assert (
-        await post(world, "/sign-in", browser=browser, do="complete", email=ANN, code=f"{code[:3]}{gap}{code[3:]} ")
-    ).status == 303
-
-
 async def test_where_no_mail_leaves_the_outbox_is_linked_for_who_may_see_it() -> None:
     link = '<a href="/dev/outbox"'
     async with open_world(**LOCAL) as world:

@@ -72,6 +72,7 @@ async def test_a_new_sponsor_reads_how_to_begin(world: World) -> None:
     await person.open("/sponsor")
     assert "Choose a free week" in person.text
     assert "held for you for 30 minutes while you pay" in person.text
+    assert "Test mode: no money moves." in person.text
     assert '<a class="button main" href="/sponsor/inventory">Book a week</a>' in person.html
     for absent in ("Waiting for you", "Running now", "Coming up and past", "Times shown"):
         assert absent not in person.text.partition("How to begin")[0]
