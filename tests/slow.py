@@ -30,6 +30,7 @@ SMOKE: Mapping[str, str] = {
     "acceptance/test_stopping.py": "quota",
     "acceptance/test_two_nodes.py": "catalog keys nodes",
     "acceptance/test_workers.py": "keys nodes",
+    "browser/test_developer_walk.py": "keys mail quota sessions",
     "browser/test_embed.py": "events",
     "browser/test_pages.py": "accounts catalog keys nodes quota",
     "browser/test_people.py": "devices keys mail sessions",

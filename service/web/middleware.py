@@ -174,17 +174,13 @@ class RequestMiddleware:
             "operation": notes.operation or "-",
             "caller": notes.caller or "-",
             "refusal": notes.refusal or "-",
-            "client": notes.client or self._client(scope),
+            # A request that ended before it reached an operation or a page has no client noted.
+            "client": notes.client or self._proxies.client_of((scope.get("client") or ("-", 0))[0], headers_of(scope)),
         }
         # Queries may hold personal data, so only the path is logged. It is encoded again: a decoded space would separate
         # fields, and an escape in the client's own spelling could hide a key from `masked`.
         path = quote(scope["path"][:PATH_CHARACTERS], safe=_PLAIN, errors="replace")[:PATH_CHARACTERS]
         log.handle(Line(log.name, f"{scope['method']} {path}", facts))
-
-    def _client(self, scope: Scope) -> str:
-        """The client's address of a request that ended before it reached an operation or a page, which note it."""
-        peer = (scope.get("client") or ("-", 0))[0]
-        return self._proxies.client_of(peer, headers_of(scope))
 
 
 def _given_id(headers: Iterable[tuple[bytes, bytes]]) -> str | None:

@@ -1,12 +1,16 @@
-"""Public documents that never change while the node runs: their ETags, and their bytes in each coding."""
+"""Public documents as responses: those that never change while the node runs, and small ones written for a request."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from service.api.encodings import IDENTITY, VARY, known_tag
 from service.api.messages import Answer, Headers
 from service.snapshots.etags import digest_of, etag_of
 from service.web.compression import LEAST_BYTES, STEADY, choice, compressed, encoded_headers
 
+TEXT = "text/plain; charset=utf-8"
+XML = "application/xml; charset=utf-8"
+MAX_AGE_SECONDS = 3600
 MOST_SHARE = 0.9
 """A document is sent plain unless compressing it saves a tenth."""
 
@@ -46,3 +50,32 @@ class Representation:
             finally:
                 self._making.remove(coding)
         return self._encoded[coding]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A small document that caches may store. `shared` lets pages of other sites read it. A body that is a function needs an
+    `etag`, and is made only for clients that do not have it."""
+
+    body: bytes | Callable[[], bytes]
+    content_type: str
+    etag: str = ""
+    shared: bool = False
+    link: str = ""
+    """The value of its `Link` header, if it has one."""
+
+    def answer(self, headers: Mapping[str, str]) -> Answer:
+        """200 with the document, which may be compressed, or 304 if the client has it. `headers` are the request's."""
+        body = self.body
+        assert self.etag or isinstance(body, bytes), "without an ETag, the body has to be known"
+        etag = self.etag if not isinstance(body, bytes) else etag_of(digest_of(body))
+        own: Headers = [("cache-control", f"public, max-age={MAX_AGE_SECONDS}"), VARY]
+        if self.shared:
+            own.append(("access-control-allow-origin", "*"))
+        if self.link:
+            own.append(("link", self.link))
+        tag = known_tag(headers, etag)
+        if tag is not None:
+            return Answer(304, b"", [("etag", tag), *own])
+        content = body if isinstance(body, bytes) else body()
+        return Answer(200, content, [("etag", etag), *own], self.content_type, public_tag=etag)

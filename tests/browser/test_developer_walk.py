@@ -9,8 +9,9 @@ from playwright.sync_api import ViewportSize, expect
 from tests.acceptance.processes import Service
 from tests.browser.conftest import Meet
 from tests.browser.people import Person
-from tests.browser.test_people import GRANT, made_key, revoked
+from tests.browser.test_people import made_key, revoked
 from tests.browser.walking import NUMBERS, WAYS, fits, way_id
+from tests.slow import smoke
 
 walks = pytest.mark.parametrize(("viewport", "scripts"), WAYS, ids=way_id)
 
@@ -39,6 +40,7 @@ def revokes(person: Person, key: str) -> None:
 
 
 @walks
+@smoke
 def test_a_developer_mints_a_key_claims_it_makes_another_and_revokes_it(
     node: Service, meet: Meet, viewport: ViewportSize, scripts: bool
 ) -> None:
@@ -74,32 +76,3 @@ def test_a_developer_mints_a_key_claims_it_makes_another_and_revokes_it(
     expect(developer.page.get_by_role("region", name="Usage", exact=True)).to_contain_text("Today")
     revokes(developer, made)
     assert len(developer.screens) == SCREENS_TO_REVOKED, developer.screens
-
-
-@walks
-def test_a_developer_logs_a_device_in_and_revokes_its_key(
-    node: Service, meet: Meet, viewport: ViewportSize, scripts: bool
-) -> None:
-    email, developer = f"device{next(NUMBERS)}@example.com", meet(viewport=viewport, java_script_enabled=scripts)
-    started = node.post("/api/v1/auth/device", {"client_id": "terminal"}).json()
-    developer.opens("/device")
-    developer.reads("Sign in")
-    developer.fills(Email=email)
-    developer.presses("Send the code")
-    developer.fills_in_the_code(email)
-    developer.presses("Sign in")
-    developer.reads("Connect a device")
-    fits(developer)
-    developer.fills(Code=started["user_code"])
-    developer.presses("Continue")
-    developer.reads("Approve this device?")
-    fits(developer)
-    developer.presses("Approve")
-    developer.told("The device is approved.")
-    form = {"grant_type": GRANT, "device_code": started["device_code"]}
-    key = node.http.post("/api/v1/auth/device/token", data=form).json()["apiKey"]
-    assert node.usage(key)["email"] == email
-    developer.reads("Go back to your device")
-    fits(developer)
-    developer.follows("Go to the dashboard")
-    revokes(developer, key)

@@ -3,13 +3,11 @@
 `make pages` measures all of them (`tests/pages`), and `make shots` takes pictures.
 """
 
-import re
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser
 
-from service.web.pages.parts.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service
 from tests.browser import looking
@@ -121,16 +119,3 @@ def test_the_looks_find_what_is_wrong(meet: Meet) -> None:
 
 def kinds_of(faults: list[str]) -> set[str]:
     return {fault.partition(" ")[0] for fault in faults}
-
-
-def test_who_may_not_see_a_page_is_asked_to_sign_in_or_told_so(people: dict[str, Person]) -> None:
-    visitor, account = people["visitor"].context.request, people["account"].context.request
-    page = {"accept": "text/html"}
-    for each in PAGES:
-        address = re.sub(r"{\w+}", "some", each.path)
-        if each.who is not Audience.ANYBODY:
-            asked = visitor.get(address, headers=page, max_redirects=0)
-            assert (asked.status, asked.headers["location"][:14]) == (303, "/sign-in?next="), address
-        if each.who is Audience.ADMIN:
-            told = account.get(address, headers=page)
-            assert (told.status, "Only administrators" in told.text()) == (403, True), address

@@ -23,44 +23,6 @@ GRANT = "urn:ietf:params:oauth:grant-type:device_code"
 # Keys.
 
 
-@smoke
-def test_a_newcomer_claims_a_key_signs_in_and_makes_and_revokes_another(node: Service, meet: Meet) -> None:
-    email, minted, person = "newcomer@example.com", node.mint(), meet()
-    person.opens(minted["claimUrl"])
-    assert minted["claimToken"] not in person.page.url
-    person.fills(Email=email)
-    person.presses("Send the code")
-    person.fills_in_the_code(email)
-    person.presses("Claim the key")
-    expect(person.page.get_by_role("heading", name="The key is claimed")).to_be_focused()
-    assert node.usage(minted["apiKey"])["email"] == email
-    assert node.status("/api/v1/bots", minted["apiKey"]) == 200
-
-    person.follows("Sign in to the dashboard")
-    person.fills(Email=email)
-    person.presses("Send the code")
-    person.fills_in_the_code(email)
-    person.presses("Sign in")
-    person.reads("Dashboard")
-    expect(person.page.get_by_role("region", name="Usage", exact=True)).to_contain_text("Today: 1 request.")
-    assert prefixes(person) == [minted["apiKey"][:12]]
-
-    made = made_key(person)
-    assert node.usage(made)["email"] == email
-    person.follows("I copied it, back to the dashboard")
-    assert prefixes(person) == [made[:12], minted["apiKey"][:12]]
-    assert made not in person.page.content()
-
-    revoked(person, made)
-    person.told("The key is revoked.")
-    assert prefixes(person) == [minted["apiKey"][:12]]
-    assert node.status("/api/v1/usage", made) == 401
-
-    person.signs_out()
-    person.opens("/dashboard")
-    person.reads("Sign in")
-
-
 def made_key(person: Person) -> str:
     """A full key that was made on the dashboard."""
     form = person.page.locator("form").filter(has=person.page.get_by_role("button", name="Create the key"))
@@ -75,13 +37,6 @@ def revoked(person: Person, key: str) -> None:
     person.page.get_by_role("link", name=re.compile(key[:12])).click()
     person.page.get_by_text("Revoke this key", exact=True).click()
     person.presses("Revoke this key permanently")
-
-
-def prefixes(person: Person) -> list[str]:
-    """The prefixes of the keys on the dashboard."""
-    person.reads("Dashboard")
-    keys = person.page.get_by_role("region", name="Keys", exact=True).locator("tbody th .mono").all_inner_texts()
-    return [key.rstrip("…") for key in keys]
 
 
 # Devices.
@@ -180,9 +135,6 @@ def typed_into(page: Page, label: str, text: str) -> None:
 def pressed(page: Page, button: str) -> None:
     walked_to(page, "button", button)
     page.keyboard.press("Enter")
-
-
-# Sessions.
 
 
 # What goes wrong.

@@ -10,11 +10,12 @@ from playwright.sync_api import ViewportSize, expect
 from tests.acceptance.processes import Service, until
 from tests.browser.conftest import ADMIN, Meet
 from tests.browser.people import Person
-from tests.browser.test_sponsoring import counted, is_placed
+from tests.browser.test_sponsoring import id_of, is_placed
 from tests.browser.walking import (
     NUMBERS,
     WAYS,
     Sponsor,
+    counts,
     decides,
     ends,
     fits,
@@ -61,7 +62,7 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     fits(sponsor)
 
     campaign = str(sponsor.page.locator("dd a[href^='/sponsor/campaigns/']").get_attribute("href"))
-    reviewed = f"campaigns/{campaign.rpartition('/')[2]}/review"
+    reviewed = f"campaigns/{id_of(campaign)}/review"
     decides(admin, reviewed, decision="reject", note="Name the product.")
     sponsor.opens("/sponsor")
     waiting = sponsor.page.get_by_role("region", name="Waiting for you")
@@ -77,10 +78,10 @@ def test_a_sponsor_goes_from_the_front_page_to_the_report_of_a_week(
     decides(admin, reviewed, decision="approve")
     until(lambda: is_placed(node, f"{headline}, edited"), what="the placement")
 
-    known = booking.rpartition("/")[2]
+    known = id_of(booking)
     reports(admin, known, "impression")
     reports(admin, known, "click")
-    until(lambda: counted(node, booking) == (1, 1), what="the events to be counted")
+    until(lambda: counts(node, known) == (1, 1), what="the events to be counted")
     heads(sponsor, booking, "Running")
     reads_the_report(sponsor, booking, tmp_path)
     prints_the_invoice(sponsor, slot)

@@ -122,32 +122,16 @@ async def test_the_usage_of_the_key_is_that_of_a_month_or_of_its_life(desk: Desk
     assert "Expires   2026-11-18 13:00 UTC\n" in out
 
 
-async def test_mails_are_shown_and_chosen_by_topic(desk: Desk) -> None:
-    assert await desk.out("notifications") == "Reviews   on\nBookings  on\nReports   on\n"
-    changed = await desk.out("notifications", "--reports", "off", "--bookings", "on")
-    assert changed == "Reviews   on\nBookings  on\nReports   off\n"
-    assert [record.action for record in desk.world.memory.audits].count("account.mails_chosen") == 1
-
-
 REFUSED = {
     # Commands, what the service says, and where another than 1, the exit code.
     "usecases --slug no-such-case": "There is no use case with this slug. (not_found)",
     "bots --slug ../usage": "(not_found)",
-    "usecases --limit 1000": "limit",
     "bots --cursor nonsense": "cursor",
     "report --from 2020-01-01": "at most 366 days",
     "sponsor booking bkg_unknown": "(not_found)",
-    "sponsor invoice bkg_unknown": "(not_found)",
-    "sponsor edit-campaign cmp_unknown --name A": "(not_found)",
-    "sponsor revoke-key key_unknown": "(not_found)",
-    "sponsor create-key --name A --scopes everything": "(invalid_request)",
-    "sponsor inventory --week 2036-12-29": "weekStart",
     "keys rotate key_1 --grace 8d": "(invalid_request)",
     "keys expire key_1 2020-01-01": "must lie in the future",
-    "keys rename key_1 Other": "(not_found)",
-    "keys usage --days 91": "days",
     "webhooks create http://tools.example.com/ --events booking.paid": "must begin with https://",
-    "webhooks show whk_unknown": "no such webhook. (not_found)",
     "admin accounts": "Only administrators can do this. (forbidden)",
 }
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from actors.clock import DAY_MS
 from actors.values import Tier
 from tests.api.world import World
 from tests.web.visitors import Seen, Visitor
@@ -63,12 +62,3 @@ async def test_a_wrong_code_is_asked_for_again(ann: Visitor) -> None:
 async def test_a_refusal_is_shown_where_it_was_asked_for(world: World) -> None:
     visitor = Visitor(world, world.session(ANN, admin=True), ANN)
     assert "You are the last administrator" in Seen.of(await visitor.send(PAGE, do="start")).text
-
-
-async def test_after_the_days_the_visitor_is_signed_out(ann: Visitor) -> None:
-    await ann.send(PAGE, do="confirm", code=await ask(ann))
-    ann.world.clock.at_ms += 7 * DAY_MS
-    ann.world.services.eraser.wake()
-    await ann.world.settled()
-    response = await ann.get("/dashboard")
-    assert (response.status, response.header("location")) == (303, "/sign-in?next=%2Fdashboard")

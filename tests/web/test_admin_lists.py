@@ -1,28 +1,16 @@
 """The administrators' pages of accounts, bookings, the queue and the revenue: searches, filters, and what they do."""
 
 from dataclasses import replace
-from typing import Any
 
 from service.web.pages.admin.bookings import MOST_TROUBLE
 from service.web.pages.admin.review_queue import MOST_REQUESTS
 from service.web.pages.parts.notices import NOTICES
-from tests.api.sponsors import NEXT_WEEK, Person, add_slot, administrator, changes, sponsor
+from tests.api.sponsors import NEXT_WEEK, administrator, changes, sponsor
 from tests.api.world import World
-from tests.web.visitors import Seen, Visitor
+from tests.web.test_administration import BOSS, boss, decision, paid
+from tests.web.visitors import Seen
 
-BOSS, EMAIL = "boss@example.com", "sponsor@example.com"
-
-
-def boss(world: World) -> Visitor:
-    return Visitor(world, world.session(BOSS, admin=True))
-
-
-async def paid(world: World, person: Person, slot_id: str = "left-top", **slot: Any) -> str:
-    add_slot(world, slot_id, **slot)
-    await person.profile()
-    booking = (await person.booking(await person.campaign(), slot_id))["id"]
-    await person.pay(booking)
-    return str(booking)
+EMAIL = "sponsor@example.com"
 
 
 def page_of(world: World, email: str = EMAIL) -> str:
@@ -89,9 +77,6 @@ async def test_all_weeks_of_an_account_are_refunded_in_one_act(world: World) -> 
     first, second = await paid(world, person), await paid(world, person, "right-top")
     visitor, path = boss(world), page_of(world)
     assert "2 bookings : 2 paid" in (await visitor.look(path)).text
-    unsure = await visitor.send(path, do="refund", refund_reason="Malware.")
-    assert (unsure.status, "Tick the box" in Seen.of(unsure).text) == (400, True)
-    assert "Malware." in Seen.of(unsure).text
     assert "The refunds are ordered." in (await visitor.led(path, do="refund", sure="yes")).text
     await world.settled()
     assert {world.memory.bookings[each].status for each in (first, second)} == {"refunded"}
@@ -142,8 +127,6 @@ async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> 
     ):
         seen = await visitor.look(f"/admin/bookings?{query}")
         assert [each for each in (first, second) if each in seen.text] == shown, query
-    assert (await visitor.get("/admin/bookings?week=soon")).status == 400
-    assert (await visitor.get("/admin/bookings?status=live")).status == 400
     sent = await visitor.send("/admin/bookings?slot=left-top", do="refund", booking=first, sure="yes")
     assert sent.header("location") == "/admin/bookings?slot=left-top&notice=refund_ordered"
     seen = await visitor.look("/admin/bookings?slot=left-top&week=2026-11-23")
@@ -227,7 +210,6 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
     chosen = [each["href"] for each in seen.all("a") if each.get("aria-current") == "true" and each["href"] in spans]
     assert chosen == spans[2:]
     assert "Nothing was paid in these months" in (await visitor.look("/admin/revenue?from=2026-01&to=2026-02")).text
-    assert (await visitor.get("/admin/revenue?from=May")).status == 400
 
 
 async def _asked(world: World) -> str:
@@ -305,8 +287,7 @@ async def test_an_edit_of_an_approved_ad_is_shown_beside_what_visitors_see_now(w
     assert later < now < seen.text.index("Ship your first agent today"), "the approved words are folded"
     assert "Headline Ship your first second agent today" in seen.text
     assert seen.values("headline") == ["Ship your second agent today"]
-    names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
-    await visitor.led("/admin", do="approve", **{name: seen.values(name)[0] for name in names})
+    await visitor.led("/admin", do="approve", **decision(seen))
     assert world.memory.campaigns[campaign].content.headline == "Ship your second agent today"
 
 
@@ -318,9 +299,7 @@ async def test_a_decision_on_an_edit_says_what_becomes_of_the_approved_words(wor
     path = f"/api/v1/sponsors/campaigns/{campaign}"
     await admin.post(f"/api/v1/admin/sponsorships/campaigns/{campaign}/review", {"decision": "approve"})
     await person.patch(path, {"headline": "Ship your second agent today"})
-    read = (await visitor.look("/admin")).values
-    names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
-    seen = {name: read(name)[0] for name in names}
+    seen = decision(await visitor.look("/admin"))
     rejected = await visitor.led("/admin", do="reject", note="Say it in other words.", **seen)
     assert NOTICES["edit_rejected"] in rejected.text
     await person.post(f"{path}/pause")

@@ -1,6 +1,5 @@
 """The administrators' pages: who sees them, the queue, slots, bookings, the audit, tiers."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,52 +10,21 @@ from actors.events.servers import ServerReport
 from service.version import VERSION
 from service.web.pages.ops.status import MOST_REASONS, MOST_RECENT
 from service.web.pages.parts.notices import NOTICES
-from service.web.pages.parts.page import Audience
-from service.web.pages.table import PAGES
 from service.web.static_files import static_url
-from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor, tables
+from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor
 from tests.api.world import NOON_MS, World, away
 from tests.web.visitors import Seen, Visitor
 
 BOSS = "boss@example.com"
-IDS = {"/admin/slots/{id}": "left-top", "/admin/accounts/{id}": "ten_boss"}
 """The id of a page that has one in its path."""
-
-ADMINISTRATORS = {
-    page.path.replace("{id}", IDS.get(page.path, "")): page for page in PAGES if page.who is Audience.ADMIN
-}
-OURS = list(ADMINISTRATORS)
-WITH_FORMS = [path for path, page in ADMINISTRATORS.items() if page.actions]
 HOSTILE = "</p><script>alert(1)</script><b>&amp;"
 
 
 def boss(world: World) -> Visitor:
-    token = world.session(BOSS, admin=True)
-    rows, account = world.memory.tenants, world.memory.accounts[BOSS]
-    rows["ten_boss"] = replace(rows[account.tenant_id], id="ten_boss")
-    world.memory.accounts[BOSS] = replace(account, tenant_id="ten_boss")
-    return Visitor(world, token)
+    return Visitor(world, world.session(BOSS, admin=True))
 
 
 # Who sees them.
-
-
-def test_these_are_the_pages_of_administrators() -> None:
-    assert sorted(OURS) == [
-        "/admin",
-        "/admin/accounts",
-        "/admin/accounts/ten_boss",
-        "/admin/audit",
-        "/admin/bookings",
-        "/admin/revenue",
-        "/admin/reviews",
-        "/admin/sites",
-        "/admin/slots",
-        "/admin/slots/left-top",
-        "/admin/slots/new",
-        "/admin/sponsors",
-        "/ops",
-    ]
 
 
 async def test_an_administrator_whose_role_ended_a_moment_ago_is_refused(world: World) -> None:
@@ -66,20 +34,6 @@ async def test_an_administrator_whose_role_ended_a_moment_ago_is_refused(world: 
     refused = await visitor.get("/admin")
     assert refused.status == 403
     assert "Only administrators may see this page." in Seen.of(refused).text
-
-
-@pytest.mark.parametrize("path", WITH_FORMS)
-async def test_forms_of_others_change_nothing(world: World, path: str) -> None:
-    """Forms from people who are not administrators, from strangers, and from other sites."""
-    add_slot(world)
-    ordinary = Visitor(world, world.session("ann@example.com"))
-    headers = {"Cookie": f"__Host-session={boss(world).token}", "Sec-Fetch-Site": "cross-site"}
-    before = tables(world)
-    for act in ADMINISTRATORS[path].actions:
-        assert (await ordinary.send(path, do=act)).status == 403
-        assert (await Visitor(world).send(path, do=act)).status == 303
-        assert (await world.client.post(path, headers=headers, body=f"do={act}".encode())).status == 403
-    assert tables(world) == before
 
 
 # Reviewing.
@@ -94,7 +48,7 @@ async def _waiting(world: World, person: Person, count: int) -> list[str]:
     return made
 
 
-def _decision(seen: Seen, place: int = 0) -> dict[str, str]:
+def decision(seen: Seen, place: int = 0) -> dict[str, str]:
     """The hidden fields of the review form at a position of the queue."""
     names = ("campaign", "headline", "body", "cta", "targetUrl", "logoText", "sponsorName")
     return {name: seen.values(name)[place] for name in names}
@@ -128,7 +82,7 @@ async def test_the_queue_shows_what_waits_the_oldest_first_page_by_page(world: W
 async def test_an_approval_is_made_in_the_session_and_the_audit_says_so(world: World) -> None:
     [campaign] = await _waiting(world, sponsor(world), 1)
     visitor = boss(world)
-    after = await visitor.led("/admin", do="approve", **_decision(await visitor.look("/admin")))
+    after = await visitor.led("/admin", do="approve", **decision(await visitor.look("/admin")))
     assert "The ad is approved" in after.text
     assert "Nothing waits for review" in after.text
     assert world.memory.campaigns[campaign].status == "approved"
@@ -140,24 +94,11 @@ async def test_an_approval_is_made_in_the_session_and_the_audit_says_so(world: W
     assert "Status: In review Approved" in shown.text
 
 
-async def test_a_rejection_needs_a_note_which_its_sponsor_reads(world: World) -> None:
-    [campaign] = await _waiting(world, sponsor(world), 1)
-    visitor = boss(world)
-    form = _decision(await visitor.look("/admin"))
-    refused = await visitor.send("/admin", do="reject", note=" \r\n ", **form)
-    assert refused.status == 400
-    assert "Write why you reject it. The sponsor reads it." in Seen.of(refused).text
-    assert world.memory.campaigns[campaign].status == "pending"
-    after = await visitor.led("/admin", do="reject", note="The link\r\nleads elsewhere.", **form)
-    assert "The ad is rejected" in after.text
-    assert world.memory.campaigns[campaign].review_note == "The link\nleads elsewhere."
-
-
 async def test_a_page_that_is_stale_approves_nothing_and_says_why(world: World) -> None:
     person = sponsor(world)
     [campaign] = await _waiting(world, person, 1)
     visitor = boss(world)
-    read = _decision(await visitor.look("/admin"))
+    read = decision(await visitor.look("/admin"))
     await person.patch(f"/api/v1/sponsors/campaigns/{campaign}", {"headline": "Something else"})
     refused = await visitor.send("/admin", do="approve", note="Fine", **read)
     shown = Seen.of(refused)
@@ -166,9 +107,9 @@ async def test_a_page_that_is_stale_approves_nothing_and_says_why(world: World) 
     assert "Something else" in shown.text
     assert shown.values("note") == ["Fine"], "what was typed is not lost"
     assert world.memory.campaigns[campaign].status == "pending"
-    await visitor.led("/admin", do="approve", **_decision(shown))
+    await visitor.led("/admin", do="approve", **decision(shown))
     assert world.memory.campaigns[campaign].status == "approved"
-    again = await visitor.send("/admin", do="approve", **_decision(shown))
+    again = await visitor.send("/admin", do="approve", **decision(shown))
     assert "This ad is approved now, so it cannot be approved." in Seen.of(again).text
 
 
@@ -176,7 +117,7 @@ async def test_an_approval_is_not_for_another_name_than_was_read(world: World) -
     person = sponsor(world)
     [campaign] = await _waiting(world, person, 1)
     visitor = boss(world)
-    read = _decision(await visitor.look("/admin"))
+    read = decision(await visitor.look("/admin"))
     renamed = {"name": "Somebody famous", "website": "https://tools.example.com/"}
     await person.patch("/api/v1/sponsors/profile", renamed)
     refused = await visitor.send("/admin", do="approve", **read)
@@ -189,7 +130,7 @@ async def test_what_is_new_since_the_last_approval_is_shown(world: World) -> Non
     person = sponsor(world)
     [campaign] = await _waiting(world, person, 1)
     visitor = boss(world)
-    await visitor.led("/admin", do="approve", **_decision(await visitor.look("/admin")))
+    await visitor.led("/admin", do="approve", **decision(await visitor.look("/admin")))
     path = f"/api/v1/sponsors/campaigns/{campaign}"
     for edit in ({"headline": "First try"}, {"headline": "Second try", "cta": "Look"}, {"cta": CAMPAIGN["cta"]}):
         world.clock.at_ms += 1
@@ -206,9 +147,9 @@ async def test_what_is_new_since_the_last_approval_is_shown(world: World) -> Non
 async def test_an_approved_campaign_can_be_paused_and_a_paused_one_resumed(world: World) -> None:
     [campaign] = await _waiting(world, sponsor(world), 1)
     visitor = boss(world)
-    await visitor.led("/admin", do="approve", **_decision(await visitor.look("/admin")))
+    await visitor.led("/admin", do="approve", **decision(await visitor.look("/admin")))
     for move, state, then in (("pause", "approved", "paused"), ("resume", "paused", "approved")):
-        await visitor.led(f"/admin?status={state}", do=move, **_decision(await visitor.look(f"/admin?status={state}")))
+        await visitor.led(f"/admin?status={state}", do=move, **decision(await visitor.look(f"/admin?status={state}")))
         assert world.memory.campaigns[campaign].status == then
 
 
@@ -218,7 +159,7 @@ async def test_what_people_wrote_is_text_everywhere(world: World) -> None:
     fields = {"name": HOSTILE, "headline": HOSTILE, "body": HOSTILE, "cta": HOSTILE[:24], "logoText": "<b>"}
     await person.campaign(**fields)
     visitor = boss(world)
-    form = _decision(await visitor.look("/admin"))
+    form = decision(await visitor.look("/admin"))
     assert form["headline"] == form["sponsorName"] == HOSTILE
     stale = await visitor.send("/admin", do="approve", note=HOSTILE, **(form | {"body": "other"}))
     assert stale.status == 409
@@ -240,10 +181,11 @@ SLOT = {"id": "right-top", "name": "Right, top", "side": "right", "weekPrice": "
 SLOT |= {"active": "yes", "offerEndsAt": "2026-11-20T12:30", "packageKind": "youtube", "description": "A video"}
 
 
-def _was(seen: Seen) -> dict[str, str]:
-    """The hidden fields of a slot's form: what it was shown with."""
+def _forms_of(seen: Seen) -> tuple[dict[str, str], dict[str, str]]:
+    """The hidden fields of a slot's form, which are what it was shown with, and the same as its visible fields."""
     hidden = [each for each in seen.all("input") if (each.get("name") or "").startswith("was_")]
-    return {str(each["name"]): each.get("value") or "" for each in hidden}
+    was = {str(each["name"]): each.get("value") or "" for each in hidden}
+    return was, {name.removeprefix("was_"): value for name, value in was.items() if value}
 
 
 async def test_a_slot_is_created_with_all_that_was_typed(world: World) -> None:
@@ -271,8 +213,7 @@ async def test_a_slot_whose_id_is_new_has_its_page_beside_the_form_for_a_new_slo
     assert "/admin/slots/~new" in (await visitor.look("/admin/slots")).links()
     page = await visitor.look("/admin/slots/~new")
     assert page.values("name") == ["The newest"]
-    was = _was(page)
-    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    was, shown = _forms_of(page)
     await visitor.led("/admin/slots/~new", do="save", **was, **(shown | {"name": "The oldest"}))
     assert world.memory.slots["new"].name == "The oldest"
     await visitor.led("/admin/slots/~new", do="retire")
@@ -293,44 +234,10 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert len(world.memory.slots) == 1
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"weekPrice": "cheap"}, "Write an amount from 0.50 to 100,000.00, such as 120.00."),
-        ({"weekPrice": "0.10"}, "Write an amount from 0.50 to 100,000.00, such as 120.00."),
-        ({"weekPrice": "99,999.00", "durationWeeks": "52"}, "All weeks of a booking together cost too much."),
-        ({"durationWeeks": "1.5"}, "Write a whole number from 1 to 52."),
-        ({"durationWeeks": "53"}, "Write a whole number from 1 to 52."),
-        ({"offerEndsAt": "2026-02-30T10:00"}, "Write a date and time such as 2026-12-31T18:00."),
-        ({"offerEndsAt": "2026-11-18T11:59"}, "Choose a time in the future."),
-        ({"name": " "}, "Write a name for the slot."),
-        ({"side": "top"}, "Choose one of the options."),
-        ({"id": "Left top"}, "Use only letters a to z, digits and dashes."),
-    ],
-)
-async def test_a_form_that_is_not_valid_changes_nothing_and_keeps_what_was_typed(
-    world: World, change: dict[str, str], words: str
-) -> None:
-    visitor = boss(world)
-    before = tables(world)
-    answer = await visitor.send("/admin/slots/new", do="create", **(SLOT | change))
-    shown = Seen.of(answer)
-    assert answer.status == 400
-    assert words in shown.text
-    assert tables(world) == before
-    typed = SLOT | change
-    for name in ("id", "name", "weekPrice", "durationWeeks", "offerEndsAt"):
-        assert shown.values(name) == [typed[name]]
-    assert "A video" in shown.text
-    selected = [each["value"] for each in shown.all("option") if "selected" in each]
-    assert selected == ([] if typed["side"] == "top" else ["right"]) + ["youtube"]
-
-
 async def test_an_edit_changes_what_was_changed_and_leaves_alone_what_somebody_else_has(world: World) -> None:
     add_slot(world, offer_ends_ms=NOON_MS - 1)
     visitor = boss(world)
-    was = _was(await visitor.look("/admin/slots/left-top"))
-    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    was, shown = _forms_of(await visitor.look("/admin/slots/left-top"))
     assert shown["weekPrice"] == "120.00"
     key = administrator(world)
     await key.patch("/api/v1/admin/sponsorships/slots/left-top", {"weekPriceCents": 20_000})
@@ -345,20 +252,18 @@ async def test_an_edit_changes_what_was_changed_and_leaves_alone_what_somebody_e
 async def test_an_edit_that_is_refused_keeps_what_was_typed(world: World) -> None:
     add_slot(world)
     visitor = boss(world)
-    was = _was(await visitor.look("/admin/slots/left-top"))
-    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    was, shown = _forms_of(await visitor.look("/admin/slots/left-top"))
     refused = await visitor.send("/admin/slots/left-top", do="save", **was, **(shown | {"weekPrice": "12 or so"}))
     again = Seen.of(refused)
     assert refused.status == 400
     assert again.values("weekPrice") == ["12 or so"]
-    assert _was(again) == was
+    assert _forms_of(again)[0] == was
 
 
 async def test_what_a_slot_need_not_have_is_taken_away_by_emptying_it(world: World) -> None:
     visitor = boss(world)
     await visitor.led("/admin/slots/new", do="create", **SLOT)
-    was = _was(await visitor.look("/admin/slots/right-top"))
-    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    was, shown = _forms_of(await visitor.look("/admin/slots/right-top"))
     emptied = shown | {"offerEndsAt": "", "packageKind": "", "description": ""}
     del emptied["active"]
     await visitor.led("/admin/slots/right-top", do="save", **was, **emptied)
@@ -373,8 +278,7 @@ async def test_a_slot_is_retired_and_brought_back(world: World) -> None:
     assert "The slot is retired" in after.text
     page = await visitor.look("/admin/slots/left-top")
     assert "To bring it back, make it active." in page.text
-    was = _was(page)
-    shown = {name.removeprefix("was_"): value for name, value in was.items() if value}
+    was, shown = _forms_of(page)
     await visitor.led("/admin/slots/left-top", do="save", **was, **shown, active="yes")
     assert world.memory.slots["left-top"].retired_ms is None
 
@@ -388,16 +292,16 @@ async def test_a_slot_that_does_not_exist_has_no_page(world: World) -> None:
 # Bookings.
 
 
-async def _paid(world: World, person: Person, **slot: Any) -> str:
-    add_slot(world, **slot)
+async def paid(world: World, person: Person, slot_id: str = "left-top", **slot: Any) -> str:
+    add_slot(world, slot_id, **slot)
     await person.profile()
-    booking = (await person.booking(await person.campaign()))["id"]
+    booking = (await person.booking(await person.campaign(), slot_id))["id"]
     await person.pay(booking)
     return str(booking)
 
 
 async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: World) -> None:
-    booking = await _paid(world, sponsor(world))
+    booking = await paid(world, sponsor(world))
     visitor = boss(world)
     assert "Yes, refund USD 120.00" in (await visitor.look("/admin/bookings")).text
     unsure = await visitor.send("/admin/bookings", do="refund", booking=booking, reason="Not delivered.")
@@ -417,7 +321,7 @@ async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: Wor
 
 
 async def test_the_video_of_a_package_is_described(world: World) -> None:
-    booking = await _paid(world, sponsor(world), package_kind=PackageKind.YOUTUBE)
+    booking = await paid(world, sponsor(world), package_kind=PackageKind.YOUTUBE)
     visitor = boss(world)
     form = {"booking": booking, "youtubeStatus": "published", "youtubeNotes": "Recorded", "youtubeUrl": ""}
     refused = await visitor.send("/admin/bookings", do="describe", **form)
@@ -471,10 +375,6 @@ async def test_the_audit_is_read_by_who_did_it_and_up_to_a_day(world: World) -> 
     assert (await visitor.look(older)).text.count("Created the ad ") == 1
     for query in ("actor=nobody@example.com", f"actor={email}&to=2026-11-17"):
         assert "No change matches" in (await visitor.look(f"/admin/audit?{query}")).text
-    refused = await visitor.get("/admin/audit?to=yesterday&actor=ann")
-    assert refused.status == 400
-    assert "Write a date such as 2026-11-18." in refused.body.decode()
-    assert 'value="ann"' in refused.body.decode()
 
 
 async def test_sponsors_are_listed_with_their_history(world: World) -> None:

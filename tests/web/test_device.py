@@ -1,51 +1,20 @@
 """The page that approves a device: only forms approve, never a link."""
 
-import html
-import re
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
-from tests.api.asgi import Response
+from tests.api.callers import cookie
 from tests.api.world import World
+from tests.web.browser import Browser, Form
 
-FORM = "application/x-www-form-urlencoded"
 ANN = "ann@example.com"
 
 
-@dataclass
-class Browser:
-    """A person's browser on the page."""
-
-    world: World
-    token: str
-    site: str = "same-origin"
-    last: Response = field(init=False)
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"Cookie": f"__Host-session={self.token}", "Sec-Fetch-Site": self.site, "Accept": "text/html"}
-
-    async def visit(self, path: str) -> str:
-        self.last = await self.world.client.get(path, headers=self.headers)
-        return words_of(self.last)
-
-    async def send(self, do: str, code: str) -> str:
-        """Send a form of the page and follow the redirect."""
-        body = urlencode({"do": do, "user_code": code}).encode()
-        headers = {**self.headers, "Content-Type": FORM}
-        self.last = await self.world.client.post("/device", headers=headers, body=body)
-        if self.last.status != 303:
-            return words_of(self.last)
-        return await self.visit(self.last.header("location") or "")
-
-
-def words_of(response: Response) -> str:
-    """The visible text of a page."""
-    text = re.sub(r"<[^>]*>", "", response.body.decode())
-    return html.unescape(re.sub(r"\s+", " ", text))
+async def send(person: Browser, do: str, code: str) -> str:
+    """Send a form of the page; returns the text of the page that follows."""
+    return (await person.send(Form("/device", {"user_code": code}), do)).text
 
 
 @pytest.fixture
@@ -64,34 +33,35 @@ async def outcome(world: World, device: Any) -> str:
 
 async def test_a_person_types_the_code_sees_what_is_asked_and_approves(world: World, ann: Browser) -> None:
     device = await begun(world)
-    assert "Connect a device" in await ann.visit("/device")
-    asked = await ann.send("look", device["user_code"].lower())
+    assert "Connect a device" in (await ann.open("/device")).text
+    asked = await send(ann, "look", device["user_code"].lower())
     for shown in (device["user_code"], "a-program/1.0", "203.0.113.7", "Today, 12:00", ANN):
         assert shown in asked
     assert await outcome(world, device) == "400 authorization_pending"
-    approved = await ann.send("approve", device["user_code"])
+    approved = await send(ann, "approve", device["user_code"])
     assert "The device is approved." in approved
     assert "Go back to your device" in approved
-    assert 'name="user_code"' not in ann.last.body.decode()
+    assert 'name="user_code"' not in ann.html
     assert await outcome(world, device) == "200"
 
 
 async def test_a_person_denies(world: World, ann: Browser) -> None:
     device = await begun(world)
-    await ann.send("look", device["user_code"])
-    assert "It gets no key." in await ann.send("deny", device["user_code"])
+    await send(ann, "look", device["user_code"])
+    assert "It gets no key." in await send(ann, "deny", device["user_code"])
     assert await outcome(world, device) == "400 access_denied"
 
 
 async def test_a_link_with_the_code_fills_it_in_and_does_nothing_else(world: World, ann: Browser) -> None:
     device = await begun(world)
     before = repr(world.memory)
+    path = device["verification_uri_complete"].removeprefix("https://catalog.test")
     for site in ("none", "same-origin", "cross-site"):
-        ann.site = site
-        await ann.visit(device["verification_uri_complete"].removeprefix("https://catalog.test"))
-        assert f'value="{device["user_code"]}"' in ann.last.body.decode()
-        assert 'value="approve"' not in ann.last.body.decode(), "what is asked has to be seen first"
-    await ann.visit("/device?user_code=WDJB-MJHT")
+        response = await world.client.get(path, headers=cookie(ann.token or "") | {"Sec-Fetch-Site": site})
+        page = response.body.decode()
+        assert f'value="{device["user_code"]}"' in page
+        assert 'value="approve"' not in page, "what is asked has to be seen first"
+    await ann.open("/device?user_code=WDJB-MJHT")
     assert repr(world.memory) == before, "a wrong code in a link is charged to nobody"
 
 
@@ -109,45 +79,45 @@ async def test_a_code_that_has_ended_is_explained(world: World, ann: Browser, fa
     if fate == "expired":
         await world.pass_seconds(900)
     elif fate == "denied":
-        await ann.send("deny", device["user_code"])
+        await send(ann, "deny", device["user_code"])
     else:
-        await ann.send("approve", device["user_code"])
+        await send(ann, "approve", device["user_code"])
     if fate == "redeemed":
         assert await outcome(world, device) == "200"
-    assert words in await ann.send("look", device["user_code"])
-    assert 'value="approve"' not in ann.last.body.decode()
+    assert words in await send(ann, "look", device["user_code"])
+    assert 'value="approve"' not in ann.html
 
 
 async def test_a_wrong_code_is_explained_and_stays_in_the_form(world: World, ann: Browser) -> None:
-    assert "No device is showing this code." in await ann.send("look", "WDJB-MJHT")
-    assert ann.last.status == 400
-    assert 'value="WDJB-MJHT"' in ann.last.body.decode()
-    assert "Write the code that the device shows." in await ann.send("look", "  ")
+    assert "No device is showing this code." in await send(ann, "look", "WDJB-MJHT")
+    assert ann.status == 400
+    assert 'value="WDJB-MJHT"' in ann.html
+    assert "Write the code that the device shows." in await send(ann, "look", "  ")
 
 
 async def test_after_five_wrong_codes_the_form_says_how_long_it_is_locked(world: World, ann: Browser) -> None:
     for _ in range(5):
-        await ann.send("look", "WDJB-MJHT")
+        await send(ann, "look", "WDJB-MJHT")
     device = await begun(world)
-    assert "Too many wrong codes. Try again in 15 minutes." in await ann.send("look", device["user_code"])
-    assert (ann.last.status, ann.last.header("retry-after")) == (429, "900")
+    assert "Too many wrong codes. Try again in 15 minutes." in await send(ann, "look", device["user_code"])
+    assert ann.status == 429
 
 
 async def test_an_account_that_is_full_is_told_so(world: World, ann: Browser) -> None:
     for _ in range(9):
         world.key_of(ANN)
     device = await begun(world)
-    assert "Revoke one first." in await ann.send("approve", device["user_code"])
-    assert ann.last.status == 409
+    assert "Revoke one first." in await send(ann, "approve", device["user_code"])
+    assert ann.status == 409
     assert await outcome(world, device) == "400 authorization_pending"
 
 
 async def test_a_program_cannot_write_into_the_page(world: World, ann: Browser) -> None:
     device = await begun(world, agent="<script>alert(1)</script><b>bold</b>")
-    asked = await ann.send("look", device["user_code"])
+    asked = await send(ann, "look", device["user_code"])
     assert "<script>alert(1)</script><b>bold</b>" in asked
-    page = ann.last.body.decode()
+    page = ann.html
     assert "<script>" not in page
     assert "<b>" not in page
-    await ann.visit("/device?" + urlencode({"user_code": '"><script>alert(1)</script>'}))
-    assert "<script>" not in ann.last.body.decode()
+    await ann.open("/device?" + urlencode({"user_code": '"><script>alert(1)</script>'}))
+    assert "<script>" not in ann.html

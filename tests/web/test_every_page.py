@@ -14,6 +14,7 @@ from service.web.pages.table import PAGES
 from service.web.static_files import static_url
 from tests.api.asgi import Client
 from tests.api.conformity import check
+from tests.api.sponsors import tables
 from tests.api.world import DESCRIBED, LOCAL, World, open_world
 from tests.web.markup import card_of, faults_of, parsed
 from tests.web.samples import ANN, address_of, visitors_of
@@ -125,11 +126,18 @@ async def test_a_page_of_an_account_asks_who_is_not_signed_in_to_and_comes_back(
             assert response.header("location") == f"/sign-in?next={quote(asked, safe='')}"
 
 
-async def test_a_page_of_administrators_is_refused_to_others(world: World) -> None:
+async def test_a_page_of_administrators_and_its_forms_are_refused_to_others(world: World) -> None:
     person = Visitor(world, world.session("bob@example.com"))
     for page in PAGES:
+        assert (page.who is Audience.ADMIN) is page.path.startswith(("/admin", "/ops")), page.path
         if page.who is Audience.ADMIN:
-            assert (await person.get(await address_of(world, page))).status == 403
+            path = await address_of(world, page)
+            before = tables(world)
+            assert (await person.get(path)).status == 403
+            for act in page.actions:
+                assert (await person.send(path, do=act)).status == 403
+                assert (await Visitor(world).send(path, do=act)).status == 303
+            assert tables(world) == before
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.path)

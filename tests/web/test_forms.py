@@ -176,7 +176,13 @@ CASES = (
         {"slot-id": "A slot has this id already. Choose another one."},
         409,
     ),
-    Case("/admin/slots/{id}", "save", NO_SLOT, SLOT_ERRORS),
+    Case(
+        "/admin/slots/new",
+        "create",
+        {"name": "Top", "side": "left", "weekPrice": "99,999.00", "durationWeeks": "52"},
+        {"weekPrice": "All weeks of a booking together cost too much. Lower the price or the number of weeks."},
+    ),
+    Case("/admin/slots/{id}", "save", {**NO_SLOT, "offerEndsAt": "2026-02-30T10:00"}, SLOT_ERRORS),
 )
 
 OF_LISTS = {("/admin", "refund"), ("/admin", "decline"), ("/admin/bookings", "describe")}

@@ -1,12 +1,11 @@
 """From the front page to a paid week, and the reports that follow it."""
 
-from dataclasses import replace
 from typing import Any
 
 import brotli
 import pytest
 
-from actors.bookings.records import BookingStatus, CampaignStatus
+from actors.bookings.records import CampaignStatus
 from actors.clock import DAY_MS, day_of
 from service.web.pages.parts.notices import NOTICES
 from service.web.pages.public.advertise import by_side
@@ -65,18 +64,6 @@ async def test_a_visitor_comes_from_the_front_page_to_a_paid_week_in_seven_scree
     assert len(screens) == 7, screens
     [made] = world.memory.bookings.values()
     assert (made.slot_id, made.week_start_ms, made.amount_cents) == ("left-top", week(0), 8_571)
-
-
-async def test_a_checkout_that_cannot_open_leaves_the_visitor_at_the_booking(world: World) -> None:
-    world.sponsorship_store.keep(add_slot(world))
-    await world.settled()
-    person = Browser(world, world.session(EMAIL))
-    await person.open(f"/sponsor/book?slotId=left-top&weekStart={THIS_WEEK}")
-    assert "16 to 22 Nov for $85.71, 5 days left" in person.text
-    assert "$85.71 for the 5 days left of this week" in person.text
-    await person.press("start", **BRAND)
-    assert "Held for you until 12:30 today, 30 minutes from now." in person.text
-    assert "Pay $85.71" in person.text
 
 
 async def test_the_form_of_a_booking_has_the_price_of_each_week_and_the_ads_that_need_least_first(world: World) -> None:
@@ -268,19 +255,6 @@ async def test_a_report_of_much_lists_the_most_seen_and_leads_to_the_rest(world:
     assert "1 to 100 of 200" in person.text
     await person.open("/sponsor/reports?by=nothing")
     assert "By booking" in person.text
-
-
-@pytest.mark.parametrize("ends", [False, True])
-async def test_a_held_week_tells_how_long_it_is_held_and_is_free_afterwards(world: World, *, ends: bool) -> None:
-    held = replace(booking("a", start=0), status=BookingStatus.RESERVED, hold_ms=NOON_MS + 22 * 60_000)
-    world.sponsorship_store.keep(slot(), held)
-    if ends:
-        await world.pass_seconds(22 * 60)
-    await world.settled()
-    person = Browser(world, world.session(EMAIL))
-    await person.open("/sponsor/inventory")
-    assert ("Held until 12:22" in person.text) != ends
-    assert ("$178.57" in person.text) == ends
 
 
 @pytest.mark.parametrize("refunds", [False, True])

@@ -15,13 +15,13 @@ from service.api.operations import OPERATIONS
 from service.http.asgi import Scope
 from service.web.compression import Compressor
 from service.web.discovery.llms import llms_text
-from service.web.discovery.published import TEXT, Published
 from service.web.discovery.robots import robots_text
 from service.web.discovery.sitemaps import Sitemaps
 from service.web.discovery.well_known import API_CATALOG, OAUTH, SECURITY, api_catalog, oauth_metadata, security_text
 from service.web.page_views import response_of
 from service.web.pages.table import PAGES
 from service.web.reference.contents import group_slug
+from service.web.representations import TEXT, Published
 from service.web.requests import headers_of
 
 View = Callable[..., Awaitable[Response]]

@@ -14,7 +14,7 @@ from actors.catalog.store import Kind
 from actors.times import DAY_MS
 from service.snapshots.catalog_entries import CatalogList, CatalogSnapshot
 from service.snapshots.etags import digest_of, etag_of
-from service.web.discovery.published import XML, Published
+from service.web.representations import XML, Published
 
 PART_URLS = 2_000
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"

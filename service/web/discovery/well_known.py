@@ -8,7 +8,7 @@ from actors.times import DAY_MS, SECOND_MS
 from service.api.messages import JSON
 from service.api.operation import Operation
 from service.schemas.devices import GRANT
-from service.web.discovery.published import TEXT, Published
+from service.web.representations import TEXT, Published
 
 OAUTH = "/.well-known/oauth-authorization-server"
 API_CATALOG = "/.well-known/api-catalog"

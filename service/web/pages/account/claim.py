@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping
 
 from actors.values import Code
+from service.web.pages.account.sign_in import CODE_FORM
 from service.web.pages.parts.forms import Field, code_of
 from service.web.pages.parts.forms import Form as FormFields
-from service.web.pages.parts.messages import CODE, EMAIL
+from service.web.pages.parts.messages import EMAIL
 from service.web.pages.parts.page import FormError, Page, PageRequest, SeeOther, Template
 
 FORM = "/claim/form"
@@ -70,12 +71,11 @@ ACTS = {"start": start, "again": start, "complete": complete, "enter": enter, "c
 TOKEN_FIELD = Field(
     "Claim token or link", "Write the claim token that came with the key.", "Write the whole claim token.", id="token"
 )
-CODE_FIELD = Field("Code", CODE, right=CODE)
 FORMS = {
     "start": FormFields(
         {"claimToken": TOKEN_FIELD, "email": Field("Email", EMAIL)}, {Code.INVALID_CLAIM: ("claimToken", "")}
     ),
-    "complete": FormFields({"code": CODE_FIELD}, {Code.INVALID_CODE: ("code", "")}),
+    "complete": CODE_FORM,
 }
 
 PAGES = (Page("/claim", claim, indexed=True), Page(FORM, claim, ACTS, forms=FORMS))

@@ -55,8 +55,6 @@ GRACES: Mapping[int, str] = {
 }
 """How long the old key of a rotation can work, in seconds."""
 
-KeyView = Mapping[str, Any]
-
 LISTED = 12
 """The most keys that the dashboard lists unless all are asked for, so that it stays short to read and to load."""
 
@@ -231,7 +229,7 @@ ACTIONS = {"edit-key": edit, "rotate-key": rotate, "revoke": calling("revokeAcco
 PAGES = (Page("/dashboard/keys/{id}", one_key, ACTIONS, who=Audience.ACCOUNT, forms=FORMS),)
 
 
-def ending_soon(own: Sequence[KeyView], now_ms: int) -> list[KeyView]:
+def ending_soon(own: Sequence[Key], now_ms: int) -> list[Key]:
     """The working keys that end within 7 days and were not replaced, the soonest first."""
     soon = [
         key for key in own if "replacedBy" not in key and now_ms < key.get("expiresAt", 0) <= now_ms + KEY_ENDS_SOON_MS
@@ -239,14 +237,14 @@ def ending_soon(own: Sequence[KeyView], now_ms: int) -> list[KeyView]:
     return sorted(soon, key=lambda key: int(key["expiresAt"]))
 
 
-def in_order(own: Sequence[KeyView], now_ms: int) -> list[KeyView]:
+def in_order(own: Sequence[Key], now_ms: int) -> list[Key]:
     """The keys as the dashboard lists them: those that end soon, then those that were used or created last."""
     soon = ending_soon(own, now_ms)
     others = [key for key in own if key not in soon]
     return [*soon, *sorted(others, key=lambda key: int(key.get("lastUsedAt", key["createdAt"])), reverse=True)]
 
 
-def key_list_section(request: Addressed, now_ms: int, own: Sequence[KeyView]) -> Mapping[str, object]:
+def key_list_section(request: Addressed, now_ms: int, own: Sequence[Key]) -> Mapping[str, object]:
     """The keys that a page lists, and the address of all if it leaves some out. If all are asked for, their paging,
     whether the page offers to filter them, and the parameters that the choice of days keeps. A page past the last one is
     the last one."""

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from actors.values import Code
-from service.web.pages.parts.forms import Field, Form, code_of
-from service.web.pages.parts.messages import CODE
+from service.web.pages.account.sign_in import CODE_FORM
+from service.web.pages.parts.forms import code_of
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 
 PATH = "/dashboard/settings"
@@ -73,9 +72,6 @@ async def suspended(request: PageRequest) -> Template | SeeOther:
     return Template("account_suspended.html", {"reason": found.suspension})
 
 
-FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")})
-
-
 PAGES = (
     Page(PATH, settings, {"choose-mails": choose_mails}, who=Audience.ACCOUNT),
     Page(
@@ -84,7 +80,7 @@ PAGES = (
         {"start": start, "confirm": confirm, "keep": calling("undoAccountDeletion", "deletion_undone", "/dashboard")},
         who=Audience.ACCOUNT,
         while_suspended=True,
-        forms={"confirm": FORM},
+        forms={"confirm": CODE_FORM},
     ),
     Page("/account/suspended", suspended, who=Audience.ACCOUNT, while_suspended=True),
 )

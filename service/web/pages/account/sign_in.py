@@ -116,9 +116,10 @@ async def leave(request: PageRequest) -> SeeOther:
     return SeeOther("/", "signed_out", [delete_session_cookie(request.base_url)])
 
 
+CODE_FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")})
 FORMS = {
     "send": Form({"email": Field("Email", EMAIL)}),
-    "complete": Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")}),
+    "complete": CODE_FORM,
 }
 
 PAGES = (

@@ -1,14 +1,13 @@
 """Pages of administrators on accounts: the list with its search, and one account with its tier, suspension and refunds."""
 
 import shlex
-from urllib.parse import quote
 
 from actors.bookings.records import BookingStatus
 from service.web.pages.parts.badges import LISTED
 from service.web.pages.parts.filters import STATE, filtered
 from service.web.pages.parts.forms import Field, Form, text_of
 from service.web.pages.parts.messages import CHOOSE
-from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
+from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 from service.web.pages.parts.paging import page_at
 
 LIST = "/admin/accounts"
@@ -60,12 +59,7 @@ async def suspend(request: PageRequest) -> SeeOther | FormError:
     if reason is None:
         return FormError.at(reason=REASON)
     result = await request.ask("suspendAccount", path=request.path_values, body={"reason": reason})
-    return result.see_other(_here(request), "account_suspended")
-
-
-async def restore(request: PageRequest) -> SeeOther | FormError:
-    result = await request.ask("unsuspendAccount", path=request.path_values)
-    return result.see_other(_here(request), "account_restored")
+    return result.see_other(request.path, "account_suspended")
 
 
 async def refund(request: PageRequest) -> SeeOther | FormError:
@@ -76,13 +70,8 @@ async def refund(request: PageRequest) -> SeeOther | FormError:
     result = await request.ask("refundAccount", path=request.path_values, body=body)
     if result.refused is not None:
         return FormError(result.refused)
-    if result.json["hasMore"]:
-        return SeeOther(_here(request), "refunds_continue")
-    return SeeOther(_here(request), "refunds_ordered" if result.json["ordered"] else "nothing_to_refund")
-
-
-def _here(request: PageRequest) -> str:
-    return f"{LIST}/{quote(request.path_values['id'], safe='')}"
+    ordered = "refunds_ordered" if result.json["ordered"] else "nothing_to_refund"
+    return SeeOther(request.path, "refunds_continue" if result.json["hasMore"] else ordered)
 
 
 FORMS = {
@@ -96,7 +85,12 @@ PAGES = (
     Page(
         f"{LIST}/{{id}}",
         account,
-        {"suspend": suspend, "restore": restore, "refund": refund, "set_tier": set_tier},
+        {
+            "suspend": suspend,
+            "restore": calling("unsuspendAccount", "account_restored"),
+            "refund": refund,
+            "set_tier": set_tier,
+        },
         Audience.ADMIN,
         forms=FORMS,
     ),

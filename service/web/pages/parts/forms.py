@@ -25,6 +25,7 @@ from actors.clock import SECOND_MS
 from actors.shared.dates import calendar
 from actors.values import Code, Problem, Refused
 from service.web.pages.parts.messages import BY_CODE, BY_MESSAGE, STALE_LIST, UNREADABLE, WHOLE, WRONG_ADDRESS
+from service.web.pages.parts.words import counted
 
 PAGE_PROBLEM = "page_problem"
 """The code of a problem that a page found itself: its field is that of the form, and its message a sentence."""
@@ -159,7 +160,7 @@ def sentence_of(problem: Problem, field: Field, typed: str) -> str:
     if field.right and (code in FORMS or code.startswith("int_")):
         return field.right
     if code == "string_too_short":
-        return f"This has {_characters(len(written))}. Write at least {problem.bound}."
+        return f"This has {counted(len(written), 'character')}. Write at least {problem.bound}."
     if code == "value_error":
         words = BY_MESSAGE.get(problem.message)
         return field.right or WHOLE if words == WHOLE else words or field.right or UNUSABLE
@@ -188,12 +189,8 @@ def _above(problem: Problem) -> str:
 
 def _too_long(count: int, most: int) -> str:
     if count <= most:
-        return f"Use at most {_characters(most)}."
-    return f"This has {_characters(count)}. Shorten it by {count - most:,}."
-
-
-def _characters(count: int) -> str:
-    return f"{count:,} character{'' if count == 1 else 's'}"
+        return f"Use at most {counted(most, 'character')}."
+    return f"This has {counted(count, 'character')}. Shorten it by {count - most:,}."
 
 
 def cents_of(text: str) -> int | None:

@@ -5,37 +5,32 @@ Opening a page changes nothing; its button does. The visitor need not be signed 
 
 from actors.values import Code, Refused
 from service.api.messages import NO_STORE
-from service.web.pages.parts.page import FormError, Page, PageRequest, Template
+from service.web.pages.parts.page import FormError, Page, PageRequest, SeeOther, Show, Template
 
 ONE_CLICK = (b"List-Unsubscribe", b"One-Click")
 """The field and its value, which programs send as one of the two formats of forms."""
 
 
-async def ending(request: PageRequest) -> Template:
-    return await _page(request, "viewEnding", "ending.html")
+def _page(operation: str, template: str) -> Show:
+    """The page of a link after an operation on it."""
+
+    async def show(request: PageRequest) -> Template:
+        link = (await request.ask(operation, path=request.path_values)).or_raise()
+        return Template(template, link, headers=[*NO_STORE])
+
+    return show
 
 
-async def end(request: PageRequest) -> Template:
-    return await _page(request, "endByLink", "ending.html")
-
-
-async def stopping(request: PageRequest) -> Template:
-    return await _page(request, "viewStopping", "unsubscribe.html")
-
-
-async def stop(request: PageRequest) -> Template | FormError:
+async def stop(request: PageRequest) -> Template | SeeOther | FormError:
     """Turn the topic off. The form has no field `do`, because mail programs send none."""
     if not all(word in request.request.body for word in ONE_CLICK):
         return FormError(Refused(Code.INVALID_REQUEST, "Send the form of this page."))
-    return await _page(request, "stopMails", "unsubscribe.html")
-
-
-async def _page(request: PageRequest, operation: str, template: str) -> Template:
-    link = (await request.ask(operation, path=request.path_values)).or_raise()
-    return Template(template, link, headers=[*NO_STORE])
+    return await _page("stopMails", "unsubscribe.html")(request)
 
 
 PAGES = (
-    Page("/end/{token}", ending, {"end": end}, capability=True),
-    Page("/unsubscribe/{token}", stopping, {"": stop}, capability=True),
+    Page(
+        "/end/{token}", _page("viewEnding", "ending.html"), {"end": _page("endByLink", "ending.html")}, capability=True
+    ),
+    Page("/unsubscribe/{token}", _page("viewStopping", "unsubscribe.html"), {"": stop}, capability=True),
 )

@@ -50,22 +50,17 @@ async def booking(request: PageRequest) -> Template:
 
 async def figures_of(request: PageRequest, shown: Json, receipt: Json | None, delivery: Json) -> dict[str, Any]:
     """The values of the figures and the plot of a booking, here and in its report."""
-    days, paid_ms = len(delivery["items"]), receipt["paidAt"] if receipt else None
+    rows = [(each["day"], each["impressions"], each["clicks"]) for each in delivery["items"]]
+    paid_ms = receipt["paidAt"] if receipt else None
     return {
         "delivery": delivery,
         "seen": bool(delivery["impressions"] or delivery["clicks"]),
-        "shown_daily": daily(delivery["impressions"], days),
-        "clicks_daily": daily(delivery["clicks"], days),
+        "shown_daily": daily(delivery["impressions"], len(rows)),
+        "clicks_daily": daily(delivery["clicks"], len(rows)),
         "used": used_cents(shown, paid_ms or shown["weekStart"], request.now_ms),
         "slot_rate": await _slot_rate(request, shown) if delivery["impressions"] else None,
-        "chart": _chart(delivery, shown["weekEnd"], request.now_ms) if receipt else None,
+        "chart": delivery_chart(rows, request.now_ms, shown["weekEnd"]) if receipt and rows else None,
     }
-
-
-def _chart(delivery: Json, run_ends_ms: int, now_ms: int) -> Chart | None:
-    """The plot of a booking; None before the first day."""
-    days = [(each["day"], each["impressions"], each["clicks"]) for each in delivery["items"]]
-    return delivery_chart(days, now_ms, run_ends_ms) if days else None
 
 
 def delivery_chart(rows: Sequence[tuple[int, int, int]], now_ms: int, until_ms: int | None = None) -> Chart:

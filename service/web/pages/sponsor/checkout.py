@@ -6,20 +6,8 @@ from typing import Any
 from actors.clock import DAY_MS
 from service.api.messages import NO_STORE
 from service.web.pages.parts.booking_words import HELD
-from service.web.pages.parts.page import Page, PageRequest, Template
+from service.web.pages.parts.page import Page, PageRequest, Show, Template
 from service.web.pages.parts.words import counted, day, money, price
-
-
-async def checkout(request: PageRequest) -> Template:
-    return await _checkout(request, "viewCheckout")
-
-
-async def pay(request: PageRequest) -> Template:
-    return await _checkout(request, "payCheckout")
-
-
-async def cancel(request: PageRequest) -> Template:
-    return await _checkout(request, "cancelCheckout")
 
 
 async def receipt(request: PageRequest) -> Template:
@@ -35,12 +23,17 @@ async def receipt(request: PageRequest) -> Template:
     return Template("receipt.html", _purchase(request, bought) | values, headers=[*NO_STORE])
 
 
-async def _checkout(request: PageRequest, operation: str) -> Template:
-    bought = (await request.ask(operation, path=request.path_values)).or_raise()
-    # A reserved booking has to enter checkout through the API before it can be paid.
-    state = "open" if bought["status"] == "checkout" else bought["status"]
-    values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
-    return Template("checkout.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+def _checkout(operation: str) -> Show:
+    """The page of the checkout after an operation on it."""
+
+    async def show(request: PageRequest) -> Template:
+        bought = (await request.ask(operation, path=request.path_values)).or_raise()
+        # A reserved booking has to enter checkout through the API before it can be paid.
+        state = "open" if bought["status"] == "checkout" else bought["status"]
+        values = {"state": state, "just_now": bought["changed"], "receipt_url": bought["receiptUrl"]}
+        return Template("checkout.html", _purchase(request, bought) | values, headers=[*NO_STORE])
+
+    return show
 
 
 def _purchase(request: PageRequest, bought: Mapping[str, Any]) -> dict[str, object]:
@@ -75,7 +68,12 @@ async def cancelled(request: PageRequest) -> Template:
 
 
 PAGES = (
-    Page("/checkout/{token}", checkout, {"pay": pay, "cancel": cancel}, capability=True),
+    Page(
+        "/checkout/{token}",
+        _checkout("viewCheckout"),
+        {"pay": _checkout("payCheckout"), "cancel": _checkout("cancelCheckout")},
+        capability=True,
+    ),
     Page("/receipt/{token}", receipt, capability=True),
     Page("/checkout-cancelled", cancelled),
 )

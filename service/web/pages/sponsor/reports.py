@@ -71,7 +71,8 @@ async def report(request: PageRequest) -> Template:
     rows: dict[str, Sequence[Sums | Json]] = {}
     if shown is not None and shown["impressions"]:
         rows = {"booking": by_booking(shown["items"]), "campaign": shown["campaigns"], "slot": shown["slots"]}
-    values: dict[str, Any] = {"days": days, "run": "" if shown is None else _run(shown, request.now_ms), "csv": csv}
+    run = "" if shown is None else dates.days(_ms(shown["from"]), _ms(shown["to"]) + DAY_MS, request.now_ms)
+    values: dict[str, Any] = {"days": days, "run": run, "csv": csv}
     by = request.query.get("by", "")
     if by in rows:
         return Template("sponsor_report_by.html", values | _part(rows[by], by, days, request.query.get("page", "")))
@@ -111,10 +112,6 @@ def by_booking(rows: Sequence[Json]) -> list[Sums]:
         each.impressions += row["impressions"]
         each.clicks += row["clicks"]
     return sorted(sums.values(), key=lambda each: (-each.impressions, each.booking_id))
-
-
-def _run(shown: Json, now_ms: int) -> str:
-    return dates.days(_ms(shown["from"]), _ms(shown["to"]) + DAY_MS, now_ms)
 
 
 def _ms(day: str) -> int:
