@@ -9,7 +9,7 @@ from actors.quota.state import Caps, exhausted
 from actors.shared.credentials import SESSION_TOKEN
 from actors.values import Code, Refused, Scope, Tenant, Tier
 from service.api.context import Services
-from service.api.cookies import delete_session_cookie
+from service.api.cookies import SESSION
 from service.api.errors import Family, unavailable
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation, account_operation
@@ -111,7 +111,7 @@ async def end_all(services: Services, call: Call) -> Answer | Refused:
     await services.devices.end_approved(caller.email)
     keys = (await services.keys.end_keys(caller.email, caller.agent)).keys
     services.key_cache.forget(key.hash for key in keys)
-    dropped = [] if kept else [delete_session_cookie(services.base_url)]
+    dropped = [] if kept else [SESSION.delete(services.base_url)]
     return Answer.of(AllEnded(sessions=sessions, keys=len(keys)), *dropped)
 
 
