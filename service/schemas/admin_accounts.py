@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 from actors.values import Account as AccountRecord
 from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, Strict, optional
 from service.schemas.lists import ListQuery, Page, absent_when_blank, absent_when_empty, or_empty
+from service.schemas.rows import filled
 from service.schemas.texts import Note
 
 SearchText = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
@@ -46,18 +47,7 @@ class Account(BaseModel):
 
     @classmethod
     def of(cls, account: AccountRecord, tier: str, sponsor_name: str | None, *, admin: bool) -> "Account":
-        return cls.model_validate(
-            {
-                "id": account.tenant_id,
-                "email": account.email,
-                "tier": tier,
-                "isAdmin": admin,
-                "createdAt": account.created_ms,
-                "sponsorName": sponsor_name,
-                "suspendedAt": account.suspended_ms,
-                "suspensionReason": account.suspension_reason,
-            }
-        )
+        return filled(cls, account, id=account.tenant_id, tier=tier, isAdmin=admin, sponsorName=sponsor_name)
 
 
 class AccountPage(Page):

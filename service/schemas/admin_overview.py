@@ -19,6 +19,7 @@ from service.schemas.lists import (
     or_empty,
     whole_number,
 )
+from service.schemas.rows import filled
 
 MOST_MONTHS = 60
 MONTH = r"^[12][0-9]{3}-(0[1-9]|1[0-2])$"
@@ -175,15 +176,7 @@ class Revenue(BaseModel):
 
     @classmethod
     def of(cls, each: MonthRevenue) -> "Revenue":
-        return cls(
-            month=each.month,
-            currency=each.currency,
-            mode=each.mode.value,
-            payments=each.payments,
-            paidCents=each.paid_cents,
-            refundedCents=each.refunded_cents,
-            netCents=each.paid_cents - each.refunded_cents,
-        )
+        return filled(cls, each, netCents=each.paid_cents - each.refunded_cents)
 
 
 class RevenueTable(BaseModel):

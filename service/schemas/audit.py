@@ -9,6 +9,7 @@ from actors.values import AuditRecord
 from service.schemas.fields import Milliseconds, optional
 from service.schemas.lists import ListQuery, Page, absent_when_blank
 from service.schemas.reports import DayIn, day_field
+from service.schemas.rows import filled
 
 Wanted = Annotated[
     Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
@@ -42,20 +43,7 @@ class Audit(BaseModel):
 
     @classmethod
     def of(cls, record: AuditRecord) -> "Audit":
-        return cls.model_validate(
-            {
-                "id": record.id,
-                "createdAt": record.created_ms,
-                "actorType": record.actor_type,
-                "actorId": record.actor_id,
-                "actorEmail": record.actor_email,
-                "action": record.action,
-                "targetType": record.target_type,
-                "targetId": record.target_id,
-                "requestId": record.request_id,
-                "changes": json.loads(record.changes),
-            }
-        )
+        return filled(cls, record, changes=json.loads(record.changes))
 
 
 class AuditPage(Page):

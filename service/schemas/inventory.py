@@ -8,6 +8,7 @@ from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
 from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, Ratio, optional
 from service.schemas.lists import whole_number
+from service.schemas.rows import filled
 
 
 class Slot(BaseModel):
@@ -125,21 +126,7 @@ def slot_of(
     slot: SlotRecord, available: bool | None = None, price_cents: int | None = None, held_ms: int | None = None
 ) -> Slot:
     """The wire model of a slot. `available` is set only for a given week, `price_cents` only for one that is not over."""
-    return Slot(
-        id=slot.id,
-        name=slot.name,
-        side=slot.side.value,
-        weekPriceCents=slot.week_price_cents,
-        active=slot.active,
-        available=available,
-        priceCents=price_cents,
-        heldUntil=held_ms,
-        durationWeeks=slot.weeks,
-        comingSoon=slot.coming_soon,
-        offerEndsAt=slot.offer_ends_ms,
-        packageKind=None if slot.package_kind is None else slot.package_kind.value,
-        description=slot.description,
-    )
+    return filled(Slot, slot, available=available, priceCents=price_cents, heldUntil=held_ms, durationWeeks=slot.weeks)
 
 
 def admin_slot_of(slot: SlotRecord) -> AdminSlot:
@@ -149,18 +136,7 @@ def admin_slot_of(slot: SlotRecord) -> AdminSlot:
 
 def placement_of(sold: SoldPlacement) -> Placement:
     """The wire model of a placement."""
-    return Placement(
-        headline=sold.content.headline,
-        body=sold.content.body,
-        cta=sold.content.cta,
-        targetUrl=sold.content.target_url,
-        logoText=sold.content.logo_text,
-        bookingId=sold.booking_id,
-        sponsorName=sold.sponsor_name,
-        side=sold.side.value,
-        demo=sold.demo,
-        slotId=sold.slot_id,
-    )
+    return filled(Placement, sold, sold.content)
 
 
 class Reach(BaseModel):

@@ -29,6 +29,7 @@ from service.schemas.account import (
     UsageDaysQuery,
 )
 from service.schemas.keys import KeyEdit, KeyRevoked, KeyRotated, KeyRotation, Usage
+from service.schemas.rows import filled
 
 
 async def usage_days(services: Services, call: Call) -> Answer | Refused:
@@ -69,15 +70,10 @@ async def list_keys(services: Services, call: Call) -> Answer | Refused:
 
 
 def _account_key(key: Key, used_ms: int | None) -> AccountKey:
-    return AccountKey(
-        id=key.id,
+    return filled(
+        AccountKey,
+        key,
         keyPrefix=key.prefix,
-        kind=key.kind.value,
-        scopes=None if key.scopes is None else list(key.scopes),
-        name=key.name,
-        admin=key.admin,
-        createdAt=key.created_ms,
-        expiresAt=key.expires_ms,
         grantedBy=key.granter_id,
         replacedBy=key.successor_id,
         lastUsedAt=used_ms,

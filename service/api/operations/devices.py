@@ -23,6 +23,7 @@ from service.schemas.devices import (
     DeviceToken,
     DeviceTokenRequest,
 )
+from service.schemas.rows import filled
 
 NO_CACHE = ("pragma", "no-cache")
 """Besides `no-store`. Both are required for responses with a token (RFC 6749, 5.1)."""
@@ -83,15 +84,7 @@ async def decide(services: Services, call: Call) -> Answer | Refused:
 
 
 def _approval(view: DeviceView) -> DeviceApproval:
-    device = view.device
-    return DeviceApproval(
-        userCode=format_code(device.user_code),
-        status=device.status.value,
-        agent=device.agent,
-        address=device.address,
-        createdAt=device.created_ms,
-        expiresAt=device.expires_ms,
-    )
+    return filled(DeviceApproval, view.device, userCode=format_code(view.device.user_code))
 
 
 def program_of(headers: Mapping[str, str]) -> str:

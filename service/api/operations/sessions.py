@@ -13,6 +13,7 @@ from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
 from service.api.policy import Access, Budget
 from service.api.rate_limits import origin_of
+from service.schemas.rows import filled
 from service.schemas.sessions import (
     SessionBegun,
     SessionEnded,
@@ -70,17 +71,7 @@ def session_begun(services: Services, begun: StartedSession | AwaitedSession, *h
 
 async def list_sessions(services: Services, call: Call) -> Answer | Refused:
     sessions = await services.sessions.sessions_of(call.caller.email)
-    items = [
-        SessionShown(
-            id=session.id,
-            agent=session.agent,
-            createdAt=session.created_ms,
-            seenAt=session.seen_ms,
-            expiresAt=session.expires_ms,
-            current=session.id == call.caller.agent.id,
-        )
-        for session in sessions
-    ]
+    items = [filled(SessionShown, session, current=session.id == call.caller.agent.id) for session in sessions]
     return Answer.of(SessionList(items=items))
 
 
