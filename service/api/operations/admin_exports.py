@@ -12,6 +12,9 @@ from actors.clock import SECOND_MS
 from actors.values import AuditRecord
 from service.api.context import Services
 from service.api.messages import Answer
+from service.api.operations.bookings import booking_position
+from service.api.operations.responses import newest_first
+from service.api.operations.sponsors import campaign_position
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
 from service.schemas.sponsors import Profile
 
@@ -84,10 +87,7 @@ async def bookings_file(services: Services, fetch: Fetch[BookingView]) -> Answer
             *(view.impressions, view.clicks, _yes(booking.demo)),
         )
 
-    def position(view: BookingView) -> Before:
-        return Before(view.booking.created_ms, view.booking.id)
-
-    return await _file(services, "bookings.csv", BOOKING, fetch, position, cells)
+    return await _file(services, "bookings.csv", BOOKING, fetch, booking_position, cells)
 
 
 CAMPAIGN = (
@@ -104,10 +104,7 @@ async def campaigns_file(services: Services, fetch: Fetch[CampaignView]) -> Answ
             *(content.cta, content.target_url, content.logo_text, moment(campaign.created_ms), campaign.review_note),
         )
 
-    def position(view: CampaignView) -> Before:
-        return Before(view.campaign.created_ms, view.campaign.id)
-
-    return await _file(services, "campaigns.csv", CAMPAIGN, fetch, position, cells)
+    return await _file(services, "campaigns.csv", CAMPAIGN, fetch, campaign_position, cells)
 
 
 async def sponsors_file(services: Services, fetch: Fetch[Sponsor]) -> Answer:
@@ -115,7 +112,7 @@ async def sponsors_file(services: Services, fetch: Fetch[Sponsor]) -> Answer:
         return sponsor.id, sponsor.tenant_id, *sponsor.profile.values(), moment(sponsor.created_ms)
 
     header = ("id", "accountId", *Profile.model_fields, "createdAt")
-    return await _file(services, "sponsors.csv", header, fetch, lambda each: Before(each.created_ms, each.id), cells)
+    return await _file(services, "sponsors.csv", header, fetch, newest_first, cells)
 
 
 AUDIT = (
@@ -131,7 +128,7 @@ async def audit_file(services: Services, fetch: Fetch[AuditRecord]) -> Answer:
             *(record.action, record.target_type, record.target_id, record.request_id, record.changes),
         )
 
-    return await _file(services, "audit.csv", AUDIT, fetch, lambda each: Before(each.created_ms, each.id), cells)
+    return await _file(services, "audit.csv", AUDIT, fetch, newest_first, cells)
 
 
 SLOT = (

@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
 from actors.bookings.store import Before
-from actors.values import Code, Problem, Refused
+from actors.values import Refused
 from service.api.context import Services
 from service.api.encodings import VARY, known_tag
 from service.api.link_header import next_link
@@ -16,7 +16,6 @@ from service.api.messages import Answer
 from service.api.operation import Call, Handler
 from service.schemas.fields import may_exist
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
-from service.tokens.cursors import BadCursor
 
 T = TypeVar("T")
 OK = HTTPStatus.OK.value  # members are slow to look up
@@ -37,10 +36,18 @@ def with_id(unknown: Callable[[], Refused]) -> Callable[[IdHandler], Handler]:
     return decorate
 
 
-def invalid_cursor() -> Refused:
-    message = "`cursor` is not valid. Use the `cursor` value from the previous page."
-    problem = Problem("cursor", "cursor", "must be the `cursor` value from the previous page")
-    return Refused(Code.INVALID_REQUEST, message, problems=(problem,))
+class Made(Protocol):
+    """A row with the time at which it was made."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def created_ms(self) -> int: ...
+
+
+def newest_first(row: Made) -> Before:
+    """The position of a row in a list that is ordered by time."""
+    return Before(row.created_ms, row.id)
 
 
 async def list_page(
@@ -58,10 +65,7 @@ async def list_page(
     """
     query: SponsorshipQuery = call.query
     purpose = f"{name} {call.caller.owner}"
-    try:
-        before = None if query.cursor is None else Before(*services.cursors.decode(purpose, query.cursor))
-    except BadCursor:
-        return invalid_cursor()
+    before = None if query.cursor is None else Before(*services.cursors.decode(purpose, query.cursor))
     limit = query.limit or DEFAULT_LIMIT
     rows = await fetch(before, limit + 1)
     more = len(rows) > limit
