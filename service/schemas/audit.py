@@ -1,27 +1,24 @@
 """Wire models of the audit (specification, "Resources and their fields")."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from actors.values import AuditRecord
 from service.schemas.fields import Milliseconds, optional
-from service.schemas.lists import ListQuery, Page, absent_when_blank
+from service.schemas.lists import ListQuery, Page, SearchText, Written
 from service.schemas.reports import DayIn, day_field
 from service.schemas.rows import filled
-
-Wanted = Annotated[
-    Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
-    BeforeValidator(absent_when_blank),
-]
 
 
 class AuditQuery(ListQuery):
     """Query of the audit. Each filter has an index, so that a rare one reads no more than a page, too."""
 
-    targetId: Annotated[Wanted, Field(description="Only changes to the target with this id")] = None
-    actorEmail: Annotated[Wanted, Field(description="Only changes by the account with this email, in any case")] = None
+    targetId: Written[SearchText] = Field(default=None, description="Only changes to the target with this id")
+    actorEmail: Written[SearchText] = Field(
+        default=None, description="Only changes by the account with this email, in any case"
+    )
     to: DayIn = day_field("Only changes up to this day (UTC), included: a date or epoch milliseconds")
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
 from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, Ratio, optional
-from service.schemas.lists import whole_number
+from service.schemas.lists import Whole, whole_number
 from service.schemas.rows import filled
 
 
@@ -115,11 +115,7 @@ MOST_WEEKS, USUAL_WEEKS = 12, 8
 class CalendarQuery(InventoryQuery):
     """Query of the calendar: the first week as in the inventory, and the number of weeks."""
 
-    weeks: Annotated[
-        Annotated[int, Field(ge=1, le=MOST_WEEKS)],
-        BeforeValidator(whole_number),
-        Field(description="Number of weeks"),
-    ] = USUAL_WEEKS
+    weeks: Whole[Annotated[int, Field(ge=1, le=MOST_WEEKS)]] = Field(default=USUAL_WEEKS, description="Number of weeks")
 
 
 def slot_of(
