@@ -6,6 +6,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
+from service.schemas.campaigns import Revision
 from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, Ratio, optional
 from service.schemas.lists import Whole, whole_number
 from service.schemas.rows import filled
@@ -66,14 +67,9 @@ class SlotAnswer(BaseModel):
     slot: AdminSlot = Field(description="The slot")
 
 
-class Placement(BaseModel):
+class Placement(Revision):
     """The creative that is shown for a booking."""
 
-    headline: str = Field(description="Headline of the ad")
-    body: str = Field(description="Text of the ad")
-    cta: str = Field(description="Text of the ad's button")
-    targetUrl: str = Field(description="Web address to which the ad leads")
-    logoText: str = Field(description="One to three characters that stand for a logo")
     bookingId: str = Field(description="Named by events of this placement")
     sponsorName: str = Field(description="Name of the sponsor, as it was approved")
     side: Literal["left", "right"] = Field(description="Column of the page in which the slot is shown")

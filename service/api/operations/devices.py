@@ -67,7 +67,7 @@ def _token(issued: RedeemedKey) -> DeviceToken:
     )
 
 
-async def look(services: Services, call: Call) -> Answer | Refused:
+async def view_approval(services: Services, call: Call) -> Answer | Refused:
     query: ApprovalQuery = call.query
     return respond(await services.devices.view_login(query.userCode, call.caller.agent), _approval)
 
@@ -135,7 +135,7 @@ ROWS = (
         summary="Get a device login for approval",
         description="Returns the login request with this user code. Too many wrong codes block this for the session.",
         tag="Device approval",
-        handler=look,
+        handler=view_approval,
         result=DeviceApproval,
         access=Access.SESSION,
         query=ApprovalQuery,
