@@ -180,11 +180,9 @@ class PlacementsStatistics:
     """`loads` counts since the process started. `away` is true while the store is unavailable."""
 
     revision: int
-    slots: int
     sold: int
     live: int
     loads: int
-    load_seconds: float
     away: bool
     rendered: int
 
@@ -258,11 +256,9 @@ class Placements(SnapshotFollower):
     def statistics(self) -> PlacementsStatistics:
         return PlacementsStatistics(
             revision=self.revision,
-            slots=len(self.snapshot.slots),
             sold=len(self.snapshot.sold),
             live=len(self.snapshot.placements(self._clock.now_ms())),
             loads=self._loads,
-            load_seconds=self._load_seconds,
             away=self._failing,
             rendered=len(self._rendered),
         )
