@@ -16,8 +16,17 @@ def filled(model: type[M], *rows: object, **given: Any) -> M:
 
     Raises `AttributeError` for a field that is neither given nor in a row.
     """
-    values = {name: given[name] if name in given else _value(rows, *_names(name)) for name in model.model_fields}
+    values = {name: given[name] if name in given else value_of(name, rows)[1] for name in model.model_fields}
     return model(**{name: value.value if isinstance(value, Enum) else value for name, value in values.items()})
+
+
+def value_of(field: str, rows: Sequence[object]) -> tuple[str, Any]:
+    """The name and the value of a field in the first row that has it."""
+    for row in rows:
+        for name in _names(field):
+            if hasattr(row, name):
+                return name, getattr(row, name)
+    raise AttributeError(f"no row has {field}")
 
 
 @cache
@@ -25,11 +34,3 @@ def _names(field: str) -> tuple[str, str]:
     """The names that a field can have in a row: its own, and that of a time."""
     name = re.sub("([A-Z])", r"_\1", field).lower()
     return name, f"{name.removesuffix('_at')}_ms"
-
-
-def _value(rows: Sequence[object], *names: str) -> Any:
-    for row in rows:
-        for name in names:
-            if hasattr(row, name):
-                return getattr(row, name)
-    raise AttributeError(f"no row has {' or '.join(names)}")
