@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from actors.values import Account as AccountRecord
 from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, Strict, optional
-from service.schemas.lists import Choice, ListQuery, Page, SearchText, Written, choice
+from service.schemas.lists import Choice, FreeText, ListQuery, Page, SearchText, choice
 from service.schemas.rows import filled
 from service.schemas.texts import Note
 
@@ -14,7 +14,7 @@ from service.schemas.texts import Note
 class AccountsQuery(ListQuery):
     """Query of the list of accounts."""
 
-    query: Written[SearchText] = Field(
+    query: FreeText[SearchText] = Field(
         default=None, description="A part of the email or of the sponsor's name, or a whole account id"
     )
     tier: Choice[Literal["claimed", "upgraded"]] = choice("Only accounts of this tier")

@@ -13,10 +13,10 @@ from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Millise
 from service.schemas.lists import (
     Choice,
     FileFormat,
+    FreeText,
     ListQuery,
     Page,
     SearchText,
-    Written,
     absent_when_empty,
     choice,
     whole_number,
@@ -42,11 +42,11 @@ class BookingsQuery(ListQuery):
     week: Annotated[Annotated[int, Field(ge=0, le=NEWEST_MS)] | None, BeforeValidator(_moment)] = choice(
         "Only bookings of the week of this time, in epoch milliseconds"
     )
-    sponsor: Written[_Named] = Field(
+    sponsor: FreeText[_Named] = Field(
         default=None, description="Only bookings of this sponsor: its id or the id of its account"
     )
-    slot: Written[_Named] = Field(default=None, description="Only bookings of the slot with this id")
-    query: Written[SearchText] = Field(
+    slot: FreeText[_Named] = Field(default=None, description="Only bookings of the slot with this id")
+    query: FreeText[SearchText] = Field(
         default=None, description="The id of a booking or of its payment, or a part of the sponsor's name"
     )
     trouble: Choice[Literal["true", "false", "requested"]] = choice(

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from actors.values import AuditRecord
 from service.schemas.fields import Milliseconds, optional
-from service.schemas.lists import ListQuery, Page, SearchText, Written
+from service.schemas.lists import FreeText, ListQuery, Page, SearchText
 from service.schemas.reports import DayIn, day_field
 from service.schemas.rows import filled
 
@@ -15,8 +15,8 @@ from service.schemas.rows import filled
 class AuditQuery(ListQuery):
     """Query of the audit. Each filter has an index, so that a rare one reads no more than a page, too."""
 
-    targetId: Written[SearchText] = Field(default=None, description="Only changes to the target with this id")
-    actorEmail: Written[SearchText] = Field(
+    targetId: FreeText[SearchText] = Field(default=None, description="Only changes to the target with this id")
+    actorEmail: FreeText[SearchText] = Field(
         default=None, description="Only changes by the account with this email, in any case"
     )
     to: DayIn = day_field("Only changes up to this day (UTC), included: a date or epoch milliseconds")

@@ -40,7 +40,7 @@ T = TypeVar("T")
 Whole = Annotated[T, BeforeValidator(whole_number)]
 Choice = Annotated[T | None, BeforeValidator(absent_when_empty)]
 """A filter of a form whose choice may be left open; its field is a `choice`."""
-Written = Annotated[T | None, BeforeValidator(absent_when_blank)]
+FreeText = Annotated[T | None, BeforeValidator(absent_when_blank)]
 """A filter of a form whose text may be left open."""
 
 SearchText = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
@@ -77,12 +77,12 @@ FileFormat = Annotated[
 class CatalogQuery(Query):
     """Query of the two catalog lists."""
 
-    q: Written[_Words] = Field(
+    q: FreeText[_Words] = Field(
         default=None,
         description="Full-text search, ranked; no cursor is returned and `cursor` is ignored. If no entry has all words, "
         "and none is excluded (`-word`) or in quotes, entries that have the most of them are returned",
     )
-    category: Written[_Words] = Field(
+    category: FreeText[_Words] = Field(
         default=None,
         description="Only entries of this category of `listCategories`, in any case; none if it does not exist",
     )
