@@ -13,7 +13,7 @@ from actors.sessions.messages import SignedIn
 from actors.sessions.passkeys import SIGN_IN
 from actors.sessions.reader import SessionReader
 from actors.values import Agent, Code, Refused, Scope, Tier
-from service.api.cookies import session_token
+from service.api.cookies import SESSION
 from service.api.messages import Request
 from service.api.policy import Access
 from service.api.rate_limits import Budgets
@@ -181,7 +181,7 @@ async def signed_in(
 ) -> Caller | Refused | None:
     """The caller of a live session, or None. Never cached, so that ending a session applies from the next request. An
     address that has sent too many unknown tokens can use only those that this node knows."""
-    token = session_token(request.headers, base_url)
+    token = SESSION.value(request.headers, base_url)
     if token is None:
         return None
     found = await _look_up(reader, token, partial(reader.resolve, token), request.client, budgets)

@@ -6,7 +6,7 @@ from enum import Enum
 from http import HTTPStatus
 
 from actors.shared.limits import Allowance
-from actors.values import Code, Refused
+from actors.values import Code, Problem, Refused
 from service.schemas.problems import fields_of, text_of
 
 
@@ -83,6 +83,12 @@ def not_valid() -> Refused:
 def internal_error() -> Refused:
     message = "Something went wrong on our side. Include the request ID when you contact support."
     return Refused(Code.INTERNAL_ERROR, message)
+
+
+def invalid_cursor() -> Refused:
+    message = "`cursor` is not valid. Use the `cursor` value from the previous page."
+    problem = Problem("cursor", "cursor", "must be the `cursor` value from the previous page")
+    return Refused(Code.INVALID_REQUEST, message, problems=(problem,))
 
 
 def too_fast(allowance: Allowance) -> Refused | None:

@@ -1,7 +1,6 @@
 """Rate limits per client address, and the RateLimit response headers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 from actors.clock import HOUR_MS, SECOND_MS, Clock
 from actors.quota.state import Caps
@@ -46,92 +45,85 @@ def origin_of(address: str) -> Origin:
     return Origin(limited_as(address), network_of(address))
 
 
-@dataclass(slots=True)
 class Budgets:
     """Limits per client address, in memory. Each is divided by `nodes()`, the number of live nodes (ADR 0002)."""
 
-    config: Config
-    clock: Clock
-    nodes: Callable[[], int] = single_node
-    _minutes: WindowLimiter = field(init=False)
-    _events: WindowLimiter = field(init=False)
-    _bookings: WindowLimiter = field(init=False)
-    _booking_networks: WindowLimiter = field(init=False)
-    _pages: WindowLimiter = field(init=False)
-    _unknown: WindowLimiter = field(init=False)
-    _hours: WindowLimiter = field(init=False)
-    _minted: SharedTotal = field(init=False)
-    _mailed: SharedTotal = field(init=False)
-    _devices: SharedTotal = field(init=False)
-    _exempt: Networks = field(init=False)
-    _unlimited: Allowance = field(init=False)
-
-    def __post_init__(self) -> None:
-        minutes = (WindowLimiter(60, nodes=self.nodes) for _ in range(4))
+    def __init__(self, config: Config, clock: Clock, nodes: Callable[[], int] = single_node) -> None:
+        self._config = config
+        self._clock = clock
+        minutes = (WindowLimiter(60, nodes=nodes) for _ in range(4))
         self._minutes, self._events, self._pages, self._unknown = minutes
-        hours = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(3))
+        hours = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=nodes) for _ in range(3))
         self._hours, self._bookings, self._booking_networks = hours
-        totals = (SharedTotal(HOUR_MS // SECOND_MS, nodes=self.nodes) for _ in range(3))
+        totals = (SharedTotal(HOUR_MS // SECOND_MS, nodes=nodes) for _ in range(3))
         self._minted, self._mailed, self._devices = totals
-        limit = self.config.events.per_minute
-        self._exempt = Networks(self.config.events.exempt_networks)
-        self._unlimited = Allowance(True, limit, limit, 60)
+        self._exempt = Networks(config.events.exempt_networks)
+        self._unlimited = Allowance(True, config.events.per_minute, config.events.per_minute, 60)
+        self._per_hour = {
+            Budget.MINT: config.mint.per_hour,
+            Budget.CLAIM_START: config.claim.starts_per_hour,
+            Budget.CLAIM_COMPLETE: config.claim.completions_per_hour,
+            Budget.SIGN_IN_START: config.sessions.starts_per_hour,
+            Budget.SIGN_IN_COMPLETE: config.sessions.completions_per_hour,
+            Budget.DEVICE_START: config.device.starts_per_hour,
+            Budget.EXPORT: config.account.exports_per_hour,
+        }
 
     def read(self, address: str) -> Allowance:
         """Count one request without a key."""
-        return self._minutes.hit(limited_as(address), self.config.keyless.per_minute, self.clock.now_ms())
+        return self._minutes.hit(limited_as(address), self._config.keyless.per_minute, self._clock.now_ms())
 
     def page(self, address: str) -> Allowance:
         """Count one page view, however many operations the page calls."""
-        return self._pages.hit(limited_as(address), self.config.pages.per_minute, self.clock.now_ms())
+        return self._pages.hit(limited_as(address), self._config.pages.per_minute, self._clock.now_ms())
 
     def not_a_page(self, address: str) -> None:
         """Give back what `page` counted for a message that has a limit of its own."""
-        self._pages.subtract(limited_as(address), self.clock.now_ms())
+        self._pages.subtract(limited_as(address), self._clock.now_ms())
 
     def spend(self, budget: Budget, address: str) -> Allowance:
         """Count one request of an operation with its own budget."""
         if budget is Budget.EVENTS:
             return self.events(address, 1)
-        now_ms = self.clock.now_ms()
+        now_ms = self._clock.now_ms()
         if budget is Budget.DEVICE_POLL:
             pace = self._polls_at_pace()
             return self._minutes.hit(f"{budget.value} {limited_as(address)}", 4 * pace, now_ms, least=2 * pace)
-        allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour(budget), now_ms)
+        allowance = self._hours.hit(f"{budget.value} {limited_as(address)}", self._per_hour[budget], now_ms)
         if allowance.allowed and budget is Budget.MINT:
-            mint = self.config.mint
+            mint = self._config.mint
             return self._minted.hit(network_of(address), mint.per_hour_total, mint.total_factor, now_ms)
         if allowance.allowed and budget is Budget.DEVICE_START:
-            device = self.config.device
+            device = self._config.device
             return self._devices.hit(network_of(address), device.per_hour_total, device.total_factor, now_ms)
         return allowance
 
     def mail(self, address: str) -> Allowance:
         """Count one code to be mailed for this address, among those of all addresses."""
-        mail = self.config.mail
-        return self._mailed.hit(network_of(address), mail.per_hour_total, mail.total_factor, self.clock.now_ms())
+        mail = self._config.mail
+        return self._mailed.hit(network_of(address), mail.per_hour_total, mail.total_factor, self._clock.now_ms())
 
     def not_mailed(self, address: str) -> None:
         """Give back what `mail` counted for a code that is not mailed."""
-        self._mailed.subtract(network_of(address), self.clock.now_ms())
+        self._mailed.subtract(network_of(address), self._clock.now_ms())
 
     def unknown(self, address: str, count: int = 1) -> Allowance:
         """Count a lookup of a key or session that this node has never found. `known` gives it back if it exists."""
-        return self._unknown.hit(limited_as(address), self.config.keys.unknown_per_minute, self.clock.now_ms(), count)
+        return self._unknown.hit(limited_as(address), self._config.keys.unknown_per_minute, self._clock.now_ms(), count)
 
     def known(self, address: str) -> None:
-        self._unknown.subtract(limited_as(address), self.clock.now_ms())
+        self._unknown.subtract(limited_as(address), self._clock.now_ms())
 
     def events(self, address: str, count: int) -> Allowance:
         """Count `count` events, all or none. Relays in `events.exempt_networks` are not limited."""
         if address in self._exempt:
             return self._unlimited
-        return self._events.hit(limited_as(address), self.config.events.per_minute, self.clock.now_ms(), count)
+        return self._events.hit(limited_as(address), self._config.events.per_minute, self._clock.now_ms(), count)
 
     def more_events(self, address: str, count: int) -> Allowance:
         """Count `count` more events of a request that was counted as one: all of them, or none and the request stays one,
         because even a refused batch has been read and parsed."""
-        self._events.subtract(limited_as(address), self.clock.now_ms())
+        self._events.subtract(limited_as(address), self._clock.now_ms())
         allowance = self.events(address, 1 + count)
         if not allowance.allowed:
             self.events(address, 1)
@@ -139,13 +131,13 @@ class Budgets:
 
     def caps_events(self, address: str) -> bool:
         """Whether `count_events` limits this address."""
-        return self.config.events.per_booking_per_hour > 0 and address not in self._exempt
+        return self._config.events.per_booking_per_hour > 0 and address not in self._exempt
 
     def count_events(self, address: str, booking_id: str, count: int = 1) -> int:
         """Count up to `count` events about one booking that are to be recorded. Returns how many may be."""
         if not self.caps_events(address):
             return count
-        limit, now_ms = self.config.events.per_booking_per_hour, self.clock.now_ms()
+        limit, now_ms = self._config.events.per_booking_per_hour, self._clock.now_ms()
         of_address, of_network = _event_counters(address, booking_id)
         room = self._bookings.count_up_to(of_address, limit, now_ms, count)
         taken = self._booking_networks.count_up_to(of_network, NETWORK_FACTOR * limit, now_ms, room) if room else 0
@@ -155,29 +147,10 @@ class Budgets:
 
     def uncount_events(self, address: str, booking_id: str, count: int = 1) -> None:
         """Give back what `count_events` counted for events that were not recorded."""
-        now_ms = self.clock.now_ms()
+        now_ms = self._clock.now_ms()
         of_address, of_network = _event_counters(address, booking_id)
         self._bookings.subtract(of_address, now_ms, count)
         self._booking_networks.subtract(of_network, now_ms, count)
-
-    def _per_hour(self, budget: Budget) -> int:
-        match budget:
-            case Budget.MINT:
-                return self.config.mint.per_hour
-            case Budget.CLAIM_START:
-                return self.config.claim.starts_per_hour
-            case Budget.CLAIM_COMPLETE:
-                return self.config.claim.completions_per_hour
-            case Budget.SIGN_IN_START:
-                return self.config.sessions.starts_per_hour
-            case Budget.SIGN_IN_COMPLETE:
-                return self.config.sessions.completions_per_hour
-            case Budget.DEVICE_START:
-                return self.config.device.starts_per_hour
-            case Budget.EXPORT:
-                return self.config.account.exports_per_hour
-            case Budget.EVENTS | Budget.DEVICE_POLL:
-                raise AssertionError("limited per minute")
 
     def _polls_at_pace(self) -> int:
         """Polls per minute of all devices that one address may start in an hour.
@@ -185,7 +158,7 @@ class Budgets:
         The limit is four times this, and at least twice per node. Devices that keep their interval never reach it, even
         if two windows of starts overlap and all of them poll one node.
         """
-        device = self.config.device
+        device = self._config.device
         return device.starts_per_hour * -(-60 // device.interval_seconds)
 
 

@@ -6,9 +6,10 @@ import logging
 import trio
 
 from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
-from service.api.errors import Family, body_of, headers_of, internal_error, status_of, unavailable
+from service.api.errors import Family, body_of, headers_of, internal_error, invalid_cursor, status_of, unavailable
 from service.api.messages import Answer, note
 from service.api.operation import Operation
+from service.tokens.cursors import BadCursor
 
 CORS = (
     ("access-control-allow-origin", "*"),
@@ -44,11 +45,14 @@ def refusal_of(operation: Operation, refused: Refused) -> Answer:
 
 
 def failure(name: str, error: Exception) -> Refused:
-    """The refusal for an error in the operation or page `name`. Logs the error unless an actor already has."""
+    """The refusal for an error in the operation or page `name`. Logs the error, unless an actor already has, or it
+    is the caller's."""
     match error:
         case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
             log.warning("%s is unavailable: %s", name, str(error) or type(error).__name__)
             return unavailable()
+        case BadCursor():
+            return invalid_cursor()
         case ActorFailed():
             return internal_error()
         case _:

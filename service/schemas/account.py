@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, Field
 
 from actors.values import Scope
 from service.schemas.fields import Count, Edit, Milliseconds, Query, Strict, absent, optional
 from service.schemas.keys import ExpiresAt
-from service.schemas.lists import Cursor, whole_number
+from service.schemas.lists import Cursor, Whole
 from service.schemas.texts import NAME
 
 DEFAULT_DAYS, MOST_DAYS = 30, 90
@@ -22,11 +22,9 @@ REPORTS = "The figures of weeks that ended"
 class UsageDaysQuery(Query):
     """The number of days to list."""
 
-    days: Annotated[
-        Annotated[int, Field(ge=1, le=MOST_DAYS)],
-        BeforeValidator(whole_number),
-        Field(description="Number of days, including today"),
-    ] = DEFAULT_DAYS
+    days: Whole[Annotated[int, Field(ge=1, le=MOST_DAYS)]] = Field(
+        default=DEFAULT_DAYS, description="Number of days, including today"
+    )
 
 
 class UsageDay(BaseModel):
@@ -119,11 +117,9 @@ class ExportQuery(Query):
     """Query of an export."""
 
     cursor: Cursor = None
-    limit: Annotated[
-        Annotated[int, Field(ge=1, le=EXPORT_ROWS)],
-        BeforeValidator(whole_number),
-        Field(description="Most rows of a page"),
-    ] = EXPORT_ROWS
+    limit: Whole[Annotated[int, Field(ge=1, le=EXPORT_ROWS)]] = Field(
+        default=EXPORT_ROWS, description="Most rows of a page"
+    )
 
 
 class AccountExport(BaseModel):

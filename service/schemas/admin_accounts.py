@@ -1,35 +1,24 @@
 """Wire models of accounts as administrators see them."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from actors.values import Account as AccountRecord
 from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, Strict, optional
-from service.schemas.lists import ListQuery, Page, absent_when_blank, absent_when_empty, or_empty
+from service.schemas.lists import Choice, FreeText, ListQuery, Page, SearchText, choice
+from service.schemas.rows import filled
 from service.schemas.texts import Note
-
-SearchText = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
 
 
 class AccountsQuery(ListQuery):
     """Query of the list of accounts."""
 
-    query: Annotated[
-        SearchText | None,
-        BeforeValidator(absent_when_blank),
-        Field(description="A part of the email or of the sponsor's name, or a whole account id"),
-    ] = None
-    tier: Annotated[
-        Literal["claimed", "upgraded"] | None,
-        BeforeValidator(absent_when_empty),
-        Field(description="Only accounts of this tier", json_schema_extra=or_empty),
-    ] = None
-    suspended: Annotated[
-        Literal["true", "false"] | None,
-        BeforeValidator(absent_when_empty),
-        Field(description="Only accounts that are suspended, or that are not", json_schema_extra=or_empty),
-    ] = None
+    query: FreeText[SearchText] = Field(
+        default=None, description="A part of the email or of the sponsor's name, or a whole account id"
+    )
+    tier: Choice[Literal["claimed", "upgraded"]] = choice("Only accounts of this tier")
+    suspended: Choice[Literal["true", "false"]] = choice("Only accounts that are suspended, or that are not")
 
 
 class Account(BaseModel):
@@ -46,18 +35,7 @@ class Account(BaseModel):
 
     @classmethod
     def of(cls, account: AccountRecord, tier: str, sponsor_name: str | None, *, admin: bool) -> "Account":
-        return cls.model_validate(
-            {
-                "id": account.tenant_id,
-                "email": account.email,
-                "tier": tier,
-                "isAdmin": admin,
-                "createdAt": account.created_ms,
-                "sponsorName": sponsor_name,
-                "suspendedAt": account.suspended_ms,
-                "suspensionReason": account.suspension_reason,
-            }
-        )
+        return filled(cls, account, id=account.tenant_id, tier=tier, isAdmin=admin, sponsorName=sponsor_name)
 
 
 class AccountPage(Page):

@@ -7,18 +7,21 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 from actors.bookings.admin_views import BookingFilter, ListCounts, MonthRevenue, Waiting
 from actors.bookings.records import BookingStatus
 from actors.shared.weeks import week_of
-from service.schemas.admin_accounts import BookingNumbers, SearchText
+from service.schemas.admin_accounts import BookingNumbers
 from service.schemas.campaigns import Campaign
 from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, optional
 from service.schemas.lists import (
+    Choice,
     FileFormat,
+    FreeText,
     ListQuery,
     Page,
-    absent_when_blank,
+    SearchText,
     absent_when_empty,
-    or_empty,
+    choice,
     whole_number,
 )
+from service.schemas.rows import filled
 
 MOST_MONTHS = 60
 MONTH = r"^[12][0-9]{3}-(0[1-9]|1[0-2])$"
@@ -33,38 +36,23 @@ def _moment(value: Any) -> Any:
 class BookingsQuery(ListQuery):
     """Query of the administrators' list of bookings. All conditions have to hold."""
 
-    status: Annotated[
-        Literal["reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded"] | None,
-        BeforeValidator(absent_when_empty),
-        Field(description="Only bookings in this state", json_schema_extra=or_empty),
-    ] = None
-    week: Annotated[
-        Annotated[int, Field(ge=0, le=NEWEST_MS)] | None,
-        BeforeValidator(_moment),
-        Field(description="Only bookings of the week of this time, in epoch milliseconds", json_schema_extra=or_empty),
-    ] = None
-    sponsor: Annotated[
-        _Named | None,
-        BeforeValidator(absent_when_blank),
-        Field(description="Only bookings of this sponsor: its id or the id of its account"),
-    ] = None
-    slot: Annotated[
-        _Named | None, BeforeValidator(absent_when_blank), Field(description="Only bookings of the slot with this id")
-    ] = None
-    query: Annotated[
-        SearchText | None,
-        BeforeValidator(absent_when_blank),
-        Field(description="The id of a booking or of its payment, or a part of the sponsor's name"),
-    ] = None
-    trouble: Annotated[
-        Literal["true", "false", "requested"] | None,
-        BeforeValidator(absent_when_empty),
-        Field(
-            description="Only bookings whose payment needs a person (disputes, failed refunds, requests for refunds), only "
-            "the others, or only those whose sponsor asks for a refund",
-            json_schema_extra=or_empty,
-        ),
-    ] = None
+    status: Choice[Literal["reserved", "checkout", "paid", "expired", "cancelled", "refunding", "refunded"]] = choice(
+        "Only bookings in this state"
+    )
+    week: Annotated[Annotated[int, Field(ge=0, le=NEWEST_MS)] | None, BeforeValidator(_moment)] = choice(
+        "Only bookings of the week of this time, in epoch milliseconds"
+    )
+    sponsor: FreeText[_Named] = Field(
+        default=None, description="Only bookings of this sponsor: its id or the id of its account"
+    )
+    slot: FreeText[_Named] = Field(default=None, description="Only bookings of the slot with this id")
+    query: FreeText[SearchText] = Field(
+        default=None, description="The id of a booking or of its payment, or a part of the sponsor's name"
+    )
+    trouble: Choice[Literal["true", "false", "requested"]] = choice(
+        "Only bookings whose payment needs a person (disputes, failed refunds, requests for refunds), only the others, or "
+        "only those whose sponsor asks for a refund"
+    )
 
     def wanted(self) -> BookingFilter:
         return BookingFilter(
@@ -144,20 +132,8 @@ Month = Annotated[str, Field(pattern=MONTH)]
 class RevenueQuery(Query, populate_by_name=True):
     """Query of the revenue: the first and the last month, both included."""
 
-    first: Annotated[
-        Month | None,
-        BeforeValidator(absent_when_empty),
-        Field(
-            alias="from",
-            description="Such as 2026-01; 11 months before the last by default",
-            json_schema_extra=or_empty,
-        ),
-    ] = None
-    last: Annotated[
-        Month | None,
-        BeforeValidator(absent_when_empty),
-        Field(alias="to", description="Such as 2026-12; this month by default", json_schema_extra=or_empty),
-    ] = None
+    first: Choice[Month] = choice("Such as 2026-01; 11 months before the last by default", alias="from")
+    last: Choice[Month] = choice("Such as 2026-12; this month by default", alias="to")
 
     format: FileFormat = "json"
 
@@ -175,15 +151,7 @@ class Revenue(BaseModel):
 
     @classmethod
     def of(cls, each: MonthRevenue) -> "Revenue":
-        return cls(
-            month=each.month,
-            currency=each.currency,
-            mode=each.mode.value,
-            payments=each.payments,
-            paidCents=each.paid_cents,
-            refundedCents=each.refunded_cents,
-            netCents=each.paid_cents - each.refunded_cents,
-        )
+        return filled(cls, each, netCents=each.paid_cents - each.refunded_cents)
 
 
 class RevenueTable(BaseModel):

@@ -1,26 +1,24 @@
 """Wire models of the audit (specification, "Resources and their fields")."""
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
+from pydantic import BaseModel, Field
 
 from actors.values import AuditRecord
 from service.schemas.fields import Milliseconds, optional
-from service.schemas.lists import ListQuery, Page, absent_when_blank
+from service.schemas.lists import FreeText, ListQuery, Page, SearchText
 from service.schemas.reports import DayIn, day_field
-
-Wanted = Annotated[
-    Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")] | None,
-    BeforeValidator(absent_when_blank),
-]
+from service.schemas.rows import filled
 
 
 class AuditQuery(ListQuery):
     """Query of the audit. Each filter has an index, so that a rare one reads no more than a page, too."""
 
-    targetId: Annotated[Wanted, Field(description="Only changes to the target with this id")] = None
-    actorEmail: Annotated[Wanted, Field(description="Only changes by the account with this email, in any case")] = None
+    targetId: FreeText[SearchText] = Field(default=None, description="Only changes to the target with this id")
+    actorEmail: FreeText[SearchText] = Field(
+        default=None, description="Only changes by the account with this email, in any case"
+    )
     to: DayIn = day_field("Only changes up to this day (UTC), included: a date or epoch milliseconds")
 
 
@@ -42,20 +40,7 @@ class Audit(BaseModel):
 
     @classmethod
     def of(cls, record: AuditRecord) -> "Audit":
-        return cls.model_validate(
-            {
-                "id": record.id,
-                "createdAt": record.created_ms,
-                "actorType": record.actor_type,
-                "actorId": record.actor_id,
-                "actorEmail": record.actor_email,
-                "action": record.action,
-                "targetType": record.target_type,
-                "targetId": record.target_id,
-                "requestId": record.request_id,
-                "changes": json.loads(record.changes),
-            }
-        )
+        return filled(cls, record, changes=json.loads(record.changes))
 
 
 class AuditPage(Page):

@@ -1,6 +1,6 @@
 """Wire models of bookings, their receipts and their delivery (specification, "Resources and their fields")."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -24,6 +24,7 @@ from service.schemas.fields import (
 )
 from service.schemas.lists import Page
 from service.schemas.reports import SiteCounts
+from service.schemas.rows import filled
 from service.schemas.sponsors import BrandName
 from service.schemas.texts import Note
 from service.schemas.urls import SponsorUrl
@@ -134,36 +135,17 @@ class Booking(BaseModel):
     def of(cls, view: BookingView, now_ms: int, receipt_url: str | None, *, admin: bool = False) -> "Booking":
         """The wire model of a booking at `now_ms`, as its sponsor or an administrator sees it."""
         booking = view.booking
-        return cls(
-            id=booking.id,
-            campaignId=booking.campaign_id,
-            campaignName=view.campaign_name,
-            slotName=booking.slot_name,
-            slotId=booking.slot_id,
-            weekStart=booking.week_start_ms,
-            weekEnd=booking.week_end_ms,
-            amountCents=booking.amount_cents,
-            currency=booking.currency,
-            status=booking.status_at(now_ms).value,
-            mode=booking.mode.value,
-            createdAt=booking.created_ms,
-            impressions=view.impressions,
-            clicks=view.clicks,
-            packageKind=_value(booking.package_kind),
-            packageDescription=booking.package_description,
-            youtubeStatus=_value(booking.youtube_status),
-            youtubeUrl=booking.youtube_url,
-            youtubeNotes=booking.youtube_notes,
+        return filled(
+            cls,
+            booking,
+            view,
+            status=booking.status_at(now_ms),
             demo=booking.demo or None,
             receiptUrl=receipt_url,
             refundedCents=booking.refunded_cents or None,
             paymentIssue=booking.issue,
-            sponsorName=view.sponsor_name,
             heldUntil=booking.hold_ms if booking.is_open(now_ms) else None,
-            campaignStatus=_value(view.campaign_status),
-            nextStep=(admin_step(view) if admin else next_step(view, now_ms)).value,
-            refundRequestedAt=booking.refund_requested_ms,
-            refundReason=booking.refund_reason,
+            nextStep=admin_step(view) if admin else next_step(view, now_ms),
             refundDeclinedNote=booking.refund_note,
         )
 
@@ -193,13 +175,7 @@ class Receipt(BaseModel):
     def of(cls, booking: BookingRecord, url: str | None) -> "Receipt | None":
         if booking.paid_ms is None or url is None:
             return None
-        return cls(
-            url=url,
-            amountCents=booking.amount_cents,
-            currency=booking.currency,
-            paidAt=booking.paid_ms,
-            refundedCents=booking.refunded_cents,
-        )
+        return filled(cls, booking, url=url)
 
 
 class BookingWithReceipt(BaseModel):
@@ -237,7 +213,3 @@ class CheckoutAnswer(BaseModel):
 
     checkoutUrl: str = Field(description="Address of the payment page")
     expiresAt: Milliseconds
-
-
-def _value(kind: Any) -> Any:
-    return None if kind is None else kind.value

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field, ValidationInfo, field_validator
 from actors.bookings.records import CampaignView, Content
 from service.schemas.fields import Edit, Milliseconds, Strict, absent, optional
 from service.schemas.lists import Page
+from service.schemas.rows import filled
 from service.schemas.texts import NAME, SLOGAN, Note, mixed_words
 from service.schemas.urls import SponsorUrl
 
@@ -85,13 +86,7 @@ class Revision(BaseModel):
 
     @classmethod
     def of(cls, content: Content) -> "Revision":
-        return cls(
-            headline=content.headline,
-            body=content.body,
-            cta=content.cta,
-            targetUrl=content.target_url,
-            logoText=content.logo_text,
-        )
+        return filled(cls, content)
 
 
 class Campaign(BaseModel):
@@ -130,21 +125,15 @@ class Campaign(BaseModel):
 
     @classmethod
     def of(cls, view: CampaignView) -> "Campaign":
-        campaign, content = view.campaign, view.campaign.content
-        return cls(
-            id=campaign.id,
-            name=campaign.name,
-            headline=content.headline,
-            body=content.body,
-            cta=content.cta,
-            targetUrl=content.target_url,
-            logoText=content.logo_text,
-            status=campaign.status.value,
-            createdAt=campaign.created_ms,
-            reviewNote=campaign.review_note,
-            sponsorName=view.sponsor_name,
+        campaign = view.campaign
+        return filled(
+            cls,
+            campaign,
+            campaign.content,
+            view,
             pendingRevision=None if campaign.edit is None else Revision.of(campaign.edit),
             submittedAt=campaign.submitted_ms if campaign.waits else None,
+            mixedWords=None,
         )
 
 

@@ -28,14 +28,8 @@ class CatalogError(BaseModel):
     retryAfter: Count | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
-class SponsorshipError(BaseModel):
+class SponsorshipError(CatalogError):
     """Error body of the sponsorship and admin operations."""
-
-    error: str = Field(description="Stable machine-readable code")
-    message: str = Field(description="Explanation for a person; may change")
-    hint: str | None = Field(default=None, description="Path of the endpoint that resolves the error")
-    fields: list[FieldError] | None = Field(default=None, max_length=MOST_FIELDS, description=FIELDS)
-    retryAfter: Count | None = Field(default=None, description="Mirrors the Retry-After header, in seconds")
 
 
 class DeviceError(CatalogError):

@@ -6,8 +6,10 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.bookings.records import Slot as SlotRecord
 from actors.bookings.store import SoldPlacement
+from service.schemas.campaigns import Revision
 from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, Ratio, optional
-from service.schemas.lists import whole_number
+from service.schemas.lists import Whole, whole_number
+from service.schemas.rows import filled
 
 
 class Slot(BaseModel):
@@ -65,14 +67,9 @@ class SlotAnswer(BaseModel):
     slot: AdminSlot = Field(description="The slot")
 
 
-class Placement(BaseModel):
+class Placement(Revision):
     """The creative that is shown for a booking."""
 
-    headline: str = Field(description="Headline of the ad")
-    body: str = Field(description="Text of the ad")
-    cta: str = Field(description="Text of the ad's button")
-    targetUrl: str = Field(description="Web address to which the ad leads")
-    logoText: str = Field(description="One to three characters that stand for a logo")
     bookingId: str = Field(description="Named by events of this placement")
     sponsorName: str = Field(description="Name of the sponsor, as it was approved")
     side: Literal["left", "right"] = Field(description="Column of the page in which the slot is shown")
@@ -114,32 +111,14 @@ MOST_WEEKS, USUAL_WEEKS = 12, 8
 class CalendarQuery(InventoryQuery):
     """Query of the calendar: the first week as in the inventory, and the number of weeks."""
 
-    weeks: Annotated[
-        Annotated[int, Field(ge=1, le=MOST_WEEKS)],
-        BeforeValidator(whole_number),
-        Field(description="Number of weeks"),
-    ] = USUAL_WEEKS
+    weeks: Whole[Annotated[int, Field(ge=1, le=MOST_WEEKS)]] = Field(default=USUAL_WEEKS, description="Number of weeks")
 
 
 def slot_of(
     slot: SlotRecord, available: bool | None = None, price_cents: int | None = None, held_ms: int | None = None
 ) -> Slot:
     """The wire model of a slot. `available` is set only for a given week, `price_cents` only for one that is not over."""
-    return Slot(
-        id=slot.id,
-        name=slot.name,
-        side=slot.side.value,
-        weekPriceCents=slot.week_price_cents,
-        active=slot.active,
-        available=available,
-        priceCents=price_cents,
-        heldUntil=held_ms,
-        durationWeeks=slot.weeks,
-        comingSoon=slot.coming_soon,
-        offerEndsAt=slot.offer_ends_ms,
-        packageKind=None if slot.package_kind is None else slot.package_kind.value,
-        description=slot.description,
-    )
+    return filled(Slot, slot, available=available, priceCents=price_cents, heldUntil=held_ms, durationWeeks=slot.weeks)
 
 
 def admin_slot_of(slot: SlotRecord) -> AdminSlot:
@@ -149,18 +128,7 @@ def admin_slot_of(slot: SlotRecord) -> AdminSlot:
 
 def placement_of(sold: SoldPlacement) -> Placement:
     """The wire model of a placement."""
-    return Placement(
-        headline=sold.content.headline,
-        body=sold.content.body,
-        cta=sold.content.cta,
-        targetUrl=sold.content.target_url,
-        logoText=sold.content.logo_text,
-        bookingId=sold.booking_id,
-        sponsorName=sold.sponsor_name,
-        side=sold.side.value,
-        demo=sold.demo,
-        slotId=sold.slot_id,
-    )
+    return filled(Placement, sold, sold.content)
 
 
 class Reach(BaseModel):

@@ -8,6 +8,7 @@ from actors.bookings.invoices import Invoice as InvoiceRecord
 from actors.bookings.records import Mode
 from service.schemas.fields import BillingMode, Cents, Count, Milliseconds, optional
 from service.schemas.lists import Page
+from service.schemas.rows import filled
 
 NO_MONEY = "Test mode: no money moved."
 
@@ -52,21 +53,11 @@ class Invoice(BaseModel):
 
     @classmethod
     def of(cls, invoice: InvoiceRecord) -> "Invoice":
-        return cls(
-            number=invoice.number,
-            kind=invoice.kind.value,
-            bookingId=invoice.booking_id,
-            paymentId=invoice.payment_id,
-            amountCents=invoice.amount_cents,
-            currency=invoice.currency,
-            mode=invoice.mode.value,
-            issuedAt=invoice.issued_ms,
+        return filled(
+            cls,
+            invoice,
             seller=Seller(name=invoice.seller_name, address=invoice.seller_address, taxId=invoice.seller_tax_id),
             buyer=Buyer(name=invoice.buyer_name, website=invoice.buyer_website, email=invoice.buyer_email),
-            slotName=invoice.slot_name,
-            weekStart=invoice.week_start_ms,
-            weeks=invoice.weeks,
-            belongsTo=invoice.belongs_to,
             note=NO_MONEY if invoice.mode is Mode.TEST else None,
         )
 

@@ -1,6 +1,6 @@
 """Query parameters of lists, and the pages that they return."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
@@ -31,9 +31,25 @@ def absent_when_blank(value: Any) -> Any:
     return None if isinstance(value, str) and not value.strip() else value
 
 
-def or_empty(schema: dict[str, Any]) -> None:
+def _or_empty(schema: dict[str, Any]) -> None:
     """Let the document say that an empty value is accepted, too."""
     schema["anyOf"].append({"type": "string", "maxLength": 0})
+
+
+T = TypeVar("T")
+Whole = Annotated[T, BeforeValidator(whole_number)]
+Choice = Annotated[T | None, BeforeValidator(absent_when_empty)]
+"""A filter of a form whose choice may be left open; its field is a `choice`."""
+FreeText = Annotated[T | None, BeforeValidator(absent_when_blank)]
+"""A filter of a form whose text may be left open."""
+
+SearchText = Annotated[str, StringConstraints(max_length=254, pattern=r"^[^\x00]*$")]
+_Words = Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]
+
+
+def choice(description: str, **more: Any) -> Any:
+    """The field of a `Choice`."""
+    return Field(default=None, description=description, json_schema_extra=_or_empty, **more)
 
 
 def _absent_when_null(value: Any) -> Any:
@@ -47,6 +63,7 @@ Cursor = Annotated[
     Field(description="Opaque; from a previous response"),
 ]
 
+_Limit = Annotated[T | None, BeforeValidator(_limit), Field(description="Page size", json_schema_extra=_or_empty)]
 
 FileFormat = Annotated[
     Literal["json", "csv"],
@@ -60,36 +77,24 @@ FileFormat = Annotated[
 class CatalogQuery(Query):
     """Query of the two catalog lists."""
 
-    q: Annotated[
-        Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(absent_when_blank),
-        Field(
-            description="Full-text search, ranked; no cursor is returned and `cursor` is ignored. If no entry has all words, "
-            "and none is excluded (`-word`) or in quotes, entries that have the most of them are returned"
-        ),
-    ] = None
-    category: Annotated[
-        Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None,
-        BeforeValidator(absent_when_blank),
-        Field(description="Only entries of this category of `listCategories`, in any case; none if it does not exist"),
-    ] = None
+    q: FreeText[_Words] = Field(
+        default=None,
+        description="Full-text search, ranked; no cursor is returned and `cursor` is ignored. If no entry has all words, "
+        "and none is excluded (`-word`) or in quotes, entries that have the most of them are returned",
+    )
+    category: FreeText[_Words] = Field(
+        default=None,
+        description="Only entries of this category of `listCategories`, in any case; none if it does not exist",
+    )
     cursor: Cursor = None
-    limit: Annotated[
-        Annotated[int, Field(ge=1, le=100)] | None,
-        BeforeValidator(_limit),
-        Field(description="Page size", json_schema_extra=or_empty),
-    ] = DEFAULT_LIMIT
+    limit: _Limit[Annotated[int, Field(ge=1, le=100)]] = DEFAULT_LIMIT
 
 
 class SponsorshipQuery(Query):
     """Query of the lists of the sponsorship area."""
 
     cursor: Cursor = None
-    limit: Annotated[
-        Annotated[int, Field(ge=1, le=50)] | None,
-        BeforeValidator(_limit),
-        Field(description="Page size", json_schema_extra=or_empty),
-    ] = DEFAULT_LIMIT
+    limit: _Limit[Annotated[int, Field(ge=1, le=50)]] = DEFAULT_LIMIT
 
 
 class Page(BaseModel):
@@ -114,13 +119,7 @@ class SlotsQuery(Query):
 class CampaignsQuery(ListQuery):
     """Query of the administrators' list of campaigns."""
 
-    status: Annotated[
-        Literal["draft", "pending", "approved", "rejected", "paused"] | None,
-        BeforeValidator(absent_when_empty),
-        Field(description="Only campaigns with this status", json_schema_extra=or_empty),
-    ] = None
-    order: Annotated[
-        Literal["newest", "oldest"] | None,
-        BeforeValidator(absent_when_empty),
-        Field(description="Sort order; newest first by default", json_schema_extra=or_empty),
-    ] = None
+    status: Choice[Literal["draft", "pending", "approved", "rejected", "paused"]] = choice(
+        "Only campaigns with this status"
+    )
+    order: Choice[Literal["newest", "oldest"]] = choice("Sort order; newest first by default")

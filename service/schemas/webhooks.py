@@ -10,6 +10,7 @@ from actors.webhooks.messages import DeliveryStatus, EventType, NewDelivery, Web
 from actors.webhooks.messages import Webhook as WebhookRow
 from service.schemas.fields import Count, Milliseconds, Strict, optional
 from service.schemas.lists import Page
+from service.schemas.rows import filled
 from service.schemas.urls import URL_CHARACTERS, web_address
 
 EventName = Literal[
@@ -60,15 +61,11 @@ class Webhook(BaseModel):
 
     @classmethod
     def of(cls, webhook: WebhookRow) -> Self:
-        return cls(
-            id=webhook.id,
-            url=webhook.url,
+        return filled(
+            cls,
+            webhook,
             events=[each.value for each in webhook.events],
             status="enabled" if webhook.status is WebhookStatus.ENABLED else "disabled",
-            createdAt=webhook.created_ms,
-            failingSince=webhook.failing_since_ms,
-            disabledAt=webhook.disabled_ms,
-            disabledReason=webhook.disabled_reason,
         )
 
 
@@ -116,13 +113,9 @@ class WebhookDelivery(BaseModel):
         if isinstance(delivery, NewDelivery):
             delivery = DeliveryRow(seq=0, **asdict(delivery))
         retried = delivery.status is DeliveryStatus.WAITING and delivery.attempts > 0
-        return cls(
-            id=delivery.id,
-            eventId=delivery.event_id,
-            type=delivery.type,
-            status=delivery.status.value,
-            createdAt=delivery.created_ms,
-            attempts=delivery.attempts,
+        return filled(
+            cls,
+            delivery,
             nextAttemptAt=delivery.due_ms if retried else None,
             endedAt=delivery.done_ms,
             responseStatus=delivery.answered,

@@ -45,7 +45,6 @@ class CatalogStatistics:
     usecases: int
     bots: int
     loads: int
-    load_seconds: float
     away: bool
     searches: int
     remembered: int
@@ -127,7 +126,6 @@ class Catalog(SnapshotFollower):
             usecases=len(self.snapshot.lists[Kind.USECASES]),
             bots=len(self.snapshot.lists[Kind.BOTS]),
             loads=self._loads,
-            load_seconds=self._load_seconds,
             away=self._failing,
             searches=self._searches,
             remembered=len(self._remembered),

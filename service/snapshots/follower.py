@@ -17,7 +17,6 @@ class SnapshotFollower(PeriodicTask):
         super().__init__(check_seconds)
         self._found_current: float | None = None
         self._loads = 0
-        self._load_seconds = 0.0
 
     # Provided by the subclass.
 
@@ -70,10 +69,8 @@ class SnapshotFollower(PeriodicTask):
 
     async def _round(self) -> None:
         if not self.loaded or not await self._is_current():
-            started = trio.current_time()
             await self._take()
             self._loads += 1
-            self._load_seconds = trio.current_time() - started
         self._found_current = trio.current_time()
 
     def _meanwhile(self) -> str:

@@ -34,14 +34,14 @@ NEVER_MS = 2**63 - 1
 class PlacementsSnapshot:
     """The public data of one revision: all weeks from `from_week_ms`, so it stays valid until the next change.
 
-    `taken` maps a week of a slot to the time when it becomes free, `windows` a booking to the time when it is shown.
+    `unavailable` maps a week of a slot to the time when it becomes free, `windows` a booking to the time when it is shown.
     """
 
     revision: int = -1
     from_week_ms: int = 0
     slots: Sequence[Slot] = ()
     sold: Sequence[SoldPlacement] = ()
-    taken: Mapping[Week, int] = field(default_factory=lambda: MappingProxyType({}))
+    unavailable: Mapping[Week, int] = field(default_factory=lambda: MappingProxyType({}))
     windows: Mapping[str, Window] = field(default_factory=lambda: MappingProxyType({}))
 
     @classmethod
@@ -52,7 +52,7 @@ class PlacementsSnapshot:
             from_week_ms=from_week_ms,
             slots=tuple(sorted(overview.slots, key=lambda slot: slot.id)),
             sold=tuple(sorted(overview.placements, key=_place)),
-            taken=MappingProxyType(
+            unavailable=MappingProxyType(
                 {
                     (week.slot_id, week.week_ms): NEVER_MS if week.until_ms is None else week.until_ms
                     for week in overview.taken
@@ -93,7 +93,7 @@ class PlacementsSnapshot:
         )
 
     def _turn_of(self, slot: Slot, week_ms: int, now_ms: int) -> int:
-        """The next time at which the slot's standing changes."""
+        """The next time at which the slot's availability changes."""
         moments = [week_ms + WEEK_MS, *self._unavailable_until(slot, week_ms)]
         if slot.offer_ends_ms is not None:
             moments.append(slot.offer_ends_ms)
@@ -106,16 +106,17 @@ class PlacementsSnapshot:
 
     def held_until(self, slot: Slot, week_ms: int, now_ms: int) -> int | None:
         """The end of the last hold that alone keeps a booking from that week; None if there is none."""
-        taken = [until_ms for until_ms in self._unavailable_until(slot, week_ms) if until_ms > now_ms]
-        held = bool(taken) and week_ms + WEEK_MS > now_ms and sells(slot, now_ms)
-        return max(taken) if held and max(taken) < NEVER_MS else None
+        if week_ms + WEEK_MS <= now_ms or not sells(slot, now_ms):
+            return None
+        until_ms = max(self._unavailable_until(slot, week_ms))
+        return until_ms if now_ms < until_ms < NEVER_MS else None
 
     def _unavailable_until(self, slot: Slot, week_ms: int) -> Iterator[int]:
-        """For each week of a booking from `week_ms`: the time until which it is taken."""
-        return (self.taken.get((slot.id, week), 0) for week in weeks_from(week_ms, slot.weeks))
+        """For each week of a booking from `week_ms`: the time until which it is unavailable."""
+        return (self.unavailable.get((slot.id, week), 0) for week in weeks_from(week_ms, slot.weeks))
 
     def __repr__(self) -> str:
-        sizes = f"{len(self.slots)} slots, {len(self.taken)} taken weeks, {len(self.sold)} placements"
+        sizes = f"{len(self.slots)} slots, {len(self.unavailable)} unavailable weeks, {len(self.sold)} placements"
         return f"<PlacementsSnapshot revision {self.revision}: {sizes}>"
 
 
@@ -179,11 +180,9 @@ class PlacementsStatistics:
     """`loads` counts since the process started. `away` is true while the store is unavailable."""
 
     revision: int
-    slots: int
     sold: int
     live: int
     loads: int
-    load_seconds: float
     away: bool
     rendered: int
 
@@ -212,17 +211,13 @@ class Placements(SnapshotFollower):
 
     def placements(self, now_ms: int) -> Rendered:
         """The live placements."""
-        known = self._rendered.get(None)
-        if known is not None and known.holds(now_ms):
-            return known
-        return self._remember(None, render_placements(self.snapshot, now_ms))
+        return self._recent(None, now_ms) or self._remember(None, render_placements(self.snapshot, now_ms))
 
     def inventory(self, week_ms: int, now_ms: int) -> Rendered:
         """The inventory of a week returned by `week_for`."""
-        known = self._rendered.get(week_ms)
-        if known is not None and known.holds(now_ms):
-            return known
-        return self._remember(week_ms, render_inventory(self.snapshot, week_ms, now_ms, self._mode))
+        return self._recent(week_ms, now_ms) or self._remember(
+            week_ms, render_inventory(self.snapshot, week_ms, now_ms, self._mode)
+        )
 
     def calendar(self, first_ms: int, weeks: int, now_ms: int) -> Rendered:
         """The inventories of `weeks` weeks from one returned by `week_for`, up to the horizon."""
@@ -246,6 +241,10 @@ class Placements(SnapshotFollower):
         earliest_ms, latest_ms = this_week - WEEKS_BACK * WEEK_MS, this_week + self._limits.horizon_weeks * WEEK_MS
         return week_ms if earliest_ms <= week_ms <= latest_ms else None
 
+    def _recent(self, key: int | None, now_ms: int) -> Rendered | None:
+        known = self._rendered.get(key)
+        return known if known is not None and known.holds(now_ms) else None
+
     def _remember(self, key: int | None, rendered: Rendered) -> Rendered:
         self._rendered.pop(key, None)
         self._rendered[key] = rendered
@@ -257,11 +256,9 @@ class Placements(SnapshotFollower):
     def statistics(self) -> PlacementsStatistics:
         return PlacementsStatistics(
             revision=self.revision,
-            slots=len(self.snapshot.slots),
             sold=len(self.snapshot.sold),
             live=len(self.snapshot.placements(self._clock.now_ms())),
             loads=self._loads,
-            load_seconds=self._load_seconds,
             away=self._failing,
             rendered=len(self._rendered),
         )

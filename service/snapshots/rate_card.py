@@ -10,6 +10,7 @@ from actors.bookings.slots import sells
 from actors.shared.weeks import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
 from service.schemas.inventory import FreeWeek, RateCard, RateCardSlot, Reach
+from service.schemas.rows import filled
 
 FREE_WEEKS = 3
 """The next free weeks that the card names of each slot."""
@@ -45,15 +46,10 @@ def rate_card_change_ms(snapshot: Offers, horizon_weeks: int, now_ms: int) -> in
 
 def _slot(snapshot: Offers, slot: Slot, weeks: Sequence[int], reach: SlotReach | None, now_ms: int) -> RateCardSlot:
     free = [week_ms for week_ms in weeks if snapshot.available(slot, week_ms, now_ms)][:FREE_WEEKS]
-    return RateCardSlot(
-        id=slot.id,
-        name=slot.name,
-        side=slot.side.value,
-        weekPriceCents=slot.week_price_cents,
+    return filled(
+        RateCardSlot,
+        slot,
         durationWeeks=slot.weeks,
-        comingSoon=slot.coming_soon,
-        packageKind=None if slot.package_kind is None else slot.package_kind.value,
-        description=slot.description,
         nextWeeks=[
             FreeWeek(weekStart=week_ms, weekEnd=week_ms + slot.weeks * WEEK_MS, priceCents=price(slot, week_ms, now_ms))
             for week_ms in free

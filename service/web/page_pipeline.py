@@ -12,7 +12,7 @@ from actors.clock import DAY_MS, SECOND_MS
 from actors.values import Code, Overloaded, Refused, StorageUnavailable
 from service.api.authentication import Caller, signed_in
 from service.api.context import Services
-from service.api.cookies import SAFE, from_our_page, session_token, set_session_cookie
+from service.api.cookies import SAFE, SESSION, from_our_page
 from service.api.deadlines import PAGE_SECONDS, start_deadline, within_deadline
 from service.api.errors import headers_of, not_valid, status_of, too_fast
 from service.api.messages import NO_STORE, Headers, Request, note, trace
@@ -152,11 +152,11 @@ def _with_cookie(visit: PageRequest, ended: Template | SeeOther, *, used: bool) 
     """Renew the cookie of a session that was extended. A response with a cookie is not cached."""
     headers = list(ended.headers)
     if not any(name == "set-cookie" for name, _ in headers):
-        token = session_token(visit.request.headers, visit.base_url)
+        token = SESSION.value(visit.request.headers, visit.base_url)
         if not used or token is None:
             return ended
         seconds = visit.config.sessions.days * DAY_MS // SECOND_MS
-        headers.append(set_session_cookie(token, visit.base_url, seconds))
+        headers.append(SESSION.set(token, visit.base_url, seconds))
     return replace(ended, headers=[*headers, *NO_STORE])
 
 

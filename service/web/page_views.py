@@ -14,7 +14,7 @@ from actors.shared import dates
 from actors.shared.browsers import browser
 from actors.values import Refused
 from service.api.context import Services
-from service.api.cookies import SAFE, session_token
+from service.api.cookies import SAFE, SESSION
 from service.api.encodings import IDENTITY, VARY
 from service.api.errors import Family
 from service.api.messages import Answer
@@ -136,7 +136,7 @@ async def refusal_response(services: Services, refused: Refused, headers: Mappin
 
 def _asked(services: Services, headers: Mapping[str, str]) -> Asked:
     query = request.query_string.decode("latin-1")
-    return Asked(request.method, request.path, query, session_token(headers, services.base_url) is not None)
+    return Asked(request.method, request.path, query, SESSION.value(headers, services.base_url) is not None)
 
 
 def response_of(answer: Answer) -> Response:

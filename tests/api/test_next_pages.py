@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from requests.utils import parse_header_links
 
-from service.api.link_header import next_link
+from service.api.operations.responses import next_link
 from service.schemas.lists import CatalogQuery
 from tests.api.asgi import Response
 from tests.api.conformity import BASE_URL

@@ -9,7 +9,7 @@ from actors.clock import DAY_MS
 from actors.kernel.actor import ActorLimits
 from actors.sessions.reader import SessionReader
 from actors.values import Tier
-from service.api.cookies import cookie_name, delete_session_cookie, session_token, set_session_cookie
+from service.api.cookies import SESSION
 from service.web.requests import headers_of
 from tests.api.asgi import Response
 from tests.api.browsers import AGENT, COMPLETE, START, Browser
@@ -97,15 +97,15 @@ async def test_the_cookie_is_of_this_host_alone_and_for_no_script(world: World, 
 )
 def test_the_prefix_and_secure_go_with_https(base_url: str, keeping: str) -> None:
     """Browsers reject `__Host-` and `Secure` over plain http, which is for local use only."""
-    assert set_session_cookie("t", base_url, 60) == ("set-cookie", keeping)
+    assert SESSION.set("t", base_url, 60) == ("set-cookie", keeping)
     taking = keeping.replace("=t;", "=;").replace("Max-Age=60", "Max-Age=0")
-    assert delete_session_cookie(base_url) == ("set-cookie", taking)
-    assert session_token({"cookie": f"a=b; {cookie_name(base_url)}=t"}, base_url) == "t"
+    assert SESSION.delete(base_url) == ("set-cookie", taking)
+    assert SESSION.value({"cookie": f"a=b; {SESSION.name(base_url)}=t"}, base_url) == "t"
 
 
 def test_over_https_the_cookie_without_the_prefix_is_nobodys() -> None:
     """Another host of the same domain could set it."""
-    assert session_token({"cookie": "session=t"}, "https://catalog.test") is None
+    assert SESSION.value({"cookie": "session=t"}, "https://catalog.test") is None
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_over_https_the_cookie_without_the_prefix_is_nobodys() -> None:
 )
 def test_a_cookie_that_a_sibling_domain_may_set_is_no_session(planted: str) -> None:
     """Browsers protect the prefix of a name, which ends at `=`, and separate cookies by semicolons alone."""
-    assert session_token({"cookie": planted}, "https://catalog.test") is None
-    assert session_token({"cookie": f"{planted}; __Host-session=own"}, "https://catalog.test") == "own"
+    assert SESSION.value({"cookie": planted}, "https://catalog.test") is None
+    assert SESSION.value({"cookie": f"{planted}; __Host-session=own"}, "https://catalog.test") == "own"
 
 
 def test_cookies_in_several_headers_are_read_as_one() -> None:
@@ -129,7 +129,7 @@ def test_cookies_in_several_headers_are_read_as_one() -> None:
     headers = [(b"cookie", b"a=1,2"), (b"accept", b"a"), (b"cookie", b"__Host-session=t"), (b"accept", b"b")]
     read = headers_of({"type": "http", "headers": headers})
     assert read == {"cookie": "a=1,2; __Host-session=t", "accept": "a, b"}
-    assert session_token(read, "https://catalog.test") == "t"
+    assert SESSION.value(read, "https://catalog.test") == "t"
 
 
 async def test_a_code_says_nothing_about_accounts(world: World, browser: Browser) -> None:

@@ -9,7 +9,7 @@ from actors.quota.state import Caps, exhausted
 from actors.shared.credentials import SESSION_TOKEN
 from actors.values import Code, Refused, Scope, Tenant, Tier
 from service.api.context import Services
-from service.api.cookies import delete_session_cookie
+from service.api.cookies import SESSION
 from service.api.errors import Family, unavailable
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation, account_operation
@@ -29,6 +29,7 @@ from service.schemas.account import (
     UsageDaysQuery,
 )
 from service.schemas.keys import KeyEdit, KeyRevoked, KeyRotated, KeyRotation, Usage
+from service.schemas.rows import filled
 
 
 async def usage_days(services: Services, call: Call) -> Answer | Refused:
@@ -69,15 +70,10 @@ async def list_keys(services: Services, call: Call) -> Answer | Refused:
 
 
 def _account_key(key: Key, used_ms: int | None) -> AccountKey:
-    return AccountKey(
-        id=key.id,
+    return filled(
+        AccountKey,
+        key,
         keyPrefix=key.prefix,
-        kind=key.kind.value,
-        scopes=None if key.scopes is None else list(key.scopes),
-        name=key.name,
-        admin=key.admin,
-        createdAt=key.created_ms,
-        expiresAt=key.expires_ms,
         grantedBy=key.granter_id,
         replacedBy=key.successor_id,
         lastUsedAt=used_ms,
@@ -111,7 +107,7 @@ async def end_all(services: Services, call: Call) -> Answer | Refused:
     await services.devices.end_approved(caller.email)
     keys = (await services.keys.end_keys(caller.email, caller.agent)).keys
     services.key_cache.forget(key.hash for key in keys)
-    dropped = [] if kept else [delete_session_cookie(services.base_url)]
+    dropped = [] if kept else [SESSION.delete(services.base_url)]
     return Answer.of(AllEnded(sessions=sessions, keys=len(keys)), *dropped)
 
 

@@ -10,7 +10,6 @@ from service.api.context import Services
 from service.api.errors import Family
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation, account_operation
-from service.api.operations.responses import invalid_cursor
 from service.api.policy import Access, Budget
 from service.schemas.account import (
     AccountDeletion,
@@ -23,17 +22,13 @@ from service.schemas.account import (
     NotificationsEdit,
 )
 from service.schemas.internal import StoppedMails
-from service.tokens.cursors import BadCursor
 
 
 async def export_account(services: Services, call: Call) -> Answer | Refused:
     query: ExportQuery = call.query
     caller = call.caller
     purpose = f"export {caller.owner}"
-    try:
-        place = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
-    except BadCursor:
-        return invalid_cursor()
+    place = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
     account = Account(caller.email, caller.owner, 0)
     found, rest = await services.accounts.export(account, None if place is None else (place[0], place[1]), query.limit)
     page = AccountExport(

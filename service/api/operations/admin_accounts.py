@@ -1,6 +1,7 @@
 """Operations of administrators on accounts: lists, one account, tiers, suspension, and refunds of all weeks."""
 
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
@@ -11,10 +12,10 @@ from actors.keys.suspension import unknown_account
 from actors.values import Code, Refused, Tenant, Tier
 from service.api.context import Services
 from service.api.messages import Answer
-from service.api.operation import Call, admin_read, admin_write
+from service.api.operation import Call, Handler, admin_read, admin_write
 from service.api.operations.account import usage_of
 from service.api.operations.admin_exports import accounts_file
-from service.api.operations.responses import invalid_cursor, linked, with_id
+from service.api.operations.responses import linked, with_id
 from service.schemas.admin_accounts import (
     Account,
     AccountAnswer,
@@ -31,7 +32,6 @@ from service.schemas.admin_accounts import (
 )
 from service.schemas.keys import AccountTier, TierOrder
 from service.schemas.lists import DEFAULT_LIMIT
-from service.tokens.cursors import BadCursor
 
 REFUNDS = 25
 """Refunds that one request orders at most. Each is a transaction, and all of them fit into the request's time."""
@@ -43,10 +43,7 @@ async def list_accounts(services: Services, call: Call) -> Answer | Refused:
     if query.format == "csv":
         return await accounts_file(services, wanted)
     purpose = f"accounts {wanted!r} {call.caller.owner}"
-    try:
-        after = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
-    except BadCursor:
-        return invalid_cursor()
+    after = None if query.cursor is None else services.cursors.decode(purpose, query.cursor)
     spot = None if after is None else (int(after[0]), str(after[1]))
     found = await services.accounts.page_of(wanted, spot, query.limit or DEFAULT_LIMIT)
     total = None if wanted.scans else await services.accounts.count(suspended=wanted.suspended)
@@ -69,11 +66,20 @@ def account_of(line: AccountLine) -> Account:
     return Account.of(line.account, line.tier.value, line.sponsor_name, admin=line.admin)
 
 
-@with_id(unknown_account)
-async def get_account(services: Services, call: Call, account_id: str) -> Answer | Refused:
-    found = await services.accounts.details(account_id)
-    if found is None:
-        return unknown_account()
+def with_account(handler: Callable[[Services, Call, Details], Awaitable[Answer | Refused]]) -> Handler:
+    """Pass the account with the path's `id` to a handler."""
+
+    @with_id(unknown_account)
+    async def found(services: Services, call: Call, account_id: str) -> Answer | Refused:
+        details = await services.accounts.details(account_id)
+        return unknown_account() if details is None else await handler(services, call, details)
+
+    return found
+
+
+@with_account
+async def get_account(services: Services, call: Call, found: Details) -> Answer | Refused:
+    account_id = found.line.account.tenant_id
     tenant = await services.quota.read(account_id) or Tenant(account_id, found.line.tier)
     deletion = await services.accounts.deletion_of(account_id)
     shown = _details(services, found, tenant, None if deletion is None else deletion.due_ms)
@@ -107,21 +113,15 @@ async def set_tier(services: Services, call: Call) -> Answer | Refused:
     return Answer.of(AccountTier(email=body.email, tier=body.tier, tenantId=outcome.tenant.id))
 
 
-@with_id(unknown_account)
-async def suspend(services: Services, call: Call, account_id: str) -> Answer | Refused:
+@with_account
+async def suspend(services: Services, call: Call, found: Details) -> Answer | Refused:
     body: SuspendBody = call.body
-    found = await services.accounts.details(account_id)
-    if found is None:
-        return unknown_account()
     outcome = await services.keys.suspend(found.line.account, body.reason, call.caller.agent)
     return _changed(services, found.line, outcome)
 
 
-@with_id(unknown_account)
-async def restore(services: Services, call: Call, account_id: str) -> Answer | Refused:
-    found = await services.accounts.details(account_id)
-    if found is None:
-        return unknown_account()
+@with_account
+async def restore(services: Services, call: Call, found: Details) -> Answer | Refused:
     return _changed(services, found.line, await services.keys.restore(found.line.account, call.caller.agent))
 
 
@@ -133,14 +133,11 @@ def _changed(services: Services, line: AccountLine, outcome: SuspensionSet | Ref
     return Answer.of(AccountAnswer(account=account_of(replace(line, account=outcome.account))))
 
 
-@with_id(unknown_account)
-async def refund_all(services: Services, call: Call, account_id: str) -> Answer | Refused:
+@with_account
+async def refund_all(services: Services, call: Call, found: Details) -> Answer | Refused:
     """Each refund is a transaction of its own, so a request that ends early has ordered some, and repeating it the rest."""
     body: AccountRefundBody | None = call.body
-    found = await services.accounts.details(account_id)
-    if found is None:
-        return unknown_account()
-    waiting = await services.sponsorship.refundable(account_id, services.clock.now_ms(), REFUNDS + 1)
+    waiting = await services.sponsorship.refundable(found.line.account.tenant_id, services.clock.now_ms(), REFUNDS + 1)
     numbers: Counter[tuple[str, str]] = Counter()
     cents: Counter[tuple[str, str]] = Counter()
     for booking in waiting[:REFUNDS]:

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from enum import Enum
+from typing import Any, TypeVar
 
 from actors.accounts.listing import AccountFilter, AccountLine, AccountPosition
 from actors.bookings.admin_views import MonthRevenue
@@ -12,7 +13,11 @@ from actors.clock import SECOND_MS
 from actors.values import AuditRecord
 from service.api.context import Services
 from service.api.messages import Answer
+from service.api.operations.bookings import booking_position
+from service.api.operations.responses import newest_first
+from service.api.operations.sponsors import campaign_position
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
+from service.schemas.rows import value_of
 from service.schemas.sponsors import Profile
 
 T = TypeVar("T")
@@ -37,57 +42,38 @@ async def accounts_file(services: Services, wanted: AccountFilter) -> Answer:
         return lines
 
     header = ("id", "email", "tier", "administrator", "createdAt", "sponsor", "suspendedAt", "suspensionReason")
-    file = Spreadsheet(header, fetch, lambda line: line.spot, _account, services.config.http.answer_seconds)
+
+    def cells(line: AccountLine) -> Sequence[Cell]:
+        account = line.account
+        return cells_of(
+            header, line, account, id=account.tenant_id, administrator=line.admin, sponsor=line.sponsor_name
+        )
+
+    file = Spreadsheet(header, fetch, lambda line: line.spot, cells, services.config.http.answer_seconds)
     return await file.answer("accounts.csv")
 
 
-def _account(line: AccountLine) -> Sequence[Cell]:
-    account = line.account
-    return (
-        account.tenant_id,
-        account.email,
-        line.tier.value,
-        _yes(line.admin),
-        moment(account.created_ms),
-        line.sponsor_name,
-        moment(account.suspended_ms),
-        account.suspension_reason,
-    )
-
-
 BOOKING = (
-    *(
-        "id",
-        "status",
-        "slot",
-        "campaign",
-        "sponsor",
-        "weekStart",
-        "weekEnd",
-        "amountCents",
-        "currency",
-        "mode",
-        "createdAt",
-    ),
-    *("paidAt", "paidCents", "refundedCents", "paymentIssue", "impressions", "clicks", "demo"),
+    *("id", "status", "slot", "campaign", "sponsor", "weekStart", "weekEnd", "amountCents", "currency", "mode"),
+    *("createdAt", "paidAt", "paidCents", "refundedCents", "paymentIssue", "impressions", "clicks", "demo"),
 )
 
 
 async def bookings_file(services: Services, fetch: Fetch[BookingView]) -> Answer:
     def cells(view: BookingView) -> Sequence[Cell]:
         booking = view.booking
-        return (
-            *(booking.id, booking.status_at(services.clock.now_ms()).value, booking.slot_name, view.campaign_name),
-            *(view.sponsor_name, moment(booking.week_start_ms), moment(booking.week_end_ms)),
-            *(booking.amount_cents, booking.currency, booking.mode.value, moment(booking.created_ms)),
-            *(moment(booking.paid_ms), booking.paid_cents, booking.refunded_cents, booking.issue),
-            *(view.impressions, view.clicks, _yes(booking.demo)),
+        return cells_of(
+            BOOKING,
+            booking,
+            view,
+            status=booking.status_at(services.clock.now_ms()).value,
+            slot=booking.slot_name,
+            campaign=view.campaign_name,
+            sponsor=view.sponsor_name,
+            paymentIssue=booking.issue,
         )
 
-    def position(view: BookingView) -> Before:
-        return Before(view.booking.created_ms, view.booking.id)
-
-    return await _file(services, "bookings.csv", BOOKING, fetch, position, cells)
+    return await _file(services, "bookings.csv", BOOKING, fetch, booking_position, cells)
 
 
 CAMPAIGN = (
@@ -98,16 +84,9 @@ CAMPAIGN = (
 
 async def campaigns_file(services: Services, fetch: Fetch[CampaignView]) -> Answer:
     def cells(view: CampaignView) -> Sequence[Cell]:
-        campaign, content = view.campaign, view.campaign.content
-        return (
-            *(campaign.id, campaign.name, campaign.status.value, view.sponsor_name, content.headline, content.body),
-            *(content.cta, content.target_url, content.logo_text, moment(campaign.created_ms), campaign.review_note),
-        )
+        return cells_of(CAMPAIGN, view.campaign, view.campaign.content, sponsor=view.sponsor_name)
 
-    def position(view: CampaignView) -> Before:
-        return Before(view.campaign.created_ms, view.campaign.id)
-
-    return await _file(services, "campaigns.csv", CAMPAIGN, fetch, position, cells)
+    return await _file(services, "campaigns.csv", CAMPAIGN, fetch, campaign_position, cells)
 
 
 async def sponsors_file(services: Services, fetch: Fetch[Sponsor]) -> Answer:
@@ -115,7 +94,7 @@ async def sponsors_file(services: Services, fetch: Fetch[Sponsor]) -> Answer:
         return sponsor.id, sponsor.tenant_id, *sponsor.profile.values(), moment(sponsor.created_ms)
 
     header = ("id", "accountId", *Profile.model_fields, "createdAt")
-    return await _file(services, "sponsors.csv", header, fetch, lambda each: Before(each.created_ms, each.id), cells)
+    return await _file(services, "sponsors.csv", header, fetch, newest_first, cells)
 
 
 AUDIT = (
@@ -125,13 +104,7 @@ AUDIT = (
 
 
 async def audit_file(services: Services, fetch: Fetch[AuditRecord]) -> Answer:
-    def cells(record: AuditRecord) -> Sequence[Cell]:
-        return (
-            *(record.id, moment(record.created_ms), record.actor_type, record.actor_id, record.actor_email),
-            *(record.action, record.target_type, record.target_id, record.request_id, record.changes),
-        )
-
-    return await _file(services, "audit.csv", AUDIT, fetch, lambda each: Before(each.created_ms, each.id), cells)
+    return await _file(services, "audit.csv", AUDIT, fetch, newest_first, lambda record: cells_of(AUDIT, record))
 
 
 SLOT = (
@@ -141,27 +114,15 @@ SLOT = (
 
 
 def slots_file(slots: Sequence[Slot]) -> Answer:
-    rows = [
-        (
-            *(slot.id, slot.name, slot.side.value, slot.week_price_cents, slot.weeks, _yes(slot.active)),
-            *(_yes(slot.coming_soon), moment(slot.offer_ends_ms), slot.package_kind and slot.package_kind.value),
-            *(slot.description, moment(slot.created_ms), moment(slot.retired_ms)),
-        )
-        for slot in slots
-    ]
-    return csv_answer("slots.csv", SLOT, rows)
+    return csv_answer("slots.csv", SLOT, [cells_of(SLOT, slot, durationWeeks=slot.weeks) for slot in slots])
+
+
+REVENUE = ("month", "currency", "mode", "payments", "paidCents", "refundedCents", "netCents")
 
 
 def revenue_file(months: Sequence[MonthRevenue]) -> Answer:
-    rows = [
-        (
-            *(each.month, each.currency, each.mode.value, each.payments),
-            *(each.paid_cents, each.refunded_cents, each.paid_cents - each.refunded_cents),
-        )
-        for each in months
-    ]
-    header = ("month", "currency", "mode", "payments", "paidCents", "refundedCents", "netCents")
-    return csv_answer("revenue.csv", header, rows)
+    rows = [cells_of(REVENUE, each, netCents=each.paid_cents - each.refunded_cents) for each in months]
+    return csv_answer("revenue.csv", REVENUE, rows)
 
 
 async def _file(
@@ -175,5 +136,15 @@ async def _file(
     return await Spreadsheet(header, fetch, position, cells, services.config.http.answer_seconds).answer(name)
 
 
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
+def cells_of(header: Sequence[str], *rows: object, **given: Any) -> Sequence[Cell]:
+    """The cells of a line: those that are `given`, and all others from the first row that has them."""
+    return [_cell(*(("", given[name]) if name in given else value_of(name, rows))) for name in header]
+
+
+def _cell(name: str, value: Any) -> Cell:
+    if name.endswith("_ms"):
+        return moment(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    cell: Cell = value.value if isinstance(value, Enum) else value
+    return cell

@@ -12,7 +12,7 @@ from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, admin_read
 from service.api.operations import admin_exports as files
-from service.api.operations.responses import list_page
+from service.api.operations.responses import list_page, newest_first
 from service.schemas.admin_overview import (
     MOST_MONTHS,
     Counts,
@@ -83,11 +83,7 @@ async def list_audit(services: Services, call: Call) -> Answer | Refused:
     # A cursor is valid only for the same filters.
     others = [f"{name} {value}" for name, value in (("by", email), ("to", query.to)) if value is not None]
     name = " ".join([f"audit {query.targetId}", *others])
-    return await list_page(services, call, name, fetch, _position, Audit.of, AuditPage)
-
-
-def _position(record: AuditRecord) -> Before:
-    return Before(record.created_ms, record.id)
+    return await list_page(services, call, name, fetch, newest_first, Audit.of, AuditPage)
 
 
 async def list_sites(services: Services, call: Call) -> Answer | Refused:

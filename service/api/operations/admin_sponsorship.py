@@ -6,7 +6,7 @@ from functools import partial
 from actors.bookings.admin_views import BookingFilter
 from actors.bookings.campaigns import unknown_campaign
 from actors.bookings.changes import unknown_booking
-from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, Sponsor, YoutubeStatus
+from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, YoutubeStatus
 from actors.bookings.slots import unknown_slot
 from actors.bookings.store import Before
 from actors.bookings.transitions import CampaignMove
@@ -16,7 +16,7 @@ from service.api.messages import Answer, respond
 from service.api.operation import Call, admin_read, admin_write
 from service.api.operations import admin_exports as files
 from service.api.operations.bookings import admin_booking_answer, admin_booking_of, booking_position
-from service.api.operations.responses import list_page, with_id
+from service.api.operations.responses import list_page, newest_first, with_id
 from service.api.operations.sponsors import campaign_position
 from service.schemas.admin_overview import BookingsQuery
 from service.schemas.bookings import BookingAnswer, BookingPage, RefundBody, VideoEdit
@@ -58,11 +58,7 @@ async def list_sponsors(services: Services, call: Call) -> Answer | Refused:
     fetch = services.sponsorship.sponsors
     if call.query.format == "csv":
         return await files.sponsors_file(services, fetch)
-    return await list_page(services, call, "all sponsors", fetch, _position, ShownSponsor.of, SponsorPage)
-
-
-def _position(record: Sponsor) -> Before:
-    return Before(record.created_ms, record.id)
+    return await list_page(services, call, "all sponsors", fetch, newest_first, ShownSponsor.of, SponsorPage)
 
 
 async def list_bookings(services: Services, call: Call) -> Answer | Refused:

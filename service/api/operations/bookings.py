@@ -15,7 +15,7 @@ from service.api.context import Services
 from service.api.errors import unavailable
 from service.api.messages import Answer, respond
 from service.api.operation import Call, account_operation, admin_write
-from service.api.operations.responses import list_page, with_id
+from service.api.operations.responses import list_page, newest_first, with_id
 from service.schemas.bookings import (
     Booking,
     BookingAnswer,
@@ -47,7 +47,7 @@ async def list_bookings(services: Services, call: Call) -> Answer | Refused:
 
 
 def booking_position(view: BookingView) -> Before:
-    return Before(view.booking.created_ms, view.booking.id)
+    return newest_first(view.booking)
 
 
 async def reserve(services: Services, call: Call) -> Answer | Refused:

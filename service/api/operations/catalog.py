@@ -11,7 +11,7 @@ from service.api.context import Services
 from service.api.errors import RETRY_SECONDS, unavailable
 from service.api.messages import Answer
 from service.api.operation import Call, Operation
-from service.api.operations.responses import cached, invalid_cursor, linked
+from service.api.operations.responses import cached, linked
 from service.api.policy import Access
 from service.http.addresses import limited_as, network_of
 from service.schemas.catalog import Bot, BotPage, CategoryList, UseCase, UseCasePage
@@ -19,7 +19,6 @@ from service.schemas.internal import CatalogPlace
 from service.schemas.lists import DEFAULT_LIMIT, CatalogQuery
 from service.snapshots.catalog_entries import Page, Position
 from service.snapshots.turns import CallerBusy, Searcher
-from service.tokens.cursors import BadCursor
 
 MAX_AGE_SECONDS = 60
 NO_ENTRIES = Page((), b"")
@@ -55,10 +54,7 @@ async def _list(services: Services, call: Call, kind: Kind) -> Answer | Refused:
     cursor_to = partial(services.cursors.encode, kind)
     position = None
     if query.cursor is not None and query.q is None:
-        try:
-            position = Position(*services.cursors.decode(kind, query.cursor))
-        except BadCursor:
-            return invalid_cursor()
+        position = Position(*services.cursors.decode(kind, query.cursor))
     if query.category is not None and category is None:
         return cached(call, NO_ENTRIES.body(), NO_ENTRIES.etag(), MAX_AGE_SECONDS)
     if query.q is not None:
@@ -104,11 +100,8 @@ async def place_in_catalog(services: Services, call: Call) -> Answer | Refused:
     category = None if query.category is None else services.catalog.category(kind, query.category)
     if query.category is not None and category is None:
         return Answer.of(CatalogPlace(before=0, total=0, previous=None))
-    try:
-        cursor = query.cursor
-        position = None if cursor is None else Position(*services.cursors.decode(kind, cursor))
-    except BadCursor:
-        return invalid_cursor()
+    cursor = query.cursor
+    position = None if cursor is None else Position(*services.cursors.decode(kind, cursor))
     place = services.catalog.snapshot.lists[kind].place(position, query.limit or DEFAULT_LIMIT, category)
     previous = None if place.previous is None else services.cursors.encode(kind, place.previous)
     return Answer.of(CatalogPlace(before=place.before, total=place.total, previous=previous))

@@ -23,6 +23,7 @@ from service.schemas.devices import (
     DeviceToken,
     DeviceTokenRequest,
 )
+from service.schemas.rows import filled
 
 NO_CACHE = ("pragma", "no-cache")
 """Besides `no-store`. Both are required for responses with a token (RFC 6749, 5.1)."""
@@ -66,7 +67,7 @@ def _token(issued: RedeemedKey) -> DeviceToken:
     )
 
 
-async def look(services: Services, call: Call) -> Answer | Refused:
+async def view_approval(services: Services, call: Call) -> Answer | Refused:
     query: ApprovalQuery = call.query
     return respond(await services.devices.view_login(query.userCode, call.caller.agent), _approval)
 
@@ -83,15 +84,7 @@ async def decide(services: Services, call: Call) -> Answer | Refused:
 
 
 def _approval(view: DeviceView) -> DeviceApproval:
-    device = view.device
-    return DeviceApproval(
-        userCode=format_code(device.user_code),
-        status=device.status.value,
-        agent=device.agent,
-        address=device.address,
-        createdAt=device.created_ms,
-        expiresAt=device.expires_ms,
-    )
+    return filled(DeviceApproval, view.device, userCode=format_code(view.device.user_code))
 
 
 def program_of(headers: Mapping[str, str]) -> str:
@@ -142,7 +135,7 @@ ROWS = (
         summary="Get a device login for approval",
         description="Returns the login request with this user code. Too many wrong codes block this for the session.",
         tag="Device approval",
-        handler=look,
+        handler=view_approval,
         result=DeviceApproval,
         access=Access.SESSION,
         query=ApprovalQuery,

@@ -41,6 +41,7 @@ from service.schemas.internal import (
     StoppedMails,
 )
 from service.schemas.lists import CatalogQuery
+from service.schemas.rows import filled
 from service.schemas.sessions import SessionBegun
 from service.tokens.links import EndingLink, Page
 
@@ -89,19 +90,12 @@ def outbox_is_open(config: Config, request: Request) -> bool:
 
 def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
     message, mail = rendered.message, rendered.mail
-    return OutboxMail(
-        id=message.id,
-        recipient=message.recipient,
-        template=message.template,
+    return filled(
+        OutboxMail,
+        message,
         subject=None if mail is None else mail.subject,
         text=None if mail is None else mail.text,
         html=None if mail is None else mail.html,
-        createdAt=message.created_ms,
-        expiresAt=message.expires_ms,
-        sentAt=message.sent_ms,
-        failedAt=message.failed_ms,
-        attempts=message.attempts,
-        lastError=message.last_error,
     )
 
 
@@ -173,26 +167,18 @@ def _not_found() -> Refused:
 
 def _purchase(services: Services, view: BookingView, *, changed: bool = False) -> Answer:
     booking = view.booking
-    purchase = Purchase(
+    purchase = filled(
+        Purchase,
+        booking,
         bookingId=booking.id,
-        tenantId=booking.tenant_id,
-        status=booking.status_at(services.clock.now_ms()).value,
+        status=booking.status_at(services.clock.now_ms()),
         sponsor=view.sponsor_name,
         campaign=view.campaign_name,
         slot=booking.slot_name,
         package=booking.package_description,
-        weeks=booking.weeks,
-        weekStart=booking.week_start_ms,
-        weekEnd=booking.week_end_ms,
-        amountCents=booking.amount_cents,
-        currency=booking.currency,
         holdUntil=booking.hold_ms,
         testMode=booking.mode is Mode.TEST,
-        demo=booking.demo,
         receiptUrl=services.links.receipt_url(booking),
-        paidAt=booking.paid_ms,
-        refundedCents=booking.refunded_cents,
-        paymentId=booking.payment_id,
         paymentIssue=booking.issue,
         changed=changed,
     )

@@ -7,7 +7,6 @@ from actors.events.router import EventOutcome
 from actors.events.servers import ServerReport
 from actors.kernel.statistics import ActorStatistics
 from actors.nodes.heartbeat import Heartbeat
-from actors.stores import PoolStatistics
 from actors.values import Code, Refused
 from service.api.context import Services
 from service.api.messages import Answer
@@ -34,6 +33,7 @@ from service.schemas.node_status import (
     RefusalStatus,
     SnapshotStatus,
 )
+from service.schemas.rows import filled
 from service.snapshots.follower import SnapshotFollower
 from service.version import VERSION
 
@@ -56,7 +56,7 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
         actors=[_actor(actor) for actor in services.health.actors()],
         answers=_answers(services.answers.summary()),
         mail=MailStatus(waiting=services.mail.backlog.waiting, oldestSeconds=round(services.mail.oldest_seconds(), 1)),
-        database=_pool(refusal_log.pool()),
+        database=filled(PoolStatus, refusal_log.pool()),
         eventServers=[_event_server(report) for report in services.event_servers.reports],
         snapshots=[_snapshot(services.catalog), _snapshot(services.placements)],
         events=EventsStatus(**{each.value: services.events.outcomes.get(each, 0) for each in EventOutcome}),
@@ -67,13 +67,9 @@ async def read_status(services: Services, call: Call) -> Answer | Refused:
 
 def _live_nodes(nodes: Heartbeat) -> list[LiveNode]:
     return [
-        LiveNode(
-            id=each.node.id,
-            host=each.node.host,
-            pid=each.node.pid,
-            url=each.node.url,
-            version=each.node.version,
-            startedAt=each.node.started_ms,
+        filled(
+            LiveNode,
+            each.node,
             beatAgeSeconds=round(each.age_seconds, 1),
             thisOne=each.node.id == nodes.node.id,
         )
@@ -83,22 +79,11 @@ def _live_nodes(nodes: Heartbeat) -> list[LiveNode]:
 
 def _actor(actor: ActorStatistics) -> ActorStatus:
     batches = max(1, actor.batches)
-    return ActorStatus(
-        name=actor.name,
-        state=actor.state.value,
-        accepting=actor.accepting,
-        waiting=actor.waiting,
-        capacity=actor.capacity,
-        peak=actor.peak,
-        batches=actor.batches,
-        messages=actor.messages,
-        lastBatch=actor.last_batch,
+    return filled(
+        ActorStatus,
+        actor,
         meanBatch=round(actor.messages / batches, 1),
         meanCommitMs=round(actor.commit_seconds / batches * SECOND_MS, 2),
-        refused=actor.refused,
-        unavailable=actor.unavailable,
-        settled=actor.settled,
-        restarts=actor.restarts,
     )
 
 
@@ -115,20 +100,6 @@ def _milliseconds(seconds: float | None) -> float | None:
     return None if seconds is None else seconds * SECOND_MS
 
 
-def _pool(pool: PoolStatistics) -> PoolStatus:
-    return PoolStatus(
-        open=pool.open,
-        busy=pool.busy,
-        waiting=pool.waiting,
-        transactions=pool.transactions,
-        contended=pool.contended,
-        unavailable=pool.unavailable,
-        unknown=pool.unknown,
-        refused=pool.refused,
-        loopErrors=pool.loop_errors,
-    )
-
-
 def _event_server(report: ServerReport) -> EventServerStatus:
     return EventServerStatus(
         name=report.name,
@@ -141,15 +112,7 @@ def _event_server(report: ServerReport) -> EventServerStatus:
 
 def _snapshot(follower: SnapshotFollower) -> SnapshotStatus:
     age = follower.age_seconds
-    return SnapshotStatus.model_validate(
-        {
-            "name": follower.name,
-            "revision": follower.revision,
-            "away": follower.away,
-            "ageSeconds": None if age is None else round(age, 1),
-            "loads": follower.loads,
-        }
-    )
+    return filled(SnapshotStatus, follower, ageSeconds=None if age is None else round(age, 1))
 
 
 def _refusals(log: RefusalLog) -> RefusalStatus:

@@ -9,7 +9,7 @@ from actors.sessions.second_factor import Passkey
 from actors.values import Code, Refused
 from service.api.authentication import Caller
 from service.api.context import Services
-from service.api.cookies import delete_pending_cookie, pending_token
+from service.api.cookies import PENDING
 from service.api.errors import Family, too_fast
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
@@ -54,16 +54,16 @@ async def finish_sign_in(services: Services, call: Call) -> Answer | Refused:
     begun = await services.passkeys.finish_sign_in(_token(services, call), body.credential.model_dump())
     if isinstance(begun, Refused):
         return begun
-    return session_begun(services, begun, delete_pending_cookie(services.base_url))
+    return session_begun(services, begun, PENDING.delete(services.base_url))
 
 
 async def cancel_sign_in(services: Services, call: Call) -> Answer | Refused:
     await services.passkeys.cancel_sign_in(_token(services, call))
-    return Answer.of(SignInCancelled(cancelled=True), delete_pending_cookie(services.base_url))
+    return Answer.of(SignInCancelled(cancelled=True), PENDING.delete(services.base_url))
 
 
 def _token(services: Services, call: Call) -> str | None:
-    return pending_token(call.request.headers, services.base_url)
+    return PENDING.value(call.request.headers, services.base_url)
 
 
 def _ceremony(started: Started) -> Ceremony:

@@ -5,7 +5,6 @@ from functools import partial
 from typing import TypeVar
 
 from actors.bookings.changes import unknown_booking
-from actors.bookings.records import Booking
 from actors.bookings.reports import BookingDelivered, Days, day_text, days_of
 from actors.bookings.store import Before
 from actors.clock import DAY_MS, day_of
@@ -13,7 +12,7 @@ from actors.values import Code, Problem, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer
 from service.api.operation import Call, account_operation
-from service.api.operations.responses import with_id
+from service.api.operations.responses import newest_first, with_id
 from service.api.spreadsheets import Cell, Spreadsheet, csv_answer
 from service.schemas.bookings import Delivery, DeliveryDay
 from service.schemas.reports import (
@@ -152,8 +151,7 @@ def _slot(_: str, name: str, impressions: int, clicks: int) -> SlotDelivered:
 
 
 def _position(each: BookingDelivered) -> Before:
-    booking: Booking = each.booking
-    return Before(booking.created_ms, booking.id)
+    return newest_first(each.booking)
 
 
 DAY_HEADER = ("date", "impressions", "clicks", "ctr")

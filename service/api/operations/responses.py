@@ -3,20 +3,20 @@
 from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
+from urllib.parse import quote, urlencode
 
 from pydantic import BaseModel
 
 from actors.bookings.store import Before
-from actors.values import Code, Problem, Refused
+from actors.values import Refused
 from service.api.context import Services
 from service.api.encodings import VARY, known_tag
-from service.api.link_header import next_link
 from service.api.messages import Answer
 from service.api.operation import Call, Handler
+from service.api.validation import read_form
 from service.schemas.fields import may_exist
 from service.schemas.lists import DEFAULT_LIMIT, SponsorshipQuery
-from service.tokens.cursors import BadCursor
 
 T = TypeVar("T")
 OK = HTTPStatus.OK.value  # members are slow to look up
@@ -37,10 +37,18 @@ def with_id(unknown: Callable[[], Refused]) -> Callable[[IdHandler], Handler]:
     return decorate
 
 
-def invalid_cursor() -> Refused:
-    message = "`cursor` is not valid. Use the `cursor` value from the previous page."
-    problem = Problem("cursor", "cursor", "must be the `cursor` value from the previous page")
-    return Refused(Code.INVALID_REQUEST, message, problems=(problem,))
+class Made(Protocol):
+    """A row with the time at which it was made."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def created_ms(self) -> int: ...
+
+
+def newest_first(row: Made) -> Before:
+    """The position of a row in a list that is ordered by time."""
+    return Before(row.created_ms, row.id)
 
 
 async def list_page(
@@ -58,10 +66,7 @@ async def list_page(
     """
     query: SponsorshipQuery = call.query
     purpose = f"{name} {call.caller.owner}"
-    try:
-        before = None if query.cursor is None else Before(*services.cursors.decode(purpose, query.cursor))
-    except BadCursor:
-        return invalid_cursor()
+    before = None if query.cursor is None else Before(*services.cursors.decode(purpose, query.cursor))
     limit = query.limit or DEFAULT_LIMIT
     rows = await fetch(before, limit + 1)
     more = len(rows) > limit
@@ -77,6 +82,24 @@ def linked(services: Services, call: Call, answer: Answer, cursor: str | None) -
         request = call.request
         answer.headers.append(next_link(services.base_url, request.path, request.query, type(call.query), cursor))
     return answer
+
+
+def next_link(base_url: str, path: str, query: str, known: type[BaseModel], cursor: str) -> tuple[str, str]:
+    """The `Link` header (RFC 8288) with the address of the page after `cursor`, which is URL-safe. Clients such as `requests`
+    follow it. It keeps the parameters of `query` that are fields of `known`, the list's own."""
+    others = query
+    if "cursor=" in query:
+        others = "&".join([part for part in query.split("&") if not part.startswith("cursor=")])
+    return "link", f'<{_address(base_url, path, others, known)}cursor={cursor}>; rel="next"'
+
+
+@lru_cache(128)
+def _address(base_url: str, path: str, query: str, known: type[BaseModel]) -> str:
+    """The address of the list, up to its cursor. Cached, because the pages of a list share it."""
+    given = read_form(query.encode("utf-8", "surrogateescape"))
+    names = [field.alias or name for name, field in known.model_fields.items() if name != "cursor"]
+    kept = urlencode({name: given[name] for name in names if given.get(name)})
+    return f"{base_url}{quote(path)}?{kept}{'&' if kept else ''}"
 
 
 def cached(call: Call, body: bytes, etag: str, max_age_seconds: int) -> Answer:

@@ -18,6 +18,7 @@ from service.schemas.keys import (
     ScopedKeyRequest,
     ScopedKeys,
 )
+from service.schemas.rows import filled
 
 _KEY_ID = re.compile(r"key_[0-9A-Za-z_]{1,60}", re.ASCII)
 
@@ -28,16 +29,7 @@ async def list_keys(services: Services, call: Call) -> Answer | Refused:
 
 
 def _scoped_key(key: Key) -> ScopedKey:
-    return ScopedKey(
-        id=key.id,
-        keyPrefix=key.prefix,
-        scopes=list(key.scopes or ()),
-        createdAt=key.created_ms,
-        name=key.name,
-        expiresAt=key.expires_ms,
-        grantedBy=key.granter_id,
-        replacedBy=key.successor_id,
-    )
+    return filled(ScopedKey, key, keyPrefix=key.prefix, grantedBy=key.granter_id, replacedBy=key.successor_id)
 
 
 async def create_key(services: Services, call: Call) -> Answer | Refused:
@@ -117,13 +109,11 @@ async def rotate(services: Services, call: Call, *, full: bool = False) -> Answe
     services.mail.wake()
     key = rotated.key
     return Answer.of(
-        KeyRotated(
+        filled(
+            KeyRotated,
+            key,
             apiKey=text,
-            id=key.id,
             keyPrefix=key.prefix,
-            scopes=None if key.scopes is None else list(key.scopes),
-            name=key.name,
-            expiresAt=key.expires_ms,
             previousId=rotated.old.id,
             previousEndsAt=rotated.ends_ms,
         )

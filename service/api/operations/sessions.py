@@ -6,19 +6,14 @@ from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS
 from actors.sessions.actor import AwaitedSession, StartedSession
 from actors.values import Code, Refused
 from service.api.context import Services
-from service.api.cookies import (
-    browser_token,
-    delete_session_cookie,
-    set_browser_cookie,
-    set_pending_cookie,
-    set_session_cookie,
-)
+from service.api.cookies import BROWSER, PENDING, SESSION
 from service.api.errors import too_fast
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Operation
 from service.api.operations.responses import with_id
 from service.api.policy import Access, Budget
 from service.api.rate_limits import origin_of
+from service.schemas.rows import filled
 from service.schemas.sessions import (
     SessionBegun,
     SessionEnded,
@@ -35,20 +30,20 @@ async def start_sign_in(services: Services, call: Call) -> Answer | Refused:
     if refused := too_fast(services.budgets.mail(call.request.client)):
         return refused
     request, base_url = call.request, services.base_url
-    browser = browser_token(request.headers, base_url)
+    browser = BROWSER.value(request.headers, base_url)
     outcome = await services.sessions.start_sign_in(body.email, browser, origin_of(request.client))
     if isinstance(outcome, Refused):
         services.budgets.not_mailed(call.request.client)
         return outcome
     services.mail.wake()
     seconds = services.config.claim.code_minutes * MINUTE_MS // SECOND_MS
-    return Answer.of(SignInSent(sent=True), set_browser_cookie(outcome.browser, base_url, seconds))
+    return Answer.of(SignInSent(sent=True), BROWSER.set(outcome.browser, base_url, seconds))
 
 
 async def complete_sign_in(services: Services, call: Call) -> Answer | Refused:
     body: SignInComplete = call.body
     headers, origin = call.request.headers, origin_of(call.request.client)
-    browser = browser_token(headers, services.base_url)
+    browser = BROWSER.value(headers, services.base_url)
     begun = await services.sessions.complete_sign_in(
         body.email, body.code.strip(), browser, origin, headers.get("user-agent", "")
     )
@@ -61,7 +56,7 @@ def session_begun(services: Services, begun: StartedSession | AwaitedSession, *h
         pending, seconds = begun.pending, services.config.passkeys.sign_in_seconds
         return Answer.of(
             SessionBegun(id=pending.id, email=pending.email, expiresAt=pending.expires_ms, passkeyRequired=True),
-            set_pending_cookie(begun.token, services.base_url, seconds),
+            PENDING.set(begun.token, services.base_url, seconds),
         )
     services.mail.wake()
     session = begun.session
@@ -69,24 +64,14 @@ def session_begun(services: Services, begun: StartedSession | AwaitedSession, *h
     seconds = services.config.sessions.days * DAY_MS // SECOND_MS
     return Answer.of(
         SessionBegun(id=session.id, email=session.email, expiresAt=session.expires_ms),
-        set_session_cookie(begun.token, services.base_url, seconds),
+        SESSION.set(begun.token, services.base_url, seconds),
         *headers,
     )
 
 
 async def list_sessions(services: Services, call: Call) -> Answer | Refused:
     sessions = await services.sessions.sessions_of(call.caller.email)
-    items = [
-        SessionShown(
-            id=session.id,
-            agent=session.agent,
-            createdAt=session.created_ms,
-            seenAt=session.seen_ms,
-            expiresAt=session.expires_ms,
-            current=session.id == call.caller.agent.id,
-        )
-        for session in sessions
-    ]
+    items = [filled(SessionShown, session, current=session.id == call.caller.agent.id) for session in sessions]
     return Answer.of(SessionList(items=items))
 
 
@@ -94,7 +79,7 @@ async def list_sessions(services: Services, call: Call) -> Answer | Refused:
 async def end_session(services: Services, call: Call, session_id: str) -> Answer | Refused:
     caller = call.caller
     outcome = await services.sessions.end_session(session_id, caller.email, caller.agent)
-    dropped = [delete_session_cookie(services.base_url)] if session_id == caller.agent.id else []
+    dropped = [SESSION.delete(services.base_url)] if session_id == caller.agent.id else []
     return respond(outcome, lambda _: SessionEnded(ended=True), *dropped)
 
 

@@ -10,7 +10,7 @@ from actors.values import Code, Refused, Scope
 from service.api.context import Services
 from service.api.messages import Answer, respond
 from service.api.operation import Call, Handler, Operation, account_operation
-from service.api.operations.responses import list_page, with_id
+from service.api.operations.responses import list_page, newest_first, with_id
 from service.schemas.campaigns import Campaign, CampaignAnswer, CampaignBody, CampaignEdit, CampaignPage
 from service.schemas.lists import SponsorshipQuery
 from service.schemas.sponsors import Identity, Profile, ProfileBody, ProfileSaved
@@ -50,7 +50,7 @@ async def list_campaigns(services: Services, call: Call) -> Answer | Refused:
 
 
 def campaign_position(view: CampaignView) -> Before:
-    return Before(view.campaign.created_ms, view.campaign.id)
+    return newest_first(view.campaign)
 
 
 async def create_campaign(services: Services, call: Call) -> Answer | Refused:

@@ -11,7 +11,7 @@ from quart import Response, abort, render_template, request
 
 from actors.values import Code
 from service.api.context import Services
-from service.api.cookies import cookie_name
+from service.api.cookies import SESSION
 from service.api.messages import note
 from service.api.openapi import Described
 from service.api.validation import read_form
@@ -34,7 +34,7 @@ class Reference:
 
     @cached_property
     def _contents(self) -> Contents:
-        return read(self._described.document, self._base_url, cookie_name(self._base_url))
+        return read(self._described.document, self._base_url, SESSION.name(self._base_url))
 
     @cached_property
     def _entries(self) -> dict[str, Entry]:
@@ -88,7 +88,7 @@ class Reference:
             template,
             contents=self._contents,
             base_url=self._base_url,
-            cookie=cookie_name(self._base_url),
+            cookie=SESSION.name(self._base_url),
             unknown=True,
             here=path,
             **values,

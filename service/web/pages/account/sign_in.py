@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 
 from actors.values import Code
-from service.api.cookies import delete_session_cookie
+from service.api.cookies import SESSION
 from service.api.messages import NO_STORE
 from service.web.pages.parts.forms import Field, Form, code_of
 from service.web.pages.parts.messages import CODE, EMAIL
@@ -113,7 +113,7 @@ async def leave(request: PageRequest) -> SeeOther:
     person = request.caller.signed_in
     if person is not None:
         (await request.ask("endSession", path={"id": person.session.id})).or_raise()
-    return SeeOther("/", "signed_out", [delete_session_cookie(request.base_url)])
+    return SeeOther("/", "signed_out", [SESSION.delete(request.base_url)])
 
 
 CODE_FORM = Form({"code": Field("Code", CODE, right=CODE)}, {Code.INVALID_CODE: ("code", "")})
