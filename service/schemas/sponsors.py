@@ -15,7 +15,7 @@ BrandName = Annotated[str, Field(min_length=1, max_length=100), NAME]
 
 
 class ProfileBody(Strict):
-    """The profile to save. Its fields are named like those of `Sponsor.profile`."""
+    """The profile to save."""
 
     name: BrandName = Field(description="Name of the brand, shown with its ads; one line")
     website: SponsorUrl = Field(description="Website of the brand; a public host")
