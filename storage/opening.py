@@ -19,10 +19,9 @@ from storage.embedded.children import account_of
 from storage.embedded.postmaster import DEFAULTS
 from storage.embedded.server import EmbeddedError, endpoint_of_running, running_postgres
 from storage.events import distribution
-from storage.events.distributed_store import DistributedEvents
+from storage.events.distributed_store import DistributedEvents, ask_workers
 from storage.events.distribution import DistributionError, PlaceMap
 from storage.events.store import PostgresEvents
-from storage.events.workers import ask_workers
 from storage.identity import Identity
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog

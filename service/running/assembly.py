@@ -20,8 +20,8 @@ from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
-from actors.kernel.batches import Observer, ServedBatch
 from actors.kernel.pruner import Pruner, Pruning
+from actors.kernel.statistics import Observer, ServedBatch
 from actors.kernel.supervision import Member
 from actors.keys.actor import KeyActor
 from actors.keys.cache import KeyCache

@@ -18,7 +18,7 @@ from actors.bookings.admin_views import (
 from actors.bookings.records import OPEN, Booking, BookingStatus, BookingView, CampaignStatus
 from actors.shared.weeks import WEEK_MS
 from storage.connection.pool import Row, Store
-from storage.postgres.account_lists import tenants_named
+from storage.postgres.accounts import tenants_named
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import booking_view_of, campaign_view_of
 from storage.rows.columns import record_of

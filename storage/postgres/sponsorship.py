@@ -12,26 +12,28 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, Days, SlotReach
+from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWeek
+from actors.times import DAY_MS
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row
-from storage.postgres import reports
 from storage.postgres.admin_views import NEWEST, PostgresOversight
 from storage.postgres.catalog import SQL as CATALOG
 from storage.postgres.invoices import SQL as INVOICES
+from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import campaign_view_of
 from storage.rows.columns import record_of
 from storage.rows.statements import statements
 
-SQL, AUDIT = statements("sponsorship"), statements("audit")
+SQL, AUDIT, REPORTS = statements("sponsorship"), statements("audit"), statements("reports")
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
 
 
 class PostgresSponsorship(PostgresOversight):
-    """The tables of the booking ledger, and the audit."""
+    """The tables of the booking ledger, and the audit. Counts are read by statements of their own, because on a distributed
+    database they lie on other servers."""
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
         row = await self._database.fetchrow(SQL.sponsor, tenant_id)
@@ -82,10 +84,21 @@ class PostgresSponsorship(PostgresOversight):
     async def deliveries(
         self, tenant_id: str, days: Days, after: Before | None, limit: int
     ) -> Sequence[BookingDelivered]:
-        return await reports.deliveries(self._database, tenant_id, days, after, limit)
+        starts_before_ms, ends_after_ms = (days.last + 1) * DAY_MS, (days.first - LATE_DAYS) * DAY_MS
+        bounds = (*(after or OLDEST), limit, tenant_id, starts_before_ms, ends_after_ms)
+        rows = await self._database.fetch(REPORTS.bookings_delivered, *bounds)
+        counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
+        for row in await self._database.fetch(REPORTS.days_delivered, list(counted), days.first, days.last):
+            counted[row["booking_id"]].append(DayDelivered(row["day"], row["impressions"], row["clicks"]))
+        return [
+            BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows
+        ]
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        return await reports.reach(self._database, ended_ms, mode)
+        ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MOST_ENDED)
+        counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in ended])
+        sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
+        return reach_of((row["slot_id"], row["weeks"], *sums.get(row["id"], (0, 0))) for row in ended)
 
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)
