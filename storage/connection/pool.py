@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import trio
 
 from actors.kernel.mailbox import Reply
-from actors.kernel.nurseries import background_nursery
+from actors.kernel.supervision import background_nursery
 from actors.stores import PoolStatistics
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.connection import asyncio_border

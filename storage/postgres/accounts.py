@@ -13,9 +13,8 @@ from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
 from storage.rows.columns import record_of
-from storage.rows.conditions import Conditions
 from storage.rows.journal import decide_once
-from storage.rows.statements import statements
+from storage.rows.statements import Conditions, statements
 from storage.rows.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX, SPONSORS
 
 SQL, LISTS = statements("accounts"), statements("account_lists")

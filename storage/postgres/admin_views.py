@@ -22,8 +22,7 @@ from storage.postgres.accounts import tenants_named
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import booking_view_of, campaign_view_of
 from storage.rows.columns import record_of
-from storage.rows.conditions import Conditions
-from storage.rows.statements import statements
+from storage.rows.statements import Conditions, statements
 
 SQL = statements("oversight")
 

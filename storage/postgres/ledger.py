@@ -28,8 +28,8 @@ from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.account_mails import insert_mails
 from storage.postgres.invoices import issue
+from storage.postgres.mail import insert_mails
 from storage.postgres.webhooks import publish
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once

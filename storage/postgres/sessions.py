@@ -8,7 +8,7 @@ from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.code_mails import lock_code_mails, save_code_mails
+from storage.postgres.mail import lock_code_mails, save_code_mails
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
