@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from actors.bookings.admin_views import (
+from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, CampaignView, Mode
+from actors.bookings.store import (
     APPROVALS,
     REJECTIONS,
     Before,
@@ -14,7 +15,6 @@ from actors.bookings.admin_views import (
     Urgency,
     Waiting,
 )
-from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, CampaignView, Mode
 from actors.times import SECOND_MS
 from tests.doubles.conditions import in_trouble, is_in, is_listed, is_requested
 from tests.doubles.tables import Memory, MemoryStore
