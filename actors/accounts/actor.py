@@ -3,7 +3,6 @@ transaction per batch."""
 
 from collections.abc import Mapping, Sequence
 
-from actors.accounts.listing import AccountDetails, AccountFilter, AccountList, AccountPosition
 from actors.accounts.messages import (
     Answer,
     BeginErasure,
@@ -19,7 +18,7 @@ from actors.accounts.messages import (
     UndoDeletion,
 )
 from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
-from actors.accounts.store import EXPORTED, AccountStore
+from actors.accounts.store import EXPORTED, AccountDetails, AccountFilter, AccountList, AccountPosition, AccountStore
 from actors.shared.announcements import Topic
 from actors.shared.credentials import code_from, code_proof, digest
 from actors.shared.records import CodeActor

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import TypeAdapter, ValidationError
 
 from actors.accounts.actor import Place
-from actors.accounts.listing import AccountFilter, AccountLine
 from actors.accounts.state import day_words
+from actors.accounts.store import AccountFilter, AccountLine
 from actors.accounts.sweeper import AccountEraser
 from actors.keys.actor import KeyActor
 from actors.values import Account, Scope, Tier

@@ -2,10 +2,17 @@
 
 from collections.abc import Sequence
 
-from actors.accounts.listing import COUNTED, AccountDetails, AccountFilter, AccountLine, AccountList, AccountPosition
 from actors.accounts.messages import Deletion, DeletionBlockers, Exported, MailChoices
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
-from actors.accounts.store import Decide
+from actors.accounts.store import (
+    COUNTED,
+    AccountDetails,
+    AccountFilter,
+    AccountLine,
+    AccountList,
+    AccountPosition,
+    Decide,
+)
 from actors.bookings.records import Sponsor
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Database, Row, Store

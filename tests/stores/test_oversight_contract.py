@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from actors.accounts.listing import AccountFilter, AccountLine
+from actors.accounts.store import AccountFilter, AccountLine
 from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Content, Mode
 from actors.bookings.state import Decision, LockSet
 from actors.bookings.store import TOPIC, Before, BookingFilter, MonthRevenue

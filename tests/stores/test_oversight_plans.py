@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from actors.accounts.listing import AccountFilter
+from actors.accounts.store import AccountFilter
 from actors.bookings.records import BookingStatus
 from actors.bookings.store import BookingFilter
 from actors.shared.weeks import WEEK_MS

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from actors.accounts.listing import AccountFilter, AccountLine, AccountPosition
+from actors.accounts.store import AccountFilter, AccountLine, AccountPosition
 from actors.bookings.records import BookingView, CampaignView, Slot, Sponsor
 from actors.bookings.store import Before, MonthRevenue
 from actors.clock import SECOND_MS
