@@ -11,7 +11,7 @@ from service.config.model import Config
 from service.process.exit_status import first_of
 from service.running.foundation import storage_options
 from storage.backups.archive import BackupError, back_up, restore
-from storage.embedded.server import EmbeddedError
+from storage.embedded.children import EmbeddedError
 from storage.opening import StorageError, open_storage
 
 

@@ -32,17 +32,6 @@ from storage.embedded.directories import explained
 from storage.embedded.postmaster import FIXED, End, Postmaster
 from storage.embedded.predecessor import recorded_sockets, stop_predecessor
 
-__all__ = [
-    "EmbeddedError",
-    "EmbeddedLimits",
-    "Postgres",
-    "PostgresStatistics",
-    "State",
-    "endpoint_at",
-    "endpoint_of_running",
-    "running_postgres",
-]
-
 LOCK_ATTEMPTS = 10
 ORPHANS_SECONDS = 0.2  # between start attempts while backends of a killed postmaster still hold its shared memory
 

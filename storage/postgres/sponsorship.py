@@ -37,14 +37,13 @@ from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.accounts import tenants_named
 from storage.postgres.catalog import SQL as CATALOG
-from storage.postgres.invoices import SQL as INVOICES
 from storage.postgres.ledger import SQL as LEDGER
 from storage.postgres.ledger import booking_view_of, campaign_view_of
 from storage.rows.columns import record_of
 from storage.rows.statements import Conditions, statements
 
 SQL, AUDIT = statements("sponsorship"), statements("audit")
-OVERSIGHT, REPORTS = statements("oversight"), statements("reports")
+OVERSIGHT, REPORTS, INVOICES = statements("oversight"), statements("reports"), statements("invoices")
 
 NEWEST = Before(2**63 - 1, "")
 """A place after every row, so that the first page uses the same statement and plan as the others."""
