@@ -12,11 +12,11 @@ from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.http.listen_address import ListenError
 from service.outside.webauthn import rp_id_of
-from service.process.exit_codes import SUCCESS, USAGE
 from service.running.foundation import certificate_problem, read_clocks, storage_options
 from service.running.limits import backup_rules
 from service.running.scheduled_backups import backup_directory
 from service.running.server_secret import Secrets
+from service.terminal.output import SUCCESS, USAGE
 from storage.backups.directory import names_in
 from storage.connection.pool import connections_of
 from storage.events.distributed_store import DistributedEvents, ask_workers
