@@ -15,14 +15,13 @@ from storage.connection.error_translation import is_wrong_user
 from storage.connection.listener import Listener
 from storage.connection.pool import Database, PoolLimits, connections_of, open_database
 from storage.connection.target import Target
-from storage.embedded.children import account_of
+from storage.embedded.children import EmbeddedError, account_of
 from storage.embedded.postmaster import DEFAULTS
-from storage.embedded.server import EmbeddedError, endpoint_of_running, running_postgres
+from storage.embedded.server import endpoint_of_running, running_postgres
 from storage.events import distribution
-from storage.events.distributed_store import DistributedEvents
+from storage.events.distributed_store import DistributedEvents, ask_workers
 from storage.events.distribution import DistributionError, PlaceMap
 from storage.events.store import PostgresEvents
-from storage.events.workers import ask_workers
 from storage.identity import Identity
 from storage.postgres.accounts import PostgresAccounts
 from storage.postgres.catalog import PostgresCatalog

@@ -157,7 +157,6 @@ VALUES = (
     "actors.times",
     "actors.shared.weeks",
     "actors.catalog.store",
-    "actors.bookings.admin_views",
     "actors.bookings.records",
     "actors.bookings.invoices",
     "actors.bookings.payments",

@@ -3,7 +3,6 @@ transaction per batch."""
 
 from collections.abc import Mapping, Sequence
 
-from actors.accounts.listing import AccountDetails, AccountFilter, AccountList, AccountPosition
 from actors.accounts.messages import (
     Answer,
     BeginErasure,
@@ -19,12 +18,10 @@ from actors.accounts.messages import (
     UndoDeletion,
 )
 from actors.accounts.state import SETTLED_MS, AccountRules, Decision, Snapshot, decide, rows_to_lock
-from actors.accounts.store import EXPORTED, AccountStore
-from actors.clock import Clock, Entropy
-from actors.kernel.actor import ActorLimits
+from actors.accounts.store import EXPORTED, AccountDetails, AccountFilter, AccountList, AccountPosition, AccountStore
 from actors.shared.announcements import Topic
 from actors.shared.credentials import code_from, code_proof, digest
-from actors.shared.records import RecordingActor
+from actors.shared.records import CodeActor
 from actors.times import DAY_MS
 from actors.values import Account, Agent, BatchId, Done, Refused
 
@@ -37,24 +34,10 @@ Place = tuple[int, str]
 """A place in an export: the index of a table, and the last row of it that was exported."""
 
 
-class AccountActor(RecordingActor[Message, Answer]):
+class AccountActor(CodeActor[Message, Answer, AccountStore, AccountRules]):
     """Owns the deletions of accounts and their choices of mails."""
 
-    def __init__(
-        self,
-        store: AccountStore,
-        clock: Clock,
-        entropy: Entropy,
-        secret: bytes,
-        rules: AccountRules,
-        *,
-        node: str,
-        limits: ActorLimits,
-    ) -> None:
-        super().__init__("accounts", clock, entropy, node=node, limits=limits)
-        self._store = store
-        self._secret = secret
-        self.rules = rules
+    name = "accounts"
 
     # Intents.
 

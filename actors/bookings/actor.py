@@ -47,8 +47,6 @@ from actors.bookings.records import (
 from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows_to_lock
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
-from actors.clock import Clock, Entropy
-from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.shared.ids import fingerprint, new_id
 from actors.shared.records import RecordingActor
@@ -61,22 +59,10 @@ START_CTA = "Learn more"
 CAMPAIGN_NAME_CHARACTERS = 80
 
 
-class BookingLedger(RecordingActor[Message, Answer]):
+class BookingLedger(RecordingActor[Message, Answer, LedgerStore, BookingRules]):
     """All changes of the sponsorship area. `owner` is the tenant of an account; None means an administrator."""
 
-    def __init__(
-        self,
-        store: LedgerStore,
-        clock: Clock,
-        entropy: Entropy,
-        rules: BookingRules,
-        *,
-        node: str,
-        limits: ActorLimits,
-    ) -> None:
-        super().__init__("bookings", clock, entropy, node=node, limits=limits)
-        self._store = store
-        self.rules = rules
+    name = "bookings"
 
     # Intents of sponsors.
 

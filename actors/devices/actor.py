@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from actors.clock import Clock, Entropy
 from actors.devices.codes import USER_CODE_BYTES, read_code, user_code_from
 from actors.devices.messages import (
     Answer,
@@ -21,7 +20,6 @@ from actors.devices.messages import (
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, decide, rows_to_lock, unknown_code
 from actors.devices.store import DeviceStore
-from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import request_id
 from actors.shared.credentials import DEVICE_CODE, ENTROPY_BYTES, Kind, digest, new_key, prefix_of
 from actors.shared.records import RecordingActor
@@ -47,22 +45,10 @@ class RedeemedKey:
     key: FreshKey
 
 
-class DeviceAuthorizer(RecordingActor[Message, Answer]):
+class DeviceAuthorizer(RecordingActor[Message, Answer, DeviceStore, DeviceRules]):
     """Owns device logins."""
 
-    def __init__(
-        self,
-        store: DeviceStore,
-        clock: Clock,
-        entropy: Entropy,
-        rules: DeviceRules,
-        *,
-        node: str,
-        limits: ActorLimits,
-    ) -> None:
-        super().__init__("devices", clock, entropy, node=node, limits=limits)
-        self._store = store
-        self.rules = rules
+    name = "devices"
 
     # Intents.
 

@@ -20,7 +20,3 @@ class DeviceStore(Protocol):
         another node has taken a user code meanwhile) or `OutcomeUnknown`.
         """
         ...
-
-    async def prune(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` device logins that ended before `before_ms`; returns how many."""
-        ...

@@ -13,10 +13,9 @@ from typing import Generic, TypeVar
 
 import trio
 
-from actors.kernel.batches import Observer, ServedBatch
 from actors.kernel.mailbox import NO_MORE, Envelope, Mailbox, answer_due, copy_of
-from actors.kernel.nurseries import background_nursery
-from actors.kernel.statistics import ActorStatistics, State
+from actors.kernel.statistics import ActorStatistics, Observer, ServedBatch, State
+from actors.kernel.supervision import background_nursery
 from actors.kernel.waiting_callers import WaitingCallers
 from actors.values import ActorFailed, BatchId, Contended, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 

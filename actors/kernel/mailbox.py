@@ -14,7 +14,6 @@ from typing import Any, Generic, TypeVar
 
 import trio
 
-from actors.kernel.tracing import TraceContext, trace_context
 from actors.values import Overloaded, Stopped
 
 M = TypeVar("M")
@@ -28,6 +27,19 @@ NO_MORE = inf
 
 answer_due: ContextVar[float] = ContextVar("answer_due", default=inf)
 """The deadline of that request's answer, on Trio's clock. Calls made for it time out by then."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceContext:
+    """A span. The ids are lower-case hex: 32 digits of the trace, 16 of the span. `sampled`: it is recorded."""
+
+    trace_id: str
+    span_id: str
+    sampled: bool
+
+
+trace_context: ContextVar[TraceContext | None] = ContextVar("trace_context", default=None)
+"""The span of the request that the current task serves: its own if it is recorded, else its caller's, else None."""
 
 
 READ = object()

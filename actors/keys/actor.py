@@ -44,7 +44,7 @@ from actors.shared.code_mails import Draft, Origin, count_id
 from actors.shared.credentials import CLAIM_TOKEN, ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_key, prefix_of
 from actors.shared.ids import fingerprint, new_id
 from actors.shared.notices import ENDS, NoticeLimiter
-from actors.shared.records import RecordingActor
+from actors.shared.records import CodeActor
 from actors.times import SECOND_MS
 from actors.values import Account, Agent, BatchId, Done, Refused, Scope, Tier
 
@@ -68,8 +68,10 @@ class Issued:
     key: Key
 
 
-class KeyActor(RecordingActor[Message, Answer]):
+class KeyActor(CodeActor[Message, Answer, KeyStore, KeyRules]):
     """Owns keys, claims and accounts."""
+
+    name = "keys"
 
     def __init__(
         self,
@@ -82,10 +84,7 @@ class KeyActor(RecordingActor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("keys", clock, entropy, node=node, limits=limits)
-        self._store = store
-        self._secret = secret
-        self.rules = rules
+        super().__init__(store, clock, entropy, secret, rules, node=node, limits=limits)
         self._notices = NoticeLimiter(rules.notices_per_hour)
         self._ends = NoticeLimiter(rules.full_keys_per_account + rules.scoped_keys_per_account, ENDS)
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from actors.retention.store import Rows
-from actors.times import DAY_MS
+from actors.times import DAY_MS, HOUR_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,16 @@ class RetentionRules:
 COUNTS_DAYS = 2
 """A node with a late clock must still count the mails and codes of its day."""
 
-DEVICES_DAYS = 1
-
 
 def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
     """How long rows of each kind stay after their end, in milliseconds."""
     days = {
+        Rows.CODE_MAIL_COUNTS: COUNTS_DAYS,
+        Rows.SIGN_IN_LINKS: 1,
+        Rows.PENDING_SIGN_INS: 1,
+        Rows.CHALLENGES: 1,
+        Rows.ENDED_SESSIONS: rules.sessions_days,
+        Rows.DEVICE_LOGINS: 1,
         Rows.UNCLAIMED_KEYS: rules.unclaimed_keys_days,
         Rows.ENDED_KEYS: rules.ended_keys_days,
         # A refund of today's charge may still be on its way to a tenant that has just been merged.
@@ -51,4 +55,4 @@ def retention_ms(rules: RetentionRules) -> Mapping[Rows, int]:
         # Outcomes of batches are settled within seconds.
         Rows.JOURNAL: 1,
     }
-    return {rows: days[rows] * DAY_MS for rows in Rows}
+    return {rows: HOUR_MS if rows is Rows.SIGN_IN_CODES else days[rows] * DAY_MS for rows in Rows}

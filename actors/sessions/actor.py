@@ -33,7 +33,7 @@ from actors.shared.credentials import (
     digest,
 )
 from actors.shared.notices import NoticeLimiter
-from actors.shared.records import RecordingActor
+from actors.shared.records import CodeActor
 from actors.times import MINUTE_MS
 from actors.values import Agent, AuditRecord, BatchId, Code, Done, Refused
 
@@ -68,8 +68,10 @@ class AwaitedSession:
     pending: PendingSignIn
 
 
-class SessionActor(RecordingActor[Message, Answer]):
+class SessionActor(CodeActor[Message, Answer, SessionStore, SessionRules]):
     """Owns sign-ins and sessions."""
+
+    name = "sessions"
 
     def __init__(
         self,
@@ -82,10 +84,7 @@ class SessionActor(RecordingActor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("sessions", clock, entropy, node=node, limits=limits)
-        self._store = store
-        self._secret = secret
-        self.rules = rules
+        super().__init__(store, clock, entropy, secret, rules, node=node, limits=limits)
         self._notices = NoticeLimiter(rules.notices_per_hour)
 
     # Intents.

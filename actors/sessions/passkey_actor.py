@@ -35,7 +35,7 @@ from actors.sessions.second_factor import (
 from actors.sessions.state import Decision, SessionRules, Snapshot, decide, rows_to_lock
 from actors.sessions.store import SessionStore
 from actors.shared.credentials import ENTROPY_BYTES, SESSION_TOKEN, digest
-from actors.shared.records import RecordingActor
+from actors.shared.records import CodeActor
 from actors.values import Agent, BatchId, Done, Refused
 
 CHALLENGE_BYTES = 32
@@ -48,8 +48,10 @@ class Ceremony:
     options: Mapping[str, Any] = field(repr=False)
 
 
-class PasskeyActor(RecordingActor[Message, Answer]):
+class PasskeyActor(CodeActor[Message, Answer, SessionStore, SessionRules]):
     """Owns passkeys, and the sign-ins that wait for one."""
+
+    name = "passkeys"
 
     def __init__(
         self,
@@ -63,11 +65,8 @@ class PasskeyActor(RecordingActor[Message, Answer]):
         node: str,
         limits: ActorLimits,
     ) -> None:
-        super().__init__("passkeys", clock, entropy, node=node, limits=limits)
-        self._store = store
+        super().__init__(store, clock, entropy, secret, rules, node=node, limits=limits)
         self._relying_party = relying_party
-        self._secret = secret
-        self.rules = rules
 
     @property
     def available(self) -> bool:

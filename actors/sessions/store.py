@@ -38,28 +38,3 @@ class SessionStore(Protocol):
     async def passkeys_of(self, email: str) -> Sequence[Passkey]:
         """The passkeys of an account, oldest first (`created_ms`, then `id`)."""
         ...
-
-    async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` sign-ins whose code ended before `before_ms`; returns how many."""
-        ...
-
-    async def prune_code_mails(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` counts of mails that were last sent before `before_ms`, unless their network was
-        known then; returns how many."""
-        ...
-
-    async def prune_links(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` sign-in links that ended before `before_ms`; returns how many."""
-        ...
-
-    async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` sessions that ended before `before_ms`, with their guesses; returns how many."""
-        ...
-
-    async def prune_pending(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` pending sign-ins that ended before `before_ms`; returns how many."""
-        ...
-
-    async def prune_challenges(self, before_ms: int, limit: int) -> int:
-        """Delete at most `limit` challenges that ended before `before_ms`; returns how many."""
-        ...

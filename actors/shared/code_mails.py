@@ -13,7 +13,6 @@ from functools import partial
 
 from actors.shared.codes import Sendings, send
 from actors.shared.credentials import code_from, code_proof, long_code
-from actors.shared.emails import mailbox_of
 from actors.times import DAY_MS
 from actors.values import OutboxMessage, Refused
 
@@ -135,3 +134,15 @@ class CodeMailCounter:
 
     def _save(self, row: CodeMailCount) -> None:
         self._changed[row.id] = row
+
+
+def mailbox_of(email: str) -> str:
+    """The address without its tag: `ann+news@example.com` reaches the mailbox `ann@example.com`.
+
+    Limits count mailboxes, because anyone can make up tags. Accounts keep the whole address: a few mail servers have no
+    tags, and there two such addresses can belong to two people. Other spellings that a provider ignores, such as dots, are
+    left as they are. `email` is in the normal form that requests are validated to, in lower case.
+    """
+    name, at, domain = email.rpartition("@")
+    untagged = name.partition("+")[0]
+    return f"{untagged}{at}{domain}" if untagged else email

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import Actor, ActorLimits
@@ -13,17 +13,24 @@ from actors.values import Agent, AuditRecord, OutboxMessage
 
 M = TypeVar("M")
 R = TypeVar("R")
+S = TypeVar("S")
+U = TypeVar("U")
 
 NONCE_BYTES = 16
 
 
-class RecordingActor(Actor[M, R]):
-    """An actor whose intents make the ids and records of their messages."""
+class RecordingActor(Actor[M, R], Generic[M, R, S, U]):
+    """An actor over a store and with rules, whose intents make the ids and records of their messages. A subclass sets
+    `name`."""
 
-    def __init__(self, name: str, clock: Clock, entropy: Entropy, *, node: str, limits: ActorLimits) -> None:
-        super().__init__(name, node, limits)
+    name: str
+
+    def __init__(self, store: S, clock: Clock, entropy: Entropy, rules: U, *, node: str, limits: ActorLimits) -> None:
+        super().__init__(self.name, node, limits)
+        self._store = store
         self._clock = clock
         self._entropy = entropy
+        self.rules = rules
 
     def _id(self, prefix: str) -> str:
         return new_id(prefix, self._entropy.token(ID_BYTES))
@@ -32,12 +39,6 @@ class RecordingActor(Actor[M, R]):
         """A mail without facts, which the rule adds."""
         return notice(self._id("let"), template, email, self._clock.now_ms())
 
-    def _code_mail(self, template: str, email: str, life_ms: int) -> OutboxMessage:
-        """A mail with a nonce, from which its code or link derives, that expires after `life_ms`."""
-        now_ms = self._clock.now_ms()
-        mail_id, nonce = self._id("let"), self._entropy.token(NONCE_BYTES)
-        return OutboxMessage(mail_id, email, template, nonce, now_ms, now_ms + life_ms)
-
     def _audit(
         self, agent: Agent, action: str, target_type: str, target_id: str, changes: Mapping[str, Any] | None = None
     ) -> AuditRecord:
@@ -45,3 +46,19 @@ class RecordingActor(Actor[M, R]):
         record_id, facts = self._id("aud"), json.dumps(changes or {})
         target = (target_type, target_id)
         return AuditRecord.by(agent, record_id, self._clock.now_ms(), action, target, request_id.get(), facts)
+
+
+class CodeActor(RecordingActor[M, R, S, U]):
+    """A recording actor that mails codes, which derive from `secret`."""
+
+    def __init__(
+        self, store: S, clock: Clock, entropy: Entropy, secret: bytes, rules: U, *, node: str, limits: ActorLimits
+    ) -> None:
+        super().__init__(store, clock, entropy, rules, node=node, limits=limits)
+        self._secret = secret
+
+    def _code_mail(self, template: str, email: str, life_ms: int) -> OutboxMessage:
+        """A mail with a nonce, from which its code or link derives, that expires after `life_ms`."""
+        now_ms = self._clock.now_ms()
+        mail_id, nonce = self._id("let"), self._entropy.token(NONCE_BYTES)
+        return OutboxMessage(mail_id, email, template, nonce, now_ms, now_ms + life_ms)

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from actors.clock import Clock, Entropy
-from actors.kernel.actor import ActorLimits
 from actors.shared.ids import fingerprint, new_id
 from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Done, Refused
@@ -29,22 +27,10 @@ from actors.webhooks.store import WebhookStore
 PORTS = {"http": 80, "https": 443}
 
 
-class WebhookActor(RecordingActor[Message, Answer]):
+class WebhookActor(RecordingActor[Message, Answer, WebhookStore, WebhookRules]):
     """Owns the webhooks of accounts."""
 
-    def __init__(
-        self,
-        store: WebhookStore,
-        clock: Clock,
-        entropy: Entropy,
-        rules: WebhookRules,
-        *,
-        node: str,
-        limits: ActorLimits,
-    ) -> None:
-        super().__init__("webhook_keeper", clock, entropy, node=node, limits=limits)
-        self._store = store
-        self.rules = rules
+    name = "webhook_keeper"
 
     # Intents.
 

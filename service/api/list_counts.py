@@ -1,7 +1,6 @@
 """The counts of the administrators' lists, read at most once in some seconds: every page of theirs shows some of them."""
 
-from actors.bookings.admin_views import ListCounts
-from actors.bookings.store import SponsorshipStore
+from actors.bookings.store import ListCounts, SponsorshipStore
 from actors.clock import Clock
 from actors.times import SECOND_MS
 

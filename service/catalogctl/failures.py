@@ -1,37 +1,31 @@
 """The errors that end a command, and the exit codes. Does not know how they are shown."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 from http import HTTPStatus
 
 
 class Exit(IntEnum):
-    """The exit codes of `catalogctl`. `MEANINGS` documents them."""
+    """The exit codes of `catalogctl`, each with its meaning."""
 
-    SUCCESS = 0
-    REFUSED = 1
-    USAGE = 2
-    UNREACHABLE = 3
-    NOT_FOUND = 4
-    NOT_ALLOWED = 5
-    LIMITED = 6
-    UNAVAILABLE = 7
-    INTERRUPTED = 130
-    READER_GONE = 141
+    meaning: str
 
+    def __new__(cls, code: int, meaning: str) -> "Exit":
+        made = int.__new__(cls, code)
+        made._value_, made.meaning = code, meaning
+        return made
 
-MEANINGS: Mapping[Exit, str] = {
-    Exit.SUCCESS: "success",
-    Exit.REFUSED: "the service refused the request for another reason, such as invalid fields or a conflict",
-    Exit.USAGE: "invalid command, or the credentials file or output cannot be used",
-    Exit.UNREACHABLE: "the service cannot be reached, or the response is not from the service",
-    Exit.NOT_FOUND: "not found",
-    Exit.NOT_ALLOWED: "not logged in, or the key is invalid, has expired or lacks the permission",
-    Exit.LIMITED: "rate limit or quota reached",
-    Exit.UNAVAILABLE: "the service is unavailable or has failed",
-    Exit.INTERRUPTED: "interrupted",
-    Exit.READER_GONE: "the program that reads the output closed it",
-}
+    SUCCESS = 0, "success"
+    REFUSED = 1, "the service refused the request for another reason, such as invalid fields or a conflict"
+    USAGE = 2, "invalid command, or the credentials file or output cannot be used"
+    UNREACHABLE = 3, "the service cannot be reached, or the response is not from the service"
+    NOT_FOUND = 4, "not found"
+    NOT_ALLOWED = 5, "not logged in, or the key is invalid, has expired or lacks the permission"
+    LIMITED = 6, "rate limit or quota reached"
+    UNAVAILABLE = 7, "the service is unavailable or has failed"
+    INTERRUPTED = 130, "interrupted"
+    READER_GONE = 141, "the program that reads the output closed it"
+
 
 LIMITS = ("quota_exhausted", "rate_limited")
 """Error codes that mean a limit, whatever their status."""

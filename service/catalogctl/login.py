@@ -81,9 +81,6 @@ class Polling:
     interval_seconds: float
     losses: int = 0
 
-    def first(self) -> Wait:
-        return Wait(self.interval_seconds)
-
     def after(self, reply: Reply | None, now: float) -> Wait | Credential | Ended:
         """The next step after a response, or after None if it was lost."""
         if reply is not None and 200 <= reply.status < 300:
@@ -204,7 +201,7 @@ def _invite(session: Session, started: Started) -> None:
 def _poll(session: Session, polling: Polling, device_code: str) -> Credential:
     """Poll until there is a key. Raises `Failure` if the login fails."""
     form = {"grant_type": GRANT_TYPE, "device_code": device_code, "client_id": CLIENT_ID}
-    step: Wait | Credential | Ended = polling.first()
+    step: Wait | Credential | Ended = Wait(polling.interval_seconds)
     reply: Reply | None = None
     while isinstance(step, Wait):
         session.outside.sleep(step.seconds)

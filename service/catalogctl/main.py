@@ -18,7 +18,7 @@ from service.catalogctl.catalog_commands import CATALOG
 from service.catalogctl.client import URL_VARIABLE, is_page
 from service.catalogctl.command import Command, argument, command
 from service.catalogctl.credentials import Keyring, directory_of
-from service.catalogctl.failures import MEANINGS, Exit, Failure, Misused, Refused
+from service.catalogctl.failures import Exit, Failure, Misused, Refused
 from service.catalogctl.session import KEY_VARIABLE, Format, Outside, Printer, Session, format_of, opened
 from service.catalogctl.sponsor_commands import SPONSOR
 from service.catalogctl.transport import download, send
@@ -34,7 +34,7 @@ The key is taken from --key, {KEY_VARIABLE}, or the login that was saved for thi
 
 exit codes:
 """
-EPILOG += "\n".join(f"  {code:>3}  {words}" for code, words in MEANINGS.items())
+EPILOG += "\n".join(f"  {code:>3}  {code.meaning}" for code in Exit)
 
 
 def main() -> int:

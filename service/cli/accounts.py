@@ -1,18 +1,22 @@
-"""The commands for accounts: their keys, tiers, rights and sign-in links, and their suspension."""
+"""The commands for accounts: their keys, tiers, rights and sign-in links, their suspension, export and deletion."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from actors.accounts.listing import AccountFilter, AccountLine
+from actors.accounts.actor import Place
+from actors.accounts.state import day_words
+from actors.accounts.store import AccountFilter, AccountLine
+from actors.accounts.sweeper import AccountEraser
 from actors.keys.actor import KeyActor
 from actors.values import Account, Scope, Tier
 from service.cli.command import CommandError, EmailArgument, argument, option
 from service.cli.database import AGENT, accepted, open_actor, open_with_running_node
 from service.config.model import Config
-from service.running.foundation import new_key_actor, new_passkey_actor, new_session_actor
+from service.running.foundation import new_account_actor, new_key_actor, new_passkey_actor, new_session_actor
 from service.schemas.keys import Email
 from service.schemas.problems import problems_of
 from service.schemas.texts import Note, visible
@@ -223,3 +227,42 @@ def _scopes(text: str | None) -> tuple[Scope, ...] | None:
         problem = f"unknown scope {unknown[0]}" if unknown else "no scope given"
         raise CommandError(f"{problem}; scopes are {', '.join(Scope)}")
     return tuple(Scope(name) for name in names)
+
+
+ROWS = 500
+"""Rows that are read at a time."""
+
+
+async def export_account(config: Config, data_dir: Path, *, email: EmailArgument) -> None:
+    """One line for each row: the table and the row."""
+    async with open_actor(config, data_dir, new_account_actor) as (accounts, opened):
+        account = await known_account(opened, email_of(email))
+        place: Place | None = None
+        while True:
+            exported, place = await accounts.export(account, place, ROWS)
+            for table, rows in exported.items():
+                for row in rows:
+                    print(json.dumps({"table": table, "row": row.row}, ensure_ascii=False))
+            if place is None:
+                return
+
+
+async def delete_account(
+    config: Config,
+    data_dir: Path,
+    *,
+    email: EmailArgument,
+    now: Annotated[bool, option("erase the account at once; this cannot be undone")] = False,
+) -> None:
+    async with open_actor(config, data_dir, new_account_actor) as (accounts, opened):
+        account = await known_account(opened, email_of(email))
+        scheduled = accepted(await accounts.order_deletion(account.email, AGENT, at_once=now)).deletion
+        assert scheduled.due_ms is not None
+        if not now:
+            print(f"{account.email} will be deleted on {day_words(scheduled.due_ms)}; the owner can undo it until then")
+            return
+        await AccountEraser(accounts).sweep()
+        left = await accounts.deletion_of(account.tenant_id)
+        if left is not None and left.begun_ms is None:
+            raise CommandError(f"{account.email} has an open booking; it is deleted once the booking has ended")
+        print(f"{account.email} is deleted; the service erases its rows when requests from before have ended")

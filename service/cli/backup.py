@@ -6,12 +6,12 @@ from typing import Annotated
 
 from actors.clock import SECOND_MS, SystemClock
 from service.cli.command import CommandError, argument, file_of
-from service.cli.progress import progress_bar
+from service.cli.database import progress_bar
 from service.config.model import Config
 from service.process.exit_status import first_of
 from service.running.foundation import storage_options
 from storage.backups.archive import BackupError, back_up, restore
-from storage.embedded.server import EmbeddedError
+from storage.embedded.children import EmbeddedError
 from storage.opening import StorageError, open_storage
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NoReturn, get_args, get_origin, get_
 
 from service.cli.table import COMMANDS
 from service.config.user_errors import UserError
-from service.process.exit_codes import USAGE
+from service.terminal.output import USAGE
 
 Work = Callable[..., Awaitable[int | None]]
 """A command. Returns an exit code; None means success."""

@@ -10,8 +10,7 @@ import trio
 
 from actors.values import TransientStorageError
 from service.cli.command import CommandError, option
-from service.cli.database import open_with_running_node
-from service.cli.progress import Progress, progress_bar
+from service.cli.database import Progress, open_with_running_node, progress_bar
 from service.config.model import Config
 from storage.events.moves import DayToMove, EventMoves, MoveError, Piece
 

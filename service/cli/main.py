@@ -8,9 +8,8 @@ from typing import Annotated
 
 from service.cli.command import CommandError, Commands, Parser, argument, path_of
 from service.cli.table import COMMANDS
-from service.process.exit_codes import USAGE
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
-from service.terminal.output import are_text
+from service.terminal.output import USAGE, are_text
 from service.version import PROGRAM, VERSION
 
 OWN = ("service", "actors", "storage")

@@ -14,8 +14,8 @@ from service.cli.data_directory import data_dir_of
 from service.config.loading import load
 from service.config.model import Config
 from service.observability.logs import set_up
-from service.process.exit_codes import SUCCESS
 from service.process.exit_status import outcome_of
+from service.terminal.output import SUCCESS
 from storage.embedded.postmaster import SERVER_LOG
 
 

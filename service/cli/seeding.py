@@ -8,8 +8,7 @@ from typing import Annotated
 from actors.catalog.store import Import, Kind
 from actors.clock import SystemClock, SystemEntropy
 from service.cli.command import CommandError, argument, option, path_of
-from service.cli.database import AGENT, open_with_running_node
-from service.cli.progress import progress_bar
+from service.cli.database import AGENT, open_with_running_node, progress_bar
 from service.config.model import Config
 from service.seed.catalog_file import Parsed, parse, unknown_bots
 from service.seed.samples import replace_demo, retried

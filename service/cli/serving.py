@@ -1,17 +1,24 @@
-"""The commands that serve, and that migrate the database."""
+"""The commands that serve, migrate the database, and change its billing mode."""
 
 import logging
+import sys
+import threading
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
+from urllib.parse import parse_qs, urlsplit
 
-from service.cli.command import option
+from actors.clock import SystemClock
+from service.cli.command import CommandError, argument, option
 from service.cli.database import open_with_running_node
 from service.cli.running import configured
-from service.cli.startup import report_ready
-from service.config.deployment import refuse_unsafe, refuse_untraced
+from service.config.deployment import host_of, is_local, is_public, refuse_unsafe, refuse_untraced
 from service.config.model import Config
 from service.running.foundation import warn_of_certificate
+from service.running.server_secret import Secrets
+from service.terminal.browser import open_page
+from service.terminal.output import OutputLost, discard_output
 from service.version import PROGRAM, VERSION
 
 log = logging.getLogger(__name__)
@@ -45,3 +52,87 @@ async def migrate(config: Config, data_dir: Path) -> None:
     async with open_with_running_node(config, data_dir, create=True):
         # Opening storage has migrated it.
         print("the schema is up to date")
+
+
+OUTBOX = "/dev/outbox"
+BROWSER_THREAD = "browser"
+
+
+def report_ready(config: Config, data_dir: Path, urls: Sequence[str], *, browse: bool) -> None:
+    """Print the addresses of the ready service, and what to do next. With `browse`, open the browser."""
+    page = config.server.base_url or urls[0]
+    _print(
+        [
+            f"Catalog and Sponsorship Service {VERSION}, data directory {data_dir}",
+            f"database: {database_of(config)}",
+            f"mail: {mail_of(config, urls[0])}",
+            *(f"listening on {url}" for url in urls),
+            f"open {page} in a browser, or {page}/docs for the API; Ctrl-C stops the service",
+        ]
+    )
+    if browse:
+        # A browser may take seconds to answer, and a thread that waits for it must not keep the process alive.
+        threading.Thread(target=_browse, args=[page], name=BROWSER_THREAD, daemon=True).start()
+
+
+def _print(lines: Sequence[str]) -> None:
+    """Print in one write. The service goes on if nobody reads it."""
+    try:
+        print("\n".join(lines), flush=True)
+    except OutputLost:
+        discard_output()
+
+
+def _browse(page: str) -> None:
+    if not open_page(page):
+        print(f"no browser was found here: open {page} yourself", file=sys.stderr)
+
+
+def database_of(config: Config) -> str:
+    """The place where data is stored, without a password."""
+    if not config.database.url:
+        return "the embedded Postgres, in the data directory"
+    return f"Postgres at {_place_of(config.database.url)}" + (" with Citus" if config.database.distributed else "")
+
+
+def mail_of(config: Config, url: str) -> str:
+    """The server that mails go to, without a password. `url` is where the service listens."""
+    if config.mail.smtp_url:
+        return f"sent through {_place_of(config.mail.smtp_url)}"
+    binds = [config.server.bind, config.tls.bind or config.server.bind]
+    if is_public(config.server.base_url) or not all(is_local(host_of(bind)) for bind in binds):
+        return "not sent, because mail.smtp_url is empty; codes are in the log"
+    return f"not sent, because mail.smtp_url is empty; read it at {url}{OUTBOX}"
+
+
+def _place_of(url: str) -> str:
+    """Host and port of a URL, without user and password. A database's host may also be an option."""
+    parts = urlsplit(url)
+    [host, *_] = parse_qs(parts.query).get("host", [""])
+    return parts.netloc.rpartition("@")[2] or host or "the default address"
+
+
+async def set_billing_mode(
+    config: Config,
+    data_dir: Path,
+    *,
+    mode: Annotated[Literal["test", "live"], argument("MODE", "test or live")],
+    keep_bookings: Annotated[
+        bool, option("although bookings of the other mode hold weeks; they stay and are shown")
+    ] = False,
+) -> None:
+    async with open_with_running_node(config, data_dir) as opened:
+        await Secrets.load(config, data_dir, opened.identity)
+        if await opened.identity.billing_mode() == mode:
+            print(f"the billing mode is already {mode}")
+            return
+        live = await opened.nodes.live(config.nodes.live_seconds)
+        if live:
+            raise CommandError(f"running nodes keep their billing mode ({len(live)} running): stop all nodes first")
+        holding = await opened.identity.set_billing_mode(mode, SystemClock().now_ms(), keep_bookings=keep_bookings)
+    if holding and not keep_bookings:
+        raise CommandError(
+            f"{holding} bookings of the other mode hold weeks: cancel or refund them (seed-demo --remove removes those of "
+            "the demo), or keep them with --keep-bookings"
+        )
+    print(f"the billing mode is now {mode}; set billing.mode to it on all nodes")

@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TextIO
 
 from actors.clock import SECOND_MS, SystemClock
-from actors.kernel.mailbox import request_id
-from actors.kernel.tracing import trace_context
+from actors.kernel.mailbox import request_id, trace_context
 from actors.shared.credentials import BROWSER_TOKEN, CLAIM_TOKEN, DEVICE_CODE, SESSION_TOKEN, SIGN_IN_LINK_TOKEN, Kind
 from service.tokens.links import LINK_PREFIX
 

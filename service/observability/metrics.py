@@ -7,7 +7,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 from prometheus_client.core import Metric
 
-from actors.kernel.batches import ServedBatch
+from actors.kernel.statistics import ServedBatch
 from service.observability.host_metrics import Reading, certificate_metrics, disk_metrics, register_process
 from service.observability.request_counts import LATENCY_BUCKETS, AnswerCounts
 

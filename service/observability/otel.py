@@ -30,8 +30,8 @@ from opentelemetry.trace import (
 )
 
 from actors.clock import Clock, Entropy
-from actors.kernel.batches import ServedBatch
-from actors.kernel.tracing import TraceContext
+from actors.kernel.mailbox import TraceContext
+from actors.kernel.statistics import ServedBatch
 from actors.nodes.messages import NodeInfo
 from actors.times import MINUTE_MS, SECOND_MS
 from service.config.process import Tracing

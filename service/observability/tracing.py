@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from actors.kernel.batches import ServedBatch
-from actors.kernel.tracing import TraceContext
+from actors.kernel.mailbox import TraceContext
+from actors.kernel.statistics import ServedBatch
 
 Attributes = Mapping[str, str | int]
 

@@ -5,9 +5,8 @@ from collections.abc import Callable
 
 from service.config.user_errors import UserError
 from service.http.listen_address import ListenError
-from service.process.exit_codes import BUG, INTERRUPTED, USAGE
 from service.process.supervisor import TooManyRestarts, WorkerFailed
-from service.terminal.output import OutputLost
+from service.terminal.output import BUG, INTERRUPTED, USAGE, OutputLost
 from storage.opening import StorageError
 
 EXPECTED = (UserError, ListenError, StorageError, WorkerFailed)

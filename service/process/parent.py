@@ -18,9 +18,8 @@ from service.observability.collectors import backup_metrics
 from service.observability.host_metrics import Reading
 from service.observability.logs import set_up
 from service.observability.operators_app import serve_operators
-from service.process.restarts import SupervisionLimits
 from service.process.shared_sockets import Reservation, reserve
-from service.process.supervisor import Supervisor, WorkerFailed, supervised
+from service.process.supervisor import SupervisionLimits, Supervisor, WorkerFailed, supervised
 from service.process.worker import Process, spawn
 from service.running.foundation import foundation, listen_addresses, warn_of_certificate
 from service.running.operators_listener import open_operators_listener

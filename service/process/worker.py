@@ -5,7 +5,6 @@ operator. Then the parent may send lines with a number, and the worker replies t
 The socket closes when the parent dies for any reason, which stops the worker.
 """
 
-import json
 import signal
 import socket
 import subprocess
@@ -13,10 +12,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import trio
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from service.config.model import Config
 from service.config.user_errors import ConfigError
@@ -48,30 +46,18 @@ class Assignment:
 
     def line(self) -> bytes:
         """The assignment as one line of JSON."""
-        facts = {
-            "number": self.number,
-            "config": self.config.model_dump(mode="json"),
-            "data_dir": str(self.data_dir),
-            "urls": self.urls,
-            "sockets": self.sockets,
-        }
-        return json.dumps(facts).encode() + b"\n"
+        return _ASSIGNMENT.dump_json(self) + b"\n"
 
-    @classmethod
-    def read(cls, line: bytes) -> Self:
+    @staticmethod
+    def read(line: bytes) -> "Assignment":
         """Parse `line`. Raises `ConfigError` if the parent's version has different settings."""
-        facts = json.loads(line)
         try:
-            config = Config.model_validate(facts["config"])
+            return _ASSIGNMENT.validate_json(line)
         except ValidationError:
             raise ConfigError("this version's settings differ from its parent's: restart the service") from None
-        return cls(
-            number=facts["number"],
-            config=config,
-            data_dir=Path(facts["data_dir"]),
-            urls=tuple(facts["urls"]),
-            sockets=tuple(map(tuple, facts["sockets"])),
-        )
+
+
+_ASSIGNMENT = TypeAdapter(Assignment)
 
 
 class Process:

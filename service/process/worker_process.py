@@ -16,7 +16,6 @@ from actors.clock import SystemClock
 from service.http.listeners import adopted_listeners
 from service.http.server import Server
 from service.observability.logs import set_up
-from service.process.exit_codes import SUCCESS
 from service.process.exit_status import outcome_of
 from service.process.worker import LINE_BYTES, READY, REFUSED, Assignment
 from service.running.assembly import Assembly
@@ -24,6 +23,7 @@ from service.running.foundation import listen_addresses
 from service.running.limits import serving_limits
 from service.running.node import join, report_of
 from service.running.signals import handle_signals, warn_no_reload
+from service.terminal.output import SUCCESS
 
 LAME_DUCK_SECONDS = 1.0
 """Time for clients of a stopping worker to send another request, whose response tells them to reconnect elsewhere."""

@@ -11,7 +11,7 @@ from actors.accounts.actor import AccountActor
 from actors.accounts.sweeper import AccountEraser
 from actors.bookings.actor import BookingLedger
 from actors.bookings.sweeper import HoldAndRefundSweeper
-from actors.clock import DAY_MS, HOUR_MS, Clock, Entropy
+from actors.clock import Clock, Entropy
 from actors.devices.actor import DeviceAuthorizer
 from actors.events.actor import EventDeduper
 from actors.events.partitions import PartitionManager
@@ -20,8 +20,8 @@ from actors.events.servers import ServerWatch
 from actors.events.sites import SiteBook
 from actors.events.state import VisitorHasher
 from actors.events.windows import WindowReader
-from actors.kernel.batches import Observer, ServedBatch
 from actors.kernel.pruner import Pruner, Pruning
+from actors.kernel.statistics import Observer, ServedBatch
 from actors.kernel.supervision import Member
 from actors.keys.actor import KeyActor
 from actors.keys.cache import KeyCache
@@ -33,7 +33,7 @@ from actors.mail.store import Outbox, Transport
 from actors.nodes.heartbeat import Heartbeat
 from actors.nodes.messages import NodeInfo
 from actors.quota.actor import QuotaAccountant
-from actors.retention.state import COUNTS_DAYS, DEVICES_DAYS, RetentionRules, retention_ms
+from actors.retention.state import RetentionRules, retention_ms
 from actors.sessions.actor import SessionActor
 from actors.sessions.passkey_actor import PasskeyActor
 from actors.sessions.reader import SessionReader
@@ -259,17 +259,7 @@ def _event_router(stores: Stores, ports: Ports, limits: Limits) -> EventRouter:
 def prunings(stores: Stores, rules: RetentionRules) -> list[Pruning]:
     """All rows to delete after a time."""
     return [
-        Pruning("sign-in codes", HOUR_MS, stores.sessions.prune_sign_ins),
-        Pruning("counts of letters", COUNTS_DAYS * DAY_MS, stores.sessions.prune_code_mails),
-        Pruning("sign-in links", DAY_MS, stores.sessions.prune_links),
-        Pruning("pending sign-ins", DAY_MS, stores.sessions.prune_pending),
-        Pruning("passkey challenges", DAY_MS, stores.sessions.prune_challenges),
-        Pruning("ended sessions", rules.sessions_days * DAY_MS, stores.sessions.prune_sessions),
-        Pruning("device logins", DEVICES_DAYS * DAY_MS, stores.devices.prune),
-        *(
-            Pruning(rows.replace("_", " "), life_ms, partial(stores.retention.prune, rows))
-            for rows, life_ms in retention_ms(rules).items()
-        ),
+        Pruning(rows, life_ms, partial(stores.retention.prune, rows)) for rows, life_ms in retention_ms(rules).items()
     ]
 
 

@@ -87,9 +87,14 @@ class Limits:
             key_cache_size=keys.remember_keys,
             key_uses_seconds=keys.uses_seconds,
             sessions=session_rules(config),
-            devices=device_rules(config),
-            caps=caps(config),
-            per_minute=per_minute(config),
+            devices=filled(
+                DeviceRules,
+                config.device,
+                life_ms=config.device.expires_seconds * SECOND_MS,
+                full_keys_per_account=keys.full_per_account,
+            ),
+            caps={tier: filled(Caps, getattr(config.tiers, tier)) for tier in Tier},
+            per_minute={tier: getattr(config.tiers, tier).per_minute for tier in Tier},
             mail=mail_limits(config),
             bookings=booking_rules(config),
             sweeper=filled(SweeperLimits, config.bookings, config.billing),
@@ -101,7 +106,12 @@ class Limits:
             nodes=filled(NodeRules, config.nodes),
             accounts=account_rules(config),
             retention=filled(RetentionRules, config.retention),
-            catalog=catalog_limits(config),
+            # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
+            catalog=filled(
+                CatalogLimits,
+                config.catalog,
+                searches=min(config.catalog.searches, max(1, config.database.connections // 2)),
+            ),
             placements=filled(PlacementsLimits, config.bookings),
             webhooks=filled(WebhookRules, config.webhooks),
             webhook_sender=sender_limits(config),
@@ -171,22 +181,8 @@ def booking_rules(config: Config) -> BookingRules:
     )
 
 
-def catalog_limits(config: Config) -> CatalogLimits:
-    # Searches are the slowest reads, and anyone may start and abandon them. They get half of the pool.
-    searches = min(config.catalog.searches, max(1, config.database.connections // 2))
-    return filled(CatalogLimits, config.catalog, searches=searches)
-
-
 def actor_limits(config: Config) -> ActorLimits:
     return filled(ActorLimits, config.actors)
-
-
-def caps(config: Config) -> dict[Tier, Caps]:
-    return {tier: filled(Caps, getattr(config.tiers, tier)) for tier in Tier}
-
-
-def per_minute(config: Config) -> dict[Tier, int]:
-    return {tier: getattr(config.tiers, tier).per_minute for tier in Tier}
 
 
 def key_rules(config: Config) -> KeyRules:
@@ -198,15 +194,6 @@ def key_rules(config: Config) -> KeyRules:
         letters=code_mail_rules(config, per_network=config.claim.letters_per_email),
         full_keys_per_account=config.keys.full_per_account,
         scoped_keys_per_account=config.keys.scoped_per_account,
-    )
-
-
-def device_rules(config: Config) -> DeviceRules:
-    return filled(
-        DeviceRules,
-        config.device,
-        life_ms=config.device.expires_seconds * SECOND_MS,
-        full_keys_per_account=config.keys.full_per_account,
     )
 
 

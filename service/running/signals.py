@@ -24,11 +24,6 @@ def warn_no_reload() -> None:
     log.warning("SIGHUP does nothing here: restart the service, or set server.workers to 2 or more to enable reloads")
 
 
-def warn_no_retirement() -> None:
-    """Handle `RETIRE_SIGNAL` in a process that is no worker, such as one that rotated its log."""
-    log.warning("%s does nothing here", RETIRE_SIGNAL.name)
-
-
 async def abandon_start(stop: trio.Event, begun: trio.Event, start: trio.CancelScope) -> None:
     """Cancel a start that `stop` interrupts. A service that has `begun` stops by itself."""
     await stop.wait()
@@ -60,7 +55,9 @@ async def handle_signals(
         async for number in signals:
             if number == RETIRE_SIGNAL:
                 if on_retire is None:
-                    warn_no_retirement()
+                    log.warning(
+                        "%s does nothing here", RETIRE_SIGNAL.name
+                    )  # no worker, perhaps after it rotated its log
                 else:
                     on_retire()
                     stop.set()

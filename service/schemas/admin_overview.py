@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
-from actors.bookings.admin_views import BookingFilter, ListCounts, MonthRevenue, Waiting
 from actors.bookings.records import BookingStatus
+from actors.bookings.store import BookingFilter, ListCounts, MonthRevenue, Waiting
 from actors.shared.weeks import week_of
 from service.schemas.admin_accounts import BookingNumbers
 from service.schemas.campaigns import Campaign

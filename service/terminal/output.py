@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
-USAGE, INTERRUPTED, READER_GONE = 2, 130, 141
-"""Exit codes. 141 is what a shell reports for a program that SIGPIPE has ended."""
+SUCCESS, BUG, USAGE, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
+"""The exit codes of all processes. 141 is what a shell reports for a program that SIGPIPE has ended."""
 
 
 class OutputLost(Exception):

@@ -12,8 +12,7 @@ from urllib.parse import quote
 import trio
 
 from actors.clock import Entropy
-from actors.kernel.mailbox import request_id
-from actors.kernel.tracing import trace_context
+from actors.kernel.mailbox import request_id, trace_context
 from service.api.messages import RequestTrace, trace
 from service.config.deployment import is_public
 from service.config.process import Server

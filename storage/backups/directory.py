@@ -1,7 +1,5 @@
 """The files of scheduled backups: one directory, which one process uses at a time. Must not know when a backup is due."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 
 import trio
 
-from actors.kernel.nurseries import background_nursery
+from actors.kernel.mailbox import Reply
+from actors.kernel.supervision import background_nursery
 from actors.stores import PoolStatistics
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.connection import asyncio_border
-from storage.connection.detached_reads import DetachedReads
 from storage.connection.error_translation import error_of, is_full_disk, translated
 from storage.connection.target import Target
 
@@ -72,7 +72,7 @@ class Database:
 
     target: Target
     limits: PoolLimits
-    _reads: DetachedReads
+    _reads: "DetachedReads"
     _closing: ExitStack = field(default_factory=ExitStack)
     _counts: PoolStatistics = field(default_factory=PoolStatistics)
     _idle: list[Any] = field(default_factory=list)
@@ -297,3 +297,30 @@ async def open_database(target: Target, limits: PoolLimits | None = None) -> Asy
 
 def _milliseconds(seconds: float) -> str:
     return str(int(seconds * 1000))
+
+
+class DetachedReads:
+    """Runs each read in a task of its own, so that its caller can be cancelled at once."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        self._nursery = nursery
+
+    async def run(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Return or raise what `read` does. If the caller is cancelled, its shielded part goes on in the background."""
+        reply: Reply[T] = Reply()
+        scope = trio.CancelScope()
+        self._nursery.start_soon(_run, read, reply, scope)
+        try:
+            return await reply.wait()
+        finally:
+            scope.cancel()
+
+
+async def _run(read: Callable[[], Awaitable[T]], reply: Reply[T], scope: trio.CancelScope) -> None:
+    try:
+        with scope:
+            reply.answer(await read())
+    except Exception as error:
+        reply.fail(error)
+    finally:
+        reply.fail(StorageUnavailable("the database is closing"))

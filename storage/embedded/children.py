@@ -3,8 +3,6 @@
 Must not know what a cluster is or where it lives.
 """
 
-from __future__ import annotations
-
 import errno
 import math
 import os

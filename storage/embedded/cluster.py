@@ -3,8 +3,6 @@
 Must not know how a server is supervised, nor asyncpg, nor any SQL but the statement that creates the database.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import os

@@ -3,8 +3,6 @@
 Must not know what a cluster is.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -3,8 +3,6 @@
 Must not know what follows its end, which is for the supervisor to decide.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -1,7 +1,5 @@
 """The Postgres that an earlier process ran on a cluster: its pid file, its sockets, and how to stop it."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

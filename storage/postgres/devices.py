@@ -23,9 +23,6 @@ class PostgresDevices(Store):
             self._database, batch_id, lambda connection: _snapshot(connection, lock_set, now_ms), decide, _write
         )
 
-    async def prune(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune, before_ms, limit)
-
 
 async def _snapshot(connection: Connection, lock_set: LockSet, now_ms: int) -> Snapshot:
     """Lock in the order of the contract: devices, accounts, sessions, tenants, each sorted."""

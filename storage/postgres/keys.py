@@ -8,8 +8,8 @@ from actors.keys.store import Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS
 from actors.values import Account, BatchId, Tenant, Tier
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.code_mails import lock_code_mails, save_code_mails
 from storage.postgres.ledger import SQL as LEDGER
+from storage.postgres.mail import lock_code_mails, save_code_mails
 from storage.postgres.quota import SQL as QUOTA
 from storage.rows.columns import arrays, record_of, write
 from storage.rows.journal import decide_once

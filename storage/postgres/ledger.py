@@ -6,12 +6,13 @@ too, so a node that still takes locks never waits for them. The rows of series o
 revision row, which all nodes update, comes last.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from actors.bookings.campaigns import MOST_NAMED
 from actors.bookings.decision import CampaignCounts, WaitingReviews
+from actors.bookings.invoices import Invoice, issuable, needed, numbered
 from actors.bookings.records import (
     Booking,
     BookingView,
@@ -28,15 +29,24 @@ from actors.bookings.state import Decision, LockSet, Snapshot, Week
 from actors.bookings.store import Decide
 from actors.values import BatchId, Contended
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.account_mails import insert_mails
-from storage.postgres.invoices import issue
+from storage.postgres.mail import insert_mails
 from storage.postgres.webhooks import publish
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
-from storage.rows.tables import AUDIT, BOOKING_KEYS, BOOKINGS, CAMPAIGNS, PAYMENT_REPORTS, SLOTS, SPONSORS, Table
+from storage.rows.tables import (
+    AUDIT,
+    BOOKING_KEYS,
+    BOOKINGS,
+    CAMPAIGNS,
+    INVOICES,
+    PAYMENT_REPORTS,
+    SLOTS,
+    SPONSORS,
+    Table,
+)
 
-SQL = statements("ledger")
+SQL, INVOICING = statements("ledger"), statements("invoices")
 
 
 class PostgresLedger(Store):
@@ -190,7 +200,7 @@ async def _write(connection: Connection, before: Snapshot, decision: Decision) -
         await connection.execute(SQL.mailed, decision.digest_ms)
     await AUDIT.insert(connection, decision.audits)
     await publish(connection, decision.webhook_events)
-    await issue(connection, decision.invoices)
+    await _issue(connection, decision.invoices)
     if decision.visible:
         await connection.execute(SQL.advance)
 
@@ -221,3 +231,21 @@ def booking_view_of(row: Row, delivered: Row | None) -> BookingView:
     status = CampaignStatus(row["campaign_status"])
     booking = record_of(Booking, row)
     return BookingView(booking, row["campaign_name"], row["sponsor_name"], impressions, clicks, status)
+
+
+async def _issue(connection: Connection, decided: Sequence[Invoice]) -> None:
+    """Number documents and insert them. The rows of their series stay locked until the transaction ends, so this comes after
+    all else but the revision."""
+    if not decided:
+        return
+    booking_ids = sorted({invoice.booking_id for invoice in decided})
+    known = [record_of(Invoice, row) for row in await connection.fetch(INVOICING.known, booking_ids)]
+    invoices = issuable(decided, known)
+    series = needed(invoices)
+    if not series:
+        return
+    tenant_ids = sorted({invoice.tenant_id for invoice in invoices})
+    emails = {row["tenant_id"]: row["email"] for row in await connection.fetch(INVOICING.emails, tenant_ids)}
+    numbers = await connection.fetch(INVOICING.advance_series, list(series), list(series.values()))
+    last = {row["series"]: row["last"] for row in numbers}
+    await INVOICES.insert(connection, numbered(invoices, last, known, emails))

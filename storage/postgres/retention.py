@@ -6,21 +6,7 @@ from storage.rows.statements import statements
 
 SQL = statements("retention")
 
-PRUNING = {
-    Rows.UNCLAIMED_KEYS: SQL.unclaimed_keys,
-    Rows.ENDED_KEYS: SQL.ended_keys,
-    Rows.MERGED_TENANTS: SQL.merged_tenants,
-    Rows.UNCONFIRMED_EMAILS: SQL.unconfirmed_emails,
-    Rows.UNPAID_BOOKINGS: SQL.unpaid_bookings,
-    Rows.PAYMENT_EVENTS: SQL.payment_events,
-    Rows.PAYMENT_REPORTS: SQL.payment_reports,
-    Rows.USAGE_DAYS: SQL.usage_days,
-    Rows.KEY_USAGE_DAYS: SQL.key_usage_days,
-    Rows.AUDIT: SQL.audit,
-    Rows.WEBHOOK_DELIVERIES: SQL.webhook_deliveries,
-    Rows.DELETIONS: SQL.deletions,
-    Rows.JOURNAL: SQL.journal,
-}
+PRUNING = {rows: getattr(SQL, rows.name.lower()) for rows in Rows}
 
 
 class PostgresRetention(Store):

@@ -8,8 +8,7 @@ from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import Account, BatchId, Tier
 from storage.connection.pool import Connection, Row, Store
-from storage.postgres.code_mails import SQL as CODE_MAILS
-from storage.postgres.code_mails import lock_code_mails, save_code_mails
+from storage.postgres.mail import lock_code_mails, save_code_mails
 from storage.rows.columns import new_and_known, record_of
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements
@@ -50,24 +49,6 @@ class PostgresSessions(Store):
 
     async def passkeys_of(self, email: str) -> Sequence[Passkey]:
         return [Passkey(**row) for row in await self._database.fetch(SQL.passkeys_of, email)]
-
-    async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_sign_ins, before_ms, limit)
-
-    async def prune_code_mails(self, before_ms: int, limit: int) -> int:
-        return await self._prune(CODE_MAILS.prune, before_ms, limit)
-
-    async def prune_links(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_links, before_ms, limit)
-
-    async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_sessions, before_ms, limit)
-
-    async def prune_pending(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_pending, before_ms, limit)
-
-    async def prune_challenges(self, before_ms: int, limit: int) -> int:
-        return await self._prune(SQL.prune_challenges, before_ms, limit)
 
 
 def _signed_in(row: Row) -> SignedIn:

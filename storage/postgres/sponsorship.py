@@ -4,7 +4,9 @@ from collections.abc import Sequence
 
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
+    OPEN,
     Booking,
+    BookingStatus,
     BookingView,
     CampaignStatus,
     CampaignView,
@@ -12,26 +14,53 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.bookings.reports import BookingDelivered, Days, SlotReach
-from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWeek
+from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
+from actors.bookings.store import (
+    APPROVALS,
+    COUNTED,
+    HELD,
+    REJECTIONS,
+    UNBOOKED,
+    Before,
+    BookingFilter,
+    ListCounts,
+    MonthRevenue,
+    Overview,
+    SoldPlacement,
+    UnavailableWeek,
+    Urgency,
+    Waiting,
+)
+from actors.shared.weeks import WEEK_MS
+from actors.times import DAY_MS
 from actors.values import AuditRecord
-from storage.connection.pool import Connection, Row
-from storage.postgres import reports
-from storage.postgres.admin_views import NEWEST, PostgresOversight
+from storage.connection.pool import Connection, Row, Store
+from storage.postgres.accounts import tenants_named
 from storage.postgres.catalog import SQL as CATALOG
-from storage.postgres.invoices import SQL as INVOICES
-from storage.postgres.ledger import campaign_view_of
+from storage.postgres.ledger import SQL as LEDGER
+from storage.postgres.ledger import booking_view_of, campaign_view_of
 from storage.rows.columns import record_of
-from storage.rows.statements import statements
+from storage.rows.statements import Conditions, statements
 
 SQL, AUDIT = statements("sponsorship"), statements("audit")
+OVERSIGHT, REPORTS, INVOICES = statements("oversight"), statements("reports"), statements("invoices")
+
+NEWEST = Before(2**63 - 1, "")
+"""A place after every row, so that the first page uses the same statement and plan as the others."""
+
+LONGEST_MS = 52 * WEEK_MS
+"""The longest booking. Those that cover a week begin less than this before it."""
+
+REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
+IN_TROUBLE = f"(disputed or (payment_issue is not null and status in ('paid', 'refunding')) or {REQUESTED})"
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
 
 
-class PostgresSponsorship(PostgresOversight):
-    """The tables of the booking ledger, and the audit."""
+class PostgresSponsorship(Store):
+    """The tables of the booking ledger, and the audit. Counts are read by statements of their own, because on a distributed
+    database they lie on other servers."""
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
         row = await self._database.fetchrow(SQL.sponsor, tenant_id)
@@ -82,10 +111,21 @@ class PostgresSponsorship(PostgresOversight):
     async def deliveries(
         self, tenant_id: str, days: Days, after: Before | None, limit: int
     ) -> Sequence[BookingDelivered]:
-        return await reports.deliveries(self._database, tenant_id, days, after, limit)
+        starts_before_ms, ends_after_ms = (days.last + 1) * DAY_MS, (days.first - LATE_DAYS) * DAY_MS
+        bounds = (*(after or OLDEST), limit, tenant_id, starts_before_ms, ends_after_ms)
+        rows = await self._database.fetch(REPORTS.bookings_delivered, *bounds)
+        counted: dict[str, list[DayDelivered]] = {row["id"]: [] for row in rows}
+        for row in await self._database.fetch(REPORTS.days_delivered, list(counted), days.first, days.last):
+            counted[row["booking_id"]].append(DayDelivered(row["day"], row["impressions"], row["clicks"]))
+        return [
+            BookingDelivered(record_of(Booking, row), row["campaign_name"], tuple(counted[row["id"]])) for row in rows
+        ]
 
     async def reach(self, ended_ms: int, mode: str) -> Sequence[SlotReach]:
-        return await reports.reach(self._database, ended_ms, mode)
+        ended = await self._database.fetch(REPORTS.ended, ended_ms, mode, MOST_ENDED)
+        counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in ended])
+        sums = {row["booking_id"]: (row["impressions"], row["clicks"]) for row in counts}
+        return reach_of((row["slot_id"], row["weeks"], *sums.get(row["id"], (0, 0))) for row in ended)
 
     async def slots(self) -> Sequence[Slot]:
         return await self._database.read(_slots)
@@ -146,6 +186,81 @@ class PostgresSponsorship(PostgresOversight):
         if tenant_id is None:
             return await self._database.fetch(of_all, *bounds)
         return await self._database.fetch(of_one, *bounds, tenant_id)
+
+    # Reads of administrators.
+
+    async def filtered_bookings(
+        self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
+    ) -> Sequence[BookingView]:
+        conditions = Conditions(*(before or NEWEST), limit)
+        if wanted.status is not None:
+            conditions.add("status = {}", wanted.status.value)
+        if wanted.status in OPEN:
+            conditions.add("hold_ms > {}", now_ms)
+        if wanted.week_ms is not None:
+            conditions.add("week_start_ms between {} and {}", wanted.week_ms - LONGEST_MS, wanted.week_ms)
+            conditions.add("week_start_ms + weeks * 604800000::bigint > {}", wanted.week_ms)
+        if wanted.slot_id is not None:
+            conditions.add("slot_id = {}", wanted.slot_id)
+        if wanted.sponsor is not None:
+            tenants = await self._database.fetch(OVERSIGHT.tenants_of, wanted.sponsor)
+            conditions.add("tenant_id = any ({}::text[])", [row["tenant_id"] for row in tenants])
+        if wanted.text is not None:
+            await self._search(wanted.text, conditions)
+        if wanted.trouble is not None:
+            conditions.add(IN_TROUBLE if wanted.trouble else f"not {IN_TROUBLE}")
+        if wanted.requested is not None:
+            conditions.add(REQUESTED if wanted.requested else f"not {REQUESTED}")
+        rows = await self._database.fetch(conditions.within(OVERSIGHT.bookings), *conditions.parameters)
+        return await self._with_sums(rows)
+
+    async def _search(self, text: str, conditions: Conditions) -> None:
+        """Add the condition of a search: by an id, or by the sponsor's name."""
+        paid = [row["id"] for row in await self._database.fetch(OVERSIGHT.booking_of_payment, text)]
+        if paid or text.startswith("bok_"):
+            conditions.add("id = any ({}::text[])", paid or [text])
+        else:
+            conditions.add("tenant_id = any ({}::text[])", await tenants_named(self._database, text.lower()))
+
+    async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
+        place = after or (-1, "")
+        rows = await self._database.fetch(
+            OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED, APPROVALS, REJECTIONS
+        )
+        return [
+            Waiting(
+                campaign_view_of(row), row["email"], row["begins_ms"], row["paid"], row["approved"], row["rejected"]
+            )
+            for row in rows
+        ]
+
+    async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:
+        return [
+            record_of(MonthRevenue, row) for row in await self._database.fetch(OVERSIGHT.revenue, from_ms, until_ms)
+        ]
+
+    async def list_counts(self, now_ms: int) -> ListCounts:
+        bookings = await self._database.fetch(OVERSIGHT.booking_counts, now_ms, COUNTED)
+        campaigns = await self._database.fetch(OVERSIGHT.campaign_counts, COUNTED)
+        [others] = await self._database.fetch(OVERSIGHT.other_counts, COUNTED)
+        return ListCounts(
+            {BookingStatus(row["status"]): row["number"] for row in bookings},
+            {CampaignStatus(row["status"]): row["number"] for row in campaigns},
+            others["trouble"],
+            others["requested"],
+            others["sponsors"],
+        )
+
+    async def refundable(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[Booking]:
+        return [
+            record_of(Booking, row)
+            for row in await self._database.fetch(OVERSIGHT.refundable, tenant_id, now_ms, limit)
+        ]
+
+    async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
+        counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
+        sums = {row["booking_id"]: row for row in counts}
+        return [booking_view_of(row, sums.get(row["id"])) for row in rows]
 
 
 async def _slots(connection: Connection) -> list[Slot]:

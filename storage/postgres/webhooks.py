@@ -19,7 +19,7 @@ from actors.webhooks.sending import Judge, by_webhook, choose, fan_out
 from actors.webhooks.state import Decision, LockSet, Snapshot, snapshot_of
 from actors.webhooks.store import MOST_COUNTED, Decide
 from storage.connection.pool import Connection, Store
-from storage.postgres.account_mails import insert_mails
+from storage.postgres.mail import insert_mails
 from storage.rows.columns import columns, record_of, write
 from storage.rows.journal import decide_once
 from storage.rows.statements import statements

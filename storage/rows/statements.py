@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from storage.rows import tables
 
@@ -52,3 +53,27 @@ def statements(concern: str) -> Statements:
     """The statements of `sql/<concern>.sql`."""
     path = Path(__file__).parents[1] / "sql" / f"{concern}.sql"
     return Statements(concern, path.read_text(encoding="utf-8"))
+
+
+MARK = "/* conditions */"
+"""Their place in a statement: after its own conditions."""
+
+
+class Conditions:
+    """Texts are constants of this program, and values become parameters. So each combination has a plan of its own."""
+
+    def __init__(self, *parameters: Any) -> None:
+        """`parameters` are those of the statement itself."""
+        self.parameters = list(parameters)
+        self._texts: list[str] = []
+
+    def add(self, text: str, *values: Any) -> None:
+        """Add a condition, in which `{}` stands for each of the values."""
+        first = len(self.parameters) + 1
+        self.parameters += values
+        self._texts.append(text.format(*(f"${first + place}" for place in range(len(values)))))
+
+    def within(self, statement: str) -> str:
+        """The statement with all conditions."""
+        assert MARK in statement, "the statement takes no conditions"
+        return statement.replace(MARK, "".join(f" and {text}" for text in self._texts))

@@ -13,7 +13,3 @@ select id from sessions where id = any ($1::text[]) order by id for no key updat
 -- name: guesses
 -- The wrong guesses made in sessions. A separate statement after the lock, to see what was committed during the wait.
 select {guesses} from device_guesses where session_id = any ($1::text[])
-
--- name: prune
--- Delete device logins that expired before a moment, and return how many. Locked ones are left for later.
-{delete from devices by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}

@@ -2,6 +2,42 @@
 -- and the most rows, skips rows that others have locked, and returns how many rows it deleted or emptied. Ids are passed
 -- on as arrays because with a join the planner, which overestimates them, reads whole tables.
 
+-- name: sign_in_codes
+-- Delete sign-in codes that ended, and return how many. The keys are arrays because with a join the planner, which overestimates
+-- them, reads the whole table.
+with gone as (
+    delete from sign_in_codes where ctid = any (array(
+        select ctid from sign_in_codes where code_expires_ms < $1 order by code_expires_ms limit $2 for update skip locked
+    )) returning 1
+)
+select count(*) from gone
+
+-- name: code_mail_counts
+-- Delete counts that neither limit a letter nor remember a network any more, and return how many.
+{delete from letter_counts by id where greatest(sent_ms, known_until_ms) < $1 order by greatest(sent_ms,
+    known_until_ms) limit $2 for update skip locked}
+
+-- name: sign_in_links
+-- Delete sign-in links that ended, and return how many.
+{delete from sign_in_links by token_hash where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
+
+-- name: pending_sign_ins
+-- Delete pending sign-ins that ended long ago, and return how many.
+{delete from pending_sign_ins by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
+
+-- name: challenges
+-- Delete challenges that ended long ago, and return how many.
+{delete from passkey_challenges by holder_id where expires_ms < $1 order by expires_ms limit $2 for update skip
+    locked}
+
+-- name: ended_sessions
+-- Delete sessions that ended long ago, with the rows that refer to them, and return how many.
+{delete from sessions by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
+
+-- name: device_logins
+-- Delete device logins that expired before a moment, and return how many. Locked ones are left for later.
+{delete from devices by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
+
 -- name: unclaimed_keys
 -- Delete anonymous keys that expired unclaimed, with all that belongs to them. A key whose claim is locked stays: it is
 -- being claimed. The tier is a scalar subquery, so that it is looked up for each row.

@@ -36,24 +36,6 @@ select {sessions} from sessions
 where id = any ($1::text[]) or (email = any ($2::text[]) and revoked_ms is null and expires_ms > $3)
 order by id for no key update
 
--- name: prune_sign_ins
--- Delete sign-in codes that ended, and return how many. The keys are arrays because with a join the planner, which overestimates
--- them, reads the whole table.
-with gone as (
-    delete from sign_in_codes where ctid = any (array(
-        select ctid from sign_in_codes where code_expires_ms < $1 order by code_expires_ms limit $2 for update skip locked
-    )) returning 1
-)
-select count(*) from gone
-
--- name: prune_links
--- Delete sign-in links that ended, and return how many.
-{delete from sign_in_links by token_hash where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
-
--- name: prune_sessions
--- Delete sessions that ended long ago, with the rows that refer to them, and return how many.
-{delete from sessions by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
-
 -- name: pending
 -- A pending sign-in by the hash of its token.
 select {pending_sign_ins} from pending_sign_ins where token_hash = $1
@@ -82,12 +64,3 @@ where email = any ($1::text[]) or credential_id = any ($2::bytea[]) order by id 
 -- name: delete_passkeys
 -- Delete passkeys.
 delete from passkeys where id = any ($1::text[])
-
--- name: prune_pending
--- Delete pending sign-ins that ended long ago, and return how many.
-{delete from pending_sign_ins by id where expires_ms < $1 order by expires_ms limit $2 for update skip locked}
-
--- name: prune_challenges
--- Delete challenges that ended long ago, and return how many.
-{delete from passkey_challenges by holder_id where expires_ms < $1 order by expires_ms limit $2 for update skip
-    locked}

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from service.cli.progress import progress_bar
+from service.cli.database import progress_bar
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ import pytest
 
 from actors.backups.state import name_at
 from actors.clock import HOUR_MS
-from service.cli.recovery_checks import check_archive, check_backups
+from service.cli.doctor import check_archive, check_backups
 from service.config.loading import load
 from storage.inspection import Archive
 from tests.fakes import utc_ms

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from service.cli import startup
+from service.cli import serving
 from service.cli.data_directory import OF_ROOT, default_data_dir
 from service.cli.running import log_level
-from service.cli.startup import database_of, mail_of, report_ready
+from service.cli.serving import database_of, mail_of, report_ready
 from service.config.deployment import problems, refuse_unsafe
 from service.config.loading import load
 from service.config.model import Config
@@ -58,7 +58,7 @@ def test_a_start_goes_on_if_nobody_reads_its_output(monkeypatch: pytest.MonkeyPa
 
     discarded: list[bool] = []
     monkeypatch.setattr("builtins.print", lost)
-    monkeypatch.setattr(startup, "discard_output", lambda: discarded.append(True))
+    monkeypatch.setattr(serving, "discard_output", lambda: discarded.append(True))
     report_ready(config_of({}), Path("/srv/data"), [URL], browse=False)
     assert discarded == [True]
 
@@ -73,11 +73,11 @@ def test_the_browser_opens_at_the_base_url_and_its_absence_is_one_line(
         opened.append(page)
         return found
 
-    monkeypatch.setattr(startup, "open_page", open_page)
+    monkeypatch.setattr(serving, "open_page", open_page)
     config = config_of({"server.base_url": "http://localhost:8080"})
     report_ready(config, Path("/srv/data"), [URL], browse=True)
     for thread in threading.enumerate():
-        if thread.name == startup.BROWSER_THREAD:
+        if thread.name == serving.BROWSER_THREAD:
             thread.join(timeout=10)
     assert opened == ["http://localhost:8080"]
     line = "no browser was found here: open http://localhost:8080 yourself\n"

@@ -7,7 +7,7 @@ from actors.keys.messages import Key
 from actors.shared.credentials import Kind
 from actors.values import BatchId, Contended
 from tests.doubles.keys import live_keys
-from tests.doubles.tables import MemoryStore, oldest, picked
+from tests.doubles.tables import MemoryStore, picked
 
 
 class MemoryDevices(MemoryStore):
@@ -15,14 +15,6 @@ class MemoryDevices(MemoryStore):
 
     async def transact(self, batch_id: BatchId, lock_set: LockSet, decide: Decide, now_ms: int) -> Decision:
         return await self._memory.decide_once(batch_id, lambda: self._snapshot(lock_set, now_ms), decide, self._write)
-
-    async def prune(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        devices = self._memory.devices
-        expired = oldest(((device.expires_ms, device.id) for device in devices.values()), before_ms, limit)
-        for device_id in expired:
-            del devices[device_id]
-        return len(expired)
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory

@@ -28,6 +28,43 @@ class MemoryRetention(MemoryStore):
         return gone
 
 
+def _sign_in_codes(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((row.code_expires_ms, row.key) for row in tables.sign_ins.values())
+    return _dropped(tables.sign_ins, oldest(ends, before_ms, limit))
+
+
+def _code_mail_counts(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((max(row.sent_ms, row.known_until_ms), row.id) for row in tables.letters.values())
+    return _dropped(tables.letters, oldest(ends, before_ms, limit))
+
+
+def _sign_in_links(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((row.expires_ms, row.token_hash) for row in tables.sign_in_links.values())
+    return _dropped(tables.sign_in_links, oldest(ends, before_ms, limit))
+
+
+def _pending_sign_ins(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((row.expires_ms, row.id) for row in tables.pending_sign_ins.values())
+    return _dropped(tables.pending_sign_ins, oldest(ends, before_ms, limit))
+
+
+def _challenges(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((row.expires_ms, row.holder_id) for row in tables.passkey_challenges.values())
+    return _dropped(tables.passkey_challenges, oldest(ends, before_ms, limit))
+
+
+def _ended_sessions(tables: Memory, before_ms: int, limit: int) -> int:
+    ended = oldest(((row.expires_ms, row.id) for row in tables.sessions.values()), before_ms, limit)
+    for session_id in ended:
+        tables.device_guesses.pop(session_id, None)
+    return _dropped(tables.sessions, ended)
+
+
+def _device_logins(tables: Memory, before_ms: int, limit: int) -> int:
+    ends = ((row.expires_ms, row.id) for row in tables.devices.values())
+    return _dropped(tables.devices, oldest(ends, before_ms, limit))
+
+
 def _unclaimed_keys(tables: Memory, before_ms: int, limit: int) -> int:
     expired = (
         (key.expires_ms, key.id)
@@ -152,6 +189,13 @@ def _dropped(rows: dict[K, V], keys: Iterable[K]) -> int:
 
 
 PRUNING: dict[Rows, Callable[[Memory, int, int], int]] = {
+    Rows.SIGN_IN_CODES: _sign_in_codes,
+    Rows.CODE_MAIL_COUNTS: _code_mail_counts,
+    Rows.SIGN_IN_LINKS: _sign_in_links,
+    Rows.PENDING_SIGN_INS: _pending_sign_ins,
+    Rows.CHALLENGES: _challenges,
+    Rows.ENDED_SESSIONS: _ended_sessions,
+    Rows.DEVICE_LOGINS: _device_logins,
     Rows.UNCLAIMED_KEYS: _unclaimed_keys,
     Rows.ENDED_KEYS: _ended_keys,
     Rows.MERGED_TENANTS: _merged_tenants,

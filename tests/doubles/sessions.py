@@ -1,16 +1,13 @@
 """The session store in memory."""
 
-from collections.abc import Mapping, MutableMapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
 
 from actors.sessions.messages import Session, SignedIn
 from actors.sessions.second_factor import Passkey, PendingSignIn, SecondFactorRows
 from actors.sessions.state import Decision, LockSet, Snapshot
 from actors.sessions.store import Decide
 from actors.values import BatchId
-from tests.doubles.tables import Memory, oldest, picked
-
-K = TypeVar("K")
+from tests.doubles.tables import Memory, picked
 
 
 class MemorySessions:
@@ -47,41 +44,6 @@ class MemorySessions:
         await self._memory.before()
         own = (each for each in self._memory.passkeys.values() if each.email == email)
         return sorted(own, key=lambda passkey: (passkey.created_ms, passkey.id))
-
-    async def prune_sign_ins(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        rows = self._memory.sign_ins
-        return _delete(rows, oldest(((row.code_expires_ms, row.key) for row in rows.values()), before_ms, limit))
-
-    async def prune_code_mails(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        rows = self._memory.letters
-        ends = ((max(row.sent_ms, row.known_until_ms), row.id) for row in rows.values())
-        return _delete(rows, oldest(ends, before_ms, limit))
-
-    async def prune_links(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        rows = self._memory.sign_in_links
-        return _delete(rows, oldest(((row.expires_ms, row.token_hash) for row in rows.values()), before_ms, limit))
-
-    async def prune_sessions(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        tables = self._memory
-        ended = oldest(((row.expires_ms, row.id) for row in tables.sessions.values()), before_ms, limit)
-        for session_id in ended:
-            del tables.sessions[session_id]
-            tables.device_guesses.pop(session_id, None)
-        return len(ended)
-
-    async def prune_pending(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        rows = self._memory.pending_sign_ins
-        return _delete(rows, oldest(((row.expires_ms, row.id) for row in rows.values()), before_ms, limit))
-
-    async def prune_challenges(self, before_ms: int, limit: int) -> int:
-        await self._memory.before()
-        rows = self._memory.passkey_challenges
-        return _delete(rows, oldest(((row.expires_ms, row.holder_id) for row in rows.values()), before_ms, limit))
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory
@@ -124,9 +86,3 @@ class MemorySessions:
             tables.passkeys.pop(passkey_id, None)
         tables.messages.update((message.id, message) for message in decision.outbox)
         tables.audits.extend(decision.audits)
-
-
-def _delete(rows: MutableMapping[K, Any], gone: Sequence[K]) -> int:
-    for key in gone:
-        del rows[key]
-    return len(gone)

@@ -1,7 +1,8 @@
 """Reads of the sponsorship area in memory."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from operator import gt, lt
 from typing import Protocol, TypeVar
 
@@ -15,14 +16,44 @@ from actors.bookings.records import (
     CampaignStatus,
     CampaignView,
     DayDelivered,
+    Mode,
     Slot,
     Sponsor,
 )
 from actors.bookings.reports import BookingDelivered, Days, SlotReach
-from actors.bookings.store import Before, Overview, SoldPlacement, UnavailableWeek
+from actors.bookings.store import (
+    APPROVALS,
+    REJECTIONS,
+    Before,
+    BookingFilter,
+    ListCounts,
+    MonthRevenue,
+    Overview,
+    SoldPlacement,
+    UnavailableWeek,
+    Urgency,
+    Waiting,
+)
+from actors.times import SECOND_MS
 from actors.values import AuditRecord
 from tests.doubles import invoices, reports
-from tests.doubles.oversight import MemoryOversight, booking_view
+from tests.doubles.conditions import in_trouble, is_in, is_listed, is_requested
+from tests.doubles.tables import Memory, MemoryStore
+
+
+def booking_view(tables: Memory, booking: Booking) -> BookingView:
+    """A booking with its names and sums."""
+    sponsor = tables.sponsors.get(booking.tenant_id)
+    days = [sums for (booking_id, _), sums in tables.delivery_days.items() if booking_id == booking.id]
+    campaign = tables.campaigns[booking.campaign_id]
+    return BookingView(
+        booking,
+        campaign.name,
+        None if sponsor is None else sponsor.name,
+        sum(impressions for impressions, _ in days),
+        sum(clicks for _, clicks in days),
+        campaign.status,
+    )
 
 
 class _Listed(Protocol):
@@ -35,7 +66,7 @@ class _Listed(Protocol):
 L = TypeVar("L", bound=_Listed)
 
 
-class MemorySponsorship(MemoryOversight):
+class MemorySponsorship(MemoryStore):
     """The tables of the booking ledger, and the audit."""
 
     async def sponsor(self, tenant_id: str) -> Sponsor | None:
@@ -194,6 +225,91 @@ class MemorySponsorship(MemoryOversight):
                     week_end_ms=booking.week_end_ms,
                     demo=booking.demo,
                 )
+
+    # Reads of administrators.
+
+    async def filtered_bookings(
+        self, wanted: BookingFilter, now_ms: int, before: Before | None, limit: int
+    ) -> Sequence[BookingView]:
+        await self._memory.before()
+        rows = [row for row in self._memory.bookings.values() if self._matches(row, wanted, now_ms)]
+        rest = [row for row in rows if before is None or (row.created_ms, row.id) < before]
+        listed = sorted(rest, key=lambda row: (row.created_ms, row.id), reverse=True)[:limit]
+        return [booking_view(self._memory, row) for row in listed]
+
+    def _matches(self, row: Booking, wanted: BookingFilter, now_ms: int) -> bool:
+        sponsor, text = self._memory.sponsors.get(row.tenant_id), wanted.text
+        owners = (row.tenant_id, None if sponsor is None else sponsor.id)
+        named = sponsor is not None and text is not None and text.lower() in sponsor.name.lower()
+        return (
+            (wanted.status is None or is_in(row, wanted.status, now_ms))
+            and (wanted.week_ms is None or row.week_start_ms <= wanted.week_ms < row.week_end_ms)
+            and (wanted.sponsor is None or wanted.sponsor in owners)
+            and wanted.slot_id in (None, row.slot_id)
+            and (named or text in (None, row.id, row.payment_id))
+            and wanted.trouble in (None, in_trouble(row))
+            and wanted.requested in (None, is_requested(row))
+        )
+
+    async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
+        await self._memory.before()
+        pending = [row for row in self._memory.campaigns.values() if row.waits]
+        waiting = sorted((self._waiting(row, now_ms) for row in pending), key=lambda each: each.urgency)
+        return [each for each in waiting if after is None or each.urgency > after][:limit]
+
+    def _waiting(self, campaign: Campaign, now_ms: int) -> Waiting:
+        tables = self._memory
+        booked = [row for row in tables.bookings.values() if row.campaign_id == campaign.id]
+        paid = [row.week_start_ms for row in booked if row.status is BookingStatus.PAID and row.week_end_ms > now_ms]
+        held = [row.week_start_ms for row in booked if row.is_open(now_ms)]
+        own = {row.id for row in tables.campaigns.values() if row.tenant_id == campaign.tenant_id}
+        record = Counter(row.action for row in tables.audits if row.target_id in own)
+        sponsor = tables.sponsors.get(campaign.tenant_id)
+        return Waiting(
+            CampaignView(campaign, None if sponsor is None else sponsor.name),
+            next((row.email for row in tables.accounts.values() if row.tenant_id == campaign.tenant_id), None),
+            min(paid or held, default=None),
+            bool(paid),
+            sum(record[action] for action in APPROVALS),
+            sum(record[action] for action in REJECTIONS),
+        )
+
+    async def revenue(self, from_ms: int, until_ms: int) -> Sequence[MonthRevenue]:
+        await self._memory.before()
+        sums: defaultdict[tuple[str, str, Mode], list[int]] = defaultdict(lambda: [0, 0, 0])
+        for row in self._memory.bookings.values():
+            if row.paid_ms is not None and from_ms <= row.paid_ms < until_ms and not row.demo:
+                month = f"{datetime.fromtimestamp(row.paid_ms // SECOND_MS, UTC):%Y-%m}"
+                paid = row.amount_cents if row.paid_cents is None else row.paid_cents
+                old = sums[month, row.currency, row.mode]
+                sums[month, row.currency, row.mode] = [old[0] + 1, old[1] + paid, old[2] + row.refunded_cents]
+        by_kind = sorted(sums.items(), key=lambda item: item[0][1:])
+        by_month = sorted(by_kind, key=lambda item: item[0][0], reverse=True)
+        return [MonthRevenue(*key, *counted) for key, counted in by_month]
+
+    async def list_counts(self, now_ms: int) -> ListCounts:
+        await self._memory.before()
+        tables = self._memory
+        bookings = list(tables.bookings.values())
+        return ListCounts(
+            {status: sum(is_in(row, status, now_ms) for row in bookings) for status in BookingStatus},
+            {status: sum(is_listed(row, status) for row in tables.campaigns.values()) for status in CampaignStatus},
+            sum(map(in_trouble, bookings)),
+            sum(map(is_requested, bookings)),
+            len(tables.sponsors),
+        )
+
+    async def refundable(self, tenant_id: str, now_ms: int, limit: int) -> Sequence[Booking]:
+        await self._memory.before()
+        rows = [
+            row
+            for row in self._memory.bookings.values()
+            if row.tenant_id == tenant_id
+            and row.status is BookingStatus.PAID
+            and not row.disputed
+            and row.week_end_ms > now_ms
+        ]
+        return sorted(rows, key=lambda row: (row.week_start_ms, row.id))[:limit]
 
 
 def _is_in(campaign: Campaign, status: CampaignStatus | None) -> bool:

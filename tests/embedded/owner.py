@@ -9,7 +9,8 @@ from pathlib import Path
 
 import trio
 
-from storage.embedded.server import EmbeddedError, running_postgres
+from storage.embedded.children import EmbeddedError
+from storage.embedded.server import running_postgres
 
 
 async def main(data_dir: Path) -> None:

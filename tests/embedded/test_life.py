@@ -10,7 +10,8 @@ import asyncpg
 import pytest
 import trio
 
-from storage.embedded.server import EmbeddedError, EmbeddedLimits, State, running_postgres
+from storage.embedded.children import EmbeddedError
+from storage.embedded.server import EmbeddedLimits, State, running_postgres
 from tests.embedded.helpers import fetch, postmasters_of, until, until_restarted
 from tests.slow import smoke
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from storage.embedded.children import account_of, server_account, spawn
+from storage.embedded.children import EmbeddedError, account_of, server_account, spawn
 from storage.embedded.cluster import prepare
 from storage.embedded.postmaster import Postmaster, _read_answer, _startup_message
-from storage.embedded.server import EmbeddedError, endpoint_at, endpoint_of_running, running_postgres
+from storage.embedded.server import endpoint_at, endpoint_of_running, running_postgres
 from tests.embedded.helpers import AS_ROOT, fetch, owner_process, postmasters_of, until
 
 START_SECONDS = 60.0

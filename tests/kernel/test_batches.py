@@ -5,11 +5,9 @@ import trio
 from trio.testing import MockClock
 
 from actors.kernel.actor import Actor, ActorLimits
-from actors.kernel.batches import ServedBatch
-from actors.kernel.mailbox import answer_due
-from actors.kernel.statistics import ActorStatistics, State
+from actors.kernel.mailbox import TraceContext, answer_due, trace_context
+from actors.kernel.statistics import ActorStatistics, ServedBatch, State
 from actors.kernel.supervision import running
-from actors.kernel.tracing import TraceContext, trace_context
 from actors.values import BatchId, OutcomeUnknown, Overloaded, Stopped, StorageUnavailable
 from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook

@@ -15,9 +15,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 from trio.testing import MockClock
 
-from actors.kernel.batches import ServedBatch
-from actors.kernel.mailbox import Envelope
-from actors.kernel.tracing import TraceContext
+from actors.kernel.mailbox import Envelope, TraceContext
+from actors.kernel.statistics import ServedBatch
 from actors.values import StorageUnavailable
 from service.observability.logs import set_up
 from service.observability.otel import CALLERS_A_SECOND, MOST_LINKS, OtelTracer, provider_of

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.kernel.tracing import TraceContext
+from actors.kernel.mailbox import TraceContext
 from service.observability.tracing import MOST_BYTES, caller_of, parsed
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

@@ -5,9 +5,9 @@ import logging
 import pytest
 
 from service.config.user_errors import ConfigError
-from service.process.exit_codes import BUG, INTERRUPTED, SUCCESS, USAGE
 from service.process.exit_status import outcome_of
 from service.process.supervisor import TooManyRestarts, WorkerFailed
+from service.terminal.output import BUG, INTERRUPTED, SUCCESS, USAGE
 
 
 def raising(error: BaseException) -> tuple[int, list[str]]:

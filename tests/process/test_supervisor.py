@@ -8,8 +8,7 @@ import pytest
 import trio
 
 from service.observability.node_report import REPORT_SECONDS
-from service.process.restarts import Deaths, SupervisionLimits
-from service.process.supervisor import Supervisor, TooManyRestarts, WorkerFailed, supervised
+from service.process.supervisor import Deaths, SupervisionLimits, Supervisor, TooManyRestarts, WorkerFailed, supervised
 from tests.process.fake_workers import FakeLauncher, Plan
 
 LIMITS = SupervisionLimits(end_seconds=10.0, starts_at_once=2)

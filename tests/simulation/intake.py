@@ -18,8 +18,8 @@ from actors.events.router import EventOutcome, EventRouter
 from actors.events.sites import SiteBook
 from actors.events.windows import WindowReader
 from actors.kernel.actor import Actor
-from actors.kernel.batches import ServedBatch
 from actors.kernel.mailbox import request_id
+from actors.kernel.statistics import ServedBatch
 from actors.kernel.supervision import Member
 from actors.values import Overloaded
 from service.api.dispatch import dispatch

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.shared.emails import mailbox_of
+from actors.shared.code_mails import mailbox_of
 
 
 @pytest.mark.parametrize(

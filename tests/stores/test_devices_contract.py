@@ -6,6 +6,7 @@ import pytest
 
 from actors.devices.messages import DeviceView, Status
 from actors.devices.state import Decision, Snapshot, rows_to_lock
+from actors.retention.store import Rows
 from actors.shared.credentials import Kind
 from actors.values import BatchId, Contended
 from tests.stores.conftest import Stores
@@ -109,11 +110,11 @@ async def test_device_logins_are_forgotten_some_at_a_time_once_they_have_ended_f
     for number in range(1, 6):
         await logins.send(start(number, now_ms=NOW + number), now_ms=NOW + number)
     await logins.send(deciding(1), poll(1))
-    devices = logins.stores.devices
-    assert await devices.prune(LATE, 10) == 0
-    assert await devices.prune(LATE + 4, 2) == 2
-    assert await devices.prune(LATE + 4, 2) == 1
-    assert await devices.prune(LATE + 4, 2) == 0
+    prune = logins.stores.retention.prune
+    assert await prune(Rows.DEVICE_LOGINS, LATE, 10) == 0
+    assert await prune(Rows.DEVICE_LOGINS, LATE + 4, 2) == 2
+    assert await prune(Rows.DEVICE_LOGINS, LATE + 4, 2) == 1
+    assert await prune(Rows.DEVICE_LOGINS, LATE + 4, 2) == 0
     words = await logins.words(*(poll(number) for number in range(1, 6)))
     assert words == ["invalid_code"] * 3 + ["authorization_pending"] * 2
     assert await logins.keys(1) == ["cs_user_0001"], "the key stays valid"

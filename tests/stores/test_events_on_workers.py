@@ -19,8 +19,7 @@ from actors.kernel.supervision import running
 from actors.values import Contended, OutcomeUnknown, StorageUnavailable
 from storage.connection.pool import Database, open_database
 from storage.connection.target import Target
-from storage.events.distributed_store import SQL, DistributedEvents
-from storage.events.workers import ask_workers
+from storage.events.distributed_store import SQL, DistributedEvents, ask_workers
 from tests.fakes import together
 from tests.storage.proxy import Weather, proxied
 from tests.stores.conftest import stores_over_workers

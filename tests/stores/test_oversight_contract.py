@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.accounts.listing import AccountFilter, AccountLine
-from actors.bookings.admin_views import BookingFilter, MonthRevenue
+from actors.accounts.store import AccountFilter, AccountLine
 from actors.bookings.records import Booking, BookingStatus, CampaignStatus, Content, Mode
 from actors.bookings.state import Decision, LockSet
-from actors.bookings.store import TOPIC, Before
+from actors.bookings.store import TOPIC, Before, BookingFilter, MonthRevenue
 from actors.events.messages import NEVER, Window
 from actors.keys.messages import Key, Restore, Suspend, SuspensionSet
 from actors.keys.state import Decision as KeysDecision

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from actors.accounts.listing import AccountFilter
-from actors.bookings.admin_views import BookingFilter
+from actors.accounts.store import AccountFilter
 from actors.bookings.records import BookingStatus
+from actors.bookings.store import BookingFilter
 from actors.shared.weeks import WEEK_MS
 from actors.values import Tier
 from storage.connection.pool import Connection, Database, Row

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from actors.clock import MINUTE_MS
+from actors.retention.store import Rows
 from actors.sessions.messages import Session, SessionSaved
 from actors.sessions.second_factor import (
     Assertion,
@@ -171,12 +172,12 @@ async def test_pending_sign_ins_and_challenges_are_pruned_in_bounded_batches(des
         pending = await half(desk, number, now_ms=NOW + number * MINUTE_MS)
         challenge = Challenge(pending.id, Purpose.SIGN_IN, HASH, pending.expires_ms)
         await desk.one(StartCeremony(challenge, ANN), NOW + number * MINUTE_MS)
-    sessions, ends = desk.stores.sessions, NOW + 10 * MINUTE_MS
+    prune, ends = desk.stores.retention.prune, NOW + 10 * MINUTE_MS
     # The challenge of the registration was used, so it has ended long ago.
-    assert await sessions.prune_challenges(NOW, 5) == 1
-    for prune in (sessions.prune_pending, sessions.prune_challenges):
-        until = ends + 4 * MINUTE_MS
-        assert [await prune(ends + 2 * MINUTE_MS, 5), await prune(until, 1), await prune(until, 5)] == [0, 1, 1]
+    assert await prune(Rows.CHALLENGES, NOW, 5) == 1
+    for rows in (Rows.PENDING_SIGN_INS, Rows.CHALLENGES):
+        bounds = ((ends + 2 * MINUTE_MS, 5), (ends + 4 * MINUTE_MS, 1), (ends + 4 * MINUTE_MS, 5))
+        assert [await prune(rows, *each) for each in bounds] == [0, 1, 1]
 
 
 # Nodes over one Postgres.

@@ -7,7 +7,7 @@ from storage.connection.pool import Connection, Database
 from storage.postgres.retention import PRUNING
 from storage.rows.statements import statements
 
-SESSIONS, CODE_MAILS, DEVICES, MAIL = (statements(name) for name in ("sessions", "code_mails", "devices", "mail"))
+MAIL = statements("mail")
 
 FILLED = """
 insert into tenants (id, tier, lifetime_used, usecase_reads, month, month_used, day, day_used)
@@ -69,13 +69,6 @@ set plan_cache_mode = force_generic_plan
 
 
 STATEMENTS = {
-    "sign-ins": SESSIONS.prune_sign_ins,
-    "counts": CODE_MAILS.prune,
-    "links": SESSIONS.prune_links,
-    "sessions": SESSIONS.prune_sessions,
-    "pending sign-ins": SESSIONS.prune_pending,
-    "challenges": SESSIONS.prune_challenges,
-    "devices": DEVICES.prune,
     "letters": MAIL.prune,
     **{rows.value: PRUNING[rows] for rows in Rows if rows not in (Rows.AUDIT, Rows.JOURNAL)},
 }

@@ -10,6 +10,7 @@ from actors.keys.messages import GrantAdmin
 from actors.keys.state import KeyRules
 from actors.keys.state import decide as decide_keys
 from actors.keys.state import rows_to_lock as wanted_keys
+from actors.retention.store import Rows
 from actors.sessions.messages import (
     Answer,
     CompleteSignIn,
@@ -182,9 +183,11 @@ async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk) -> None:
     for number, email in enumerate((ANN, BOB, "cat@example.com"), 1):
         await desk.sign_in(number, email, NOW + number)
         await desk.one(EndSession(f"ses_{number}", email, audit(10 + number)), NOW + number)
-    sessions = desk.stores.sessions
-    assert [await sessions.prune_sessions(NOW + at, most) for at, most in ((1, 5), (3, 1), (3, 5))] == [0, 1, 1]
-    assert [await sessions.prune_sign_ins(1, 2), await sessions.prune_sign_ins(1, 2)] == [2, 1], "used codes have ended"
+    sessions, prune = desk.stores.sessions, desk.stores.retention.prune
+    assert [await prune(Rows.ENDED_SESSIONS, NOW + at, most) for at, most in ((1, 5), (3, 1), (3, 5))] == [0, 1, 1]
+    assert [await prune(Rows.SIGN_IN_CODES, 1, 2), await prune(Rows.SIGN_IN_CODES, 1, 2)] == [2, 1], (
+        "used codes have ended"
+    )
     assert code_of(await desk.one(complete(9, ANN))) is Code.INVALID_CODE
     found = await sessions.resolve([session(number).token_hash for number in (1, 2, 3)])
     assert [each.session.id for each in found.values()] == ["ses_3"]
@@ -192,16 +195,18 @@ async def test_old_rows_are_pruned_in_bounded_batches(desk: Desk) -> None:
 
 async def test_codes_counts_and_links_are_pruned_after_their_end(desk: Desk) -> None:
     await desk.act(start(1), start(2, BOB), complete(2, BOB), issue(1), issue(2, BOB))
-    sessions, known_ms = desk.stores.sessions, RULES.letters.known_ms
+    prune, known_ms = desk.stores.retention.prune, RULES.letters.known_ms
     end_ms = NOW + 600_000
-    assert [await sessions.prune_sign_ins(at, 5) for at in (NOW, end_ms, end_ms + 1)] == [1, 0, 1]
-    assert [await sessions.prune_links(at, most) for at, most in ((end_ms, 5), (end_ms + 1, 1), (end_ms + 1, 5))] == [
+    assert [await prune(Rows.SIGN_IN_CODES, at, 5) for at in (NOW, end_ms, end_ms + 1)] == [1, 0, 1]
+    assert [
+        await prune(Rows.SIGN_IN_LINKS, at, most) for at, most in ((end_ms, 5), (end_ms + 1, 1), (end_ms + 1, 5))
+    ] == [
         0,
         1,
         1,
     ]
     ends = (NOW, NOW + 1, NOW + known_ms, NOW + known_ms + 1)
-    assert [await sessions.prune_code_mails(at, 5) for at in ends] == [0, 5, 0, 1]
+    assert [await prune(Rows.CODE_MAIL_COUNTS, at, 5) for at in ends] == [0, 5, 0, 1]
 
 
 async def test_a_link_signs_in_its_email_once(desk: Desk) -> None:

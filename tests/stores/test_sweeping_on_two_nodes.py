@@ -19,7 +19,7 @@ from tests.fakes import together
 from tests.stores.books import Books, a_world, booking, origin, week
 from tests.stores.conftest import stores_over
 
-SESSIONS, CODE_MAILS, DEVICES, MAIL = (statements(name) for name in ("sessions", "code_mails", "devices", "mail"))
+MAIL = statements("mail")
 SECONDS = 30
 
 FILLED = """
@@ -82,11 +82,11 @@ async def beside(
 @pytest.mark.parametrize(
     ("statement", "table"),
     [
-        (SESSIONS.prune_sign_ins, "sign_in_codes"),
-        (CODE_MAILS.prune, "letter_counts"),
-        (SESSIONS.prune_links, "sign_in_links"),
-        (SESSIONS.prune_sessions, "sessions"),
-        (DEVICES.prune, "devices"),
+        (RETENTION.sign_in_codes, "sign_in_codes"),
+        (RETENTION.code_mail_counts, "letter_counts"),
+        (RETENTION.sign_in_links, "sign_in_links"),
+        (RETENTION.ended_sessions, "sessions"),
+        (RETENTION.device_logins, "devices"),
         (MAIL.prune, "outbox"),
     ],
     ids=["sign-ins", "counts", "links", "sessions", "devices", "letters"],

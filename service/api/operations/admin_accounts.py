@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
-from actors.accounts.listing import AccountDetails as Details
-from actors.accounts.listing import AccountFilter, AccountLine
+from actors.accounts.store import AccountDetails as Details
+from actors.accounts.store import AccountFilter, AccountLine
 from actors.keys.messages import SuspensionSet
 from actors.keys.suspension import unknown_account
 from actors.values import Code, Refused, Tenant, Tier

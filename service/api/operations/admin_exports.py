@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, TypeVar
 
-from actors.accounts.listing import AccountFilter, AccountLine, AccountPosition
-from actors.bookings.admin_views import MonthRevenue
+from actors.accounts.store import AccountFilter, AccountLine, AccountPosition
 from actors.bookings.records import BookingView, CampaignView, Slot, Sponsor
-from actors.bookings.store import Before
+from actors.bookings.store import Before, MonthRevenue
 from actors.clock import SECOND_MS
 from actors.values import AuditRecord
 from service.api.context import Services

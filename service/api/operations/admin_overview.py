@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from actors.bookings.admin_views import Before, Waiting
+from actors.bookings.store import Before, Waiting
 from actors.clock import DAY_MS, SECOND_MS, day_of
 from actors.times import month_of
 from actors.values import AuditRecord, Code, Problem, Refused

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from functools import partial
 
-from actors.bookings.admin_views import BookingFilter
 from actors.bookings.campaigns import unknown_campaign
 from actors.bookings.changes import unknown_booking
 from actors.bookings.records import BookingView, CampaignStatus, Content, Slot, YoutubeStatus
 from actors.bookings.slots import unknown_slot
-from actors.bookings.store import Before
+from actors.bookings.store import Before, BookingFilter
 from actors.bookings.transitions import CampaignMove
 from actors.values import Code, Refused
 from service.api.context import Services

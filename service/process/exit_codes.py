@@ -1,3 +1,0 @@
-"""The exit codes of all processes."""
-
-SUCCESS, BUG, USAGE, INTERRUPTED = 0, 1, 2, 130
