@@ -199,16 +199,6 @@ def test_a_file_that_cannot_be_imported_is_refused_with_line_numbers_and_changes
     assert absent == f"service: cannot read {tmp_path}/absent.jsonl: No such file or directory"
 
 
-def test_a_revoked_key_is_refused_by_the_running_server_within_a_second(shop: Shop) -> None:
-    service = shop.service
-    key = shop.command("issue-key", "--email", "revoked@example.com").strip()
-    assert service.status("/api/v1/bots", key) == 200, "the server remembers it as a good one"
-    prefix = service.usage(key)["keyPrefix"]
-    assert shop.command("revoke-key", prefix).startswith(f"revoked {prefix}... (key_")
-    until(lambda: service.status("/api/v1/bots", key) == 401, SEEN_SECONDS)
-    assert service.get("/api/v1/bots", key).json()["error"] == "invalid_api_key"
-
-
 @smoke
 def test_a_suspended_account_is_refused_by_the_running_server_within_a_second(shop: Shop) -> None:
     service, email = shop.service, "suspended@example.com"

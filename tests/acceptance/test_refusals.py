@@ -1,8 +1,6 @@
 """The service refuses to start with one clear line that names the cause, and exit code 2."""
 
 import re
-import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +31,6 @@ IN_LIVE_MODE = {
 }
 PASSWORD = "a-password-that-must-not-be-shown"
 
-Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
 A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
@@ -311,14 +308,6 @@ def test_a_lost_secret_is_not_replaced(database: Settings, place: Path) -> None:
     assert words in complaint(run(*SERVE, *beside, settings=own))
     assert f"PROBLEM: {words}" in run("doctor", *beside, settings=own).stdout
     assert not (place / "lost" / "secret").exists()
-
-
-def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        bind = f"127.0.0.1:{other.getsockname()[1]}"
-        line = complaint(run("serve", "--bind", bind, "--data-dir", place / "port", settings=database))
-    assert bind in line
-    assert "in use" in line
 
 
 def test_an_address_that_does_not_exist_is_named(database: Settings, place: Path) -> None:

@@ -182,9 +182,6 @@ def pressed(page: Page, button: str) -> None:
     page.keyboard.press("Enter")
 
 
-# Sessions.
-
-
 # What goes wrong.
 
 

@@ -453,6 +453,3 @@ async def test_who_ends_his_own_session_is_signed_out_and_keeps_no_cookie(world:
     assert done.all("set-cookie") == ["__Host-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax; Secure"]
     assert done.header("cache-control") == "no-store"
     assert (await ann.send({"do": "create-key", "kind": "full"})).header("location") == SIGN_IN
-
-
-# The page itself.
