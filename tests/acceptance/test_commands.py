@@ -305,17 +305,8 @@ def test_what_a_command_cannot_do_is_one_line(shop: Shop) -> None:
         ("set-tier", "--email", "nobody@example.com", "--tier", "upgraded"): "nobody@example.com",
         ("remove-passkeys", "nobody@example.com"): "the account nobody@example.com has no passkey",
         ("export-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
-        ("delete-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
-        (
-            "suspend-account",
-            "nobody@example.com",
-            "--reason",
-            "x",
-        ): "there is no account with the email nobody@example.com",
         ("suspend-account", "nobody@example.com", "--reason", " "): "--reason must have at least 1 character",
-        ("unsuspend-account", "nobody@example.com"): "there is no account with the email nobody@example.com",
         ("issue-key", "--email", "no address"): "'no address' is not an email address",
-        ("sign-in-link", "no address"): "'no address' is not an email address",
     }
     beside = ("--data-dir", shop.service.data_dir)
     for done, words in zip(run_all(*((*case, *beside) for case in cases)), cases.values(), strict=True):

@@ -157,21 +157,6 @@ async def test_a_change_is_seen_at_once(stocked: World) -> None:
 
 
 @pytest.mark.parametrize("target", BOTH)
-async def test_an_anonymous_key_is_let_through_and_counts(stocked: World, target: str) -> None:
-    key = stocked.key()
-    keyless, keyed = await stocked.client.get(target), await stocked.client.get(target, key)
-    assert (keyed.words, keyed.body) == ("200", keyless.body)
-    tenant = stocked.tenant_of(key)
-    assert (tenant.lifetime_used, tenant.day_used, tenant.usecase_reads) == (1, 1, 0)
-
-
-@pytest.mark.parametrize("target", BOTH)
-async def test_readers_without_a_key_share_the_limit_of_their_address(world: World, target: str) -> None:
-    statuses = [(await world.client.get(target)).status for _ in range(31)]
-    assert statuses == [200] * 30 + [429]
-
-
-@pytest.mark.parametrize("target", BOTH)
 async def test_a_keyed_answer_is_not_stored_and_never_304(world: World, target: str) -> None:
     etag = (await world.client.get(target)).header("etag") or ""
     response = await world.client.get(target, world.key(), headers={"If-None-Match": etag})
