@@ -1,8 +1,6 @@
 """The commands, beside a running server and alone. The server sees their changes within a second."""
 
 import json
-import os
-import pty
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -13,13 +11,11 @@ import httpx
 import pytest
 
 from service.cli.main import main
-from tests.acceptance.prepared import Forked
 from tests.acceptance.processes import (
     Service,
     bot,
     command,
     complaint,
-    environment,
     run,
     run_all,
     serving,
@@ -150,21 +146,6 @@ def _count(service: Service, kind: str) -> int:
         page = service.get(f"/api/v1/{kind}?limit=100&cursor={cursor}").json()
         entries, cursor = entries + len(page["data"]), page["nextCursor"]
     return entries
-
-
-def test_an_import_at_a_terminal_shows_how_far_it_is(shop: Shop, tmp_path: Path) -> None:
-    file = write_catalog(tmp_path / "bots.jsonl", *(bot(number, name=f"Shown {number}") for number in range(20)))
-    terminal, inside = pty.openpty()
-    try:
-        importing = ["import-catalog", str(file), "--data-dir", str(shop.service.data_dir)]
-        with (tmp_path / "out").open("wb") as out:
-            code = Forked(importing, environment({"log.level": "warning"}), out.fileno(), inside).wait(60)
-        os.close(inside)
-        shown = os.read(terminal, 65_536).decode()
-    finally:
-        os.close(terminal)
-    assert code == 0, shown
-    assert "20/20" in shown
 
 
 def test_a_file_that_cannot_be_imported_is_refused_with_line_numbers_and_changes_nothing(

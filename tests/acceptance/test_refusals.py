@@ -320,13 +320,6 @@ def test_an_address_that_cannot_be_used_is_found_before_there_is_a_database(plac
     assert not (place / "never").exists()
 
 
-def test_a_data_directory_that_cannot_be_made_is_named(place: Path) -> None:
-    (place / "file").write_text("not a directory")
-    assert f"cannot use the data directory {place}/file/data" in complaint(
-        run(*SERVE, "--data-dir", place / "file" / "data")
-    )
-
-
 @pytest.fixture(scope="module")
 def careless(playground: Path, new_server: Callable[..., PostgresServer]) -> Iterator[PostgresServer]:
     with started(new_server(playground / "careless", "fsync=off")) as server:
