@@ -135,21 +135,12 @@ def node(external: PostgresServer, playground: Path) -> Iterator[Service]:
         assert "Traceback" not in service.log(), service.log()
 
 
-async def test_an_external_postgres_that_is_stopped_is_used_again_when_it_is_back(
-    node: Service, external: PostgresServer
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["is stopped", "crashes"])
+async def test_an_external_postgres_that_ends_is_used_again_when_it_is_back(
+    node: Service, external: PostgresServer, how: signal.Signals
 ) -> None:
     async with under_load(node) as load:
-        external.stop()
-        await _assert_away(load, "the database is not available")
-        external.start()
-        await _assert_back(load)
-
-
-async def test_an_external_postgres_that_crashes_is_used_again_when_it_is_back(
-    node: Service, external: PostgresServer
-) -> None:
-    async with under_load(node) as load:
-        external.stop(signal.SIGQUIT)
+        external.stop(how)
         await _assert_away(load, "the database is not available")
         external.start()
         await _assert_back(load)

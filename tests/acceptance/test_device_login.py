@@ -1,13 +1,11 @@
 """Device login on two nodes with stock clients of RFC 8628 and RFC 8414, which know only where the service is."""
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from threading import Barrier
 from typing import Any
 
 import httpx
@@ -21,7 +19,6 @@ from tests.acceptance.people import Person
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, serving
 
-RACES = 8
 Nodes = tuple[Service, Service]
 
 
@@ -170,36 +167,3 @@ def test_a_stock_client_that_polls_too_fast_is_told_and_still_logs_in(
     assert [program.poll() for _ in range(2)] == ["authorization_pending", "slow_down"]
     person.decides(second, program.device["user_code"])
     assert program.poll().startswith("cs_user_")
-
-
-def test_a_denial_on_one_node_ends_it_on_the_other(nodes: Nodes, person: Person, programs: list[Program]) -> None:
-    first, second = nodes
-    program = begin(programs, first, second)
-    person.decides(first, program.device["user_code"], "deny")
-    assert [program.poll() for _ in range(2)] == ["access_denied", "access_denied"]
-
-
-def test_two_polls_at_the_same_instant_on_two_nodes_make_one_key(
-    nodes: Nodes, person: Person, programs: list[Program], external: PostgresServer, database: str
-) -> None:
-    begun = [begin(programs, *nodes) for _ in range(RACES)]
-    for program in begun:
-        person.decides(nodes[0], program.device["user_code"])
-    barrier = Barrier(2 * RACES)
-
-    def poll(node: Service, program: Program) -> str:
-        form = {"device_code": program.device["device_code"], "client_id": "a-program"}
-        with httpx.Client(base_url=node.url, trust_env=False, timeout=15.0) as client:
-            client.get("/healthz")
-            barrier.wait(30)
-            answer = client.post("/api/v1/auth/device/token", data=form)
-        return "a key" if answer.status_code == 200 else str(answer.json()["error"])
-
-    with ThreadPoolExecutor(2 * RACES) as pool:
-        polls = [pool.submit(poll, node, program) for program in begun for node in nodes]
-        told = [each.result(30) for each in polls]
-    for one, other in zip(told[::2], told[1::2], strict=True):
-        assert {one, other} == {"a key", "invalid_code"}
-    owned = f"select count(*) from api_keys where tenant_id = 'ten_person{person.number}'"
-    assert external.ask(owned, database=database)[0][0] == RACES
-    assert Counter(told) == {"a key": RACES, "invalid_code": RACES}

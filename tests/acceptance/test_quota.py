@@ -22,19 +22,6 @@ SETTINGS = {
 BOT = "/api/v1/bots/invoice-chaser"
 
 
-async def test_a_volley_of_3000_requests_at_a_key_with_1000_left_is_answered_1000_times_yes(data_dir: Path) -> None:
-    with serving(data_dir, SETTINGS) as service:
-        minted = service.mint()
-        key = minted["apiKey"]
-        tally = await Crowd(service.url, BOT, key, requests=REQUESTS).run(CONNECTIONS)
-        assert tally.outcomes == {"200": CAP, "403 quota_exhausted": REQUESTS - CAP}
-        assert tally.lost == 0
-        assert charged(service, minted["tenantId"]) == CAP
-        assert service.status("/api/v1/usage", key) == 403
-        refusal = tally.replies[-1].json()
-        assert refusal["hint"] == "/api/v1/auth/claim"
-
-
 @smoke
 async def test_a_kill_in_the_middle_of_the_volley_neither_loses_a_charge_nor_lets_one_too_many_through(
     data_dir: Path,

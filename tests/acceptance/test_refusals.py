@@ -1,8 +1,6 @@
 """The service refuses to start with one clear line that names the cause, and exit code 2."""
 
 import re
-import socket
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +31,6 @@ IN_LIVE_MODE = {
 }
 PASSWORD = "a-password-that-must-not-be-shown"
 
-Done = subprocess.CompletedProcess[str]
 Refusal = tuple[Settings, str]
 
 A_BIND = "must be HOST:PORT, such as 127.0.0.1:8080"
@@ -313,14 +310,6 @@ def test_a_lost_secret_is_not_replaced(database: Settings, place: Path) -> None:
     assert not (place / "lost" / "secret").exists()
 
 
-def test_a_port_that_is_in_use_is_named(database: Settings, place: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        bind = f"127.0.0.1:{other.getsockname()[1]}"
-        line = complaint(run("serve", "--bind", bind, "--data-dir", place / "port", settings=database))
-    assert bind in line
-    assert "in use" in line
-
-
 def test_an_address_that_does_not_exist_is_named(database: Settings, place: Path) -> None:
     line = complaint(run("serve", "--bind", "192.0.2.1:8080", "--data-dir", place / "port", settings=database))
     assert "cannot listen on 192.0.2.1:8080: this machine does not have that address" in line
@@ -329,13 +318,6 @@ def test_an_address_that_does_not_exist_is_named(database: Settings, place: Path
 def test_an_address_that_cannot_be_used_is_found_before_there_is_a_database(place: Path) -> None:
     complaint(run("serve", "--bind", "192.0.2.1:8080", "--data-dir", place / "never"))
     assert not (place / "never").exists()
-
-
-def test_a_data_directory_that_cannot_be_made_is_named(place: Path) -> None:
-    (place / "file").write_text("not a directory")
-    assert f"cannot use the data directory {place}/file/data" in complaint(
-        run(*SERVE, "--data-dir", place / "file" / "data")
-    )
 
 
 @pytest.fixture(scope="module")

@@ -192,13 +192,6 @@ def test_a_database_that_admits_root_only_is_an_error_at_the_start(
     assert "cannot be used: " in complaint(done)
 
 
-@pytest.mark.parametrize("user", ["root", "no-such-user"])
-def test_a_user_that_is_root_or_missing_is_refused(user: str, external: PostgresServer, playground: Path) -> None:
-    settings: Settings = {"database.url": external.url(external.fresh_database()), "server.user": user}
-    said = complaint(run("serve", "--bind", "127.0.0.1:0", "--data-dir", playground / "x", settings=settings))
-    assert f"server.user: there is no unprivileged OS user {user!r}" in said
-
-
 def free_low_port() -> int:
     """An unused port that only root can bind. Skips the test if there is none."""
     first = int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text())

@@ -41,10 +41,3 @@ def test_the_next_start_takes_over_when_both_the_service_and_its_postgres_were_k
         assert f"another process (pid {second.process.pid}) uses the data directory {data_dir}" in refused
         assert second.is_ready()
         assert second.usage(key)["requestsUsed"] == 1
-
-
-def test_a_killed_service_does_not_leave_its_postgres_behind(data_dir: Path) -> None:
-    with serving(data_dir) as service:
-        postmaster = service.postmaster_pid
-        service.kill()
-        until(lambda: not is_alive(postmaster), what="Postgres to end with its parent")

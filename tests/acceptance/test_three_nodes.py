@@ -329,33 +329,6 @@ async def test_three_nodes_share_the_attempts_at_one_emailed_code(
     assert guessing.charged == ALLOWED
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_one_attempt_fewer_over_three_nodes_leaves_one_for_the_right_code(
-    world: World, chance: random.Random, way: str
-) -> None:
-    """Each guess is charged by itself: if one charge covered two, fewer would be charged than compared."""
-    guessing = await trio.to_thread.run_sync(WAYS[way], world, f"late-{way}@example.com")
-    right = await trio.to_thread.run_sync(world.mail_server.code_for, guessing.email)
-    wrong = wrong_codes(chance, ALLOWED - 1, right)
-    asks = [guessing.guess(url, code) for url, code in zip(spread(world, ALLOWED - 1), wrong, strict=True)]
-    assert outcomes_of(await at_once(asks)) == {"400 invalid_code": ALLOWED - 1}
-    assert guessing.charged == ALLOWED - 1
-    assert outcomes_of(await at_once([guessing.guess(world.fleet.urls[-1], right)])) == {"200": 1}
-
-
-async def test_three_nodes_share_the_wrong_user_codes_of_one_session(world: World, chance: random.Random) -> None:
-    person, device = world.person(), world.fleet.nodes[0].post("/api/v1/auth/device").json()
-
-    def look(url: str, code: str) -> Ask:
-        return Ask(url, f"/api/v1/auth/device/approval?userCode={code}", headers=person.headers)
-
-    wrong = ["".join(chance.choices("BCDFGHJKLMNPQRSTVWXZ", k=8)) for _ in range(GUESSES)]
-    asks = [look(url, code) for url, code in zip(spread(world, GUESSES), wrong, strict=True)]
-    assert outcomes_of(await at_once(asks)) == {"400 invalid_code": ALLOWED, "429 rate_limited": GUESSES - ALLOWED}
-    right = [look(url, device["user_code"]) for url in world.fleet.urls]
-    assert outcomes_of(await at_once(right)) == {"429 rate_limited": NODES}
-
-
 # Devices.
 
 

@@ -1,24 +1,19 @@
 """Two nodes on one Postgres."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
-import trio
 
 from service.version import VERSION
-from tests.acceptance.clients import Crowd
 from tests.acceptance.postgres import PostgresServer
 from tests.acceptance.processes import SECRET, Service, Settings, bot, serving, until, write_catalog
 from tests.acceptance.smtp import MailServer, SmtpServer, text_of
 from tests.slow import smoke
 
-CAP = 1_000
 SEEN_SECONDS = 1.0
 LIVE_SECONDS = 3.0
 HEARD_SECONDS = 10.0
@@ -42,8 +37,6 @@ def settings(external: PostgresServer, mail_server: MailServer) -> Iterator[Sett
             "database.url": external.url(external.fresh_database()),
             "server.secret": SECRET,
             "mail.smtp_url": smtp.url,
-            "tiers.anonymous.daily": CAP,
-            "tiers.anonymous.per_minute": 1_000_000,
             "log.level": "warning",
             "device.starts_per_hour": 6,
             "nodes.beat_seconds": 0.5,
@@ -82,12 +75,6 @@ def test_a_node_that_is_killed_counts_no_longer_once_its_beat_is_old(
         until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [3, 3], HEARD_SECONDS)
         third.kill()
     until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [2, 2], LIVE_SECONDS + HEARD_SECONDS)
-
-
-def test_nodes_share_what_an_address_may_start(nodes: tuple[Service, Service]) -> None:
-    until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [2, 2], HEARD_SECONDS)
-    started = [[node.post("/api/v1/auth/device").status_code for _ in range(4)] for node in nodes]
-    assert started == [[200, 200, 200, 429]] * 2, "half of 6 each"
 
 
 def _browser(node: Service, address: str) -> httpx.Client:
@@ -167,25 +154,6 @@ def test_an_import_is_seen_by_both_nodes_within_a_second(nodes: tuple[Service, S
     cursor = nodes[0].get("/api/v1/bots?limit=20").json()["nextCursor"]
     rest = nodes[1].get(f"/api/v1/bots?limit=20&cursor={cursor}").json()["data"]
     assert [entry["slug"] for entry in rest] == [f"bot-{number}" for number in range(9, 0, -1)]
-
-
-async def test_the_cap_of_a_key_is_exact_over_both_nodes(
-    nodes: tuple[Service, Service], settings: Settings, external: PostgresServer
-) -> None:
-    first, second = nodes
-    minted = first.mint()
-    key = minted["apiKey"]
-    crowds = [Crowd(node.url, "/api/v1/bots?limit=1", key, requests=CAP) for node in nodes]
-    async with trio.open_nursery() as nursery:
-        for crowd in crowds:
-            nursery.start_soon(crowd.run, 32)
-    outcomes: Counter[str] = sum((crowd.tally.outcomes for crowd in crowds), Counter())
-    assert outcomes == {"200": CAP, "403 quota_exhausted": CAP}
-    assert all(crowd.tally.yes > CAP // 10 for crowd in crowds), "both nodes let some through"
-    assert [node.status("/api/v1/usage", key) for node in (first, second)] == [403, 403]
-    charged = f"select lifetime_used from tenants where id = '{minted['tenantId']}'"
-    [tenant] = external.ask(charged, database=urlsplit(str(settings["database.url"])).path.lstrip("/"))
-    assert tenant["lifetime_used"] == CAP
 
 
 def test_a_node_with_another_secret_is_refused(settings: Settings, playground: Path) -> None:

@@ -185,9 +185,6 @@ async def test_the_audit_names_the_session(world: World, ann: Browser) -> None:
     assert issued.changes == '{"name": "Laptop"}'
 
 
-# Scoped keys by a session.
-
-
 # Revoking.
 
 

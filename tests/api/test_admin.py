@@ -186,9 +186,6 @@ async def test_a_refund_that_is_not_valid_is_refused(world: World, body: object)
     assert tables(world) == before
 
 
-# Videos.
-
-
 # The audit.
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from actors.clock import HOUR_MS, MINUTE_MS
+from actors.clock import HOUR_MS
 from tests.api.events import BATCH, EVENTS, counted, event, fate, report, stock
 from tests.api.sponsors import uuid
 from tests.api.world import World, away, open_world
@@ -136,25 +136,11 @@ async def test_an_event_that_failed_does_not_count(three_an_hour: World) -> None
     assert await reported(three_an_hour, 11, 12, 13, 14) == ["recorded"] * 3 + ["capped"]
 
 
-async def test_after_an_hour_more_are_recorded(three_an_hour: World) -> None:
-    await reported(three_an_hour, 1, 2, 3)
-    three_an_hour.clock.at_ms += HOUR_MS - MINUTE_MS
-    assert await reported(three_an_hour, 4) == ["capped"]
-    three_an_hour.clock.at_ms += MINUTE_MS
-    assert await reported(three_an_hour, 4, 5, 6, 7) == ["recorded"] * 3 + ["capped"]
-
-
 async def test_of_a_batch_the_first_events_of_each_booking_are_recorded(three_an_hour: World) -> None:
     events = [event(visitorId=uuid(number), bookingId=name) for number in range(5) for name in "ab"]
     assert await batched(three_an_hour, *events) == ["recorded"] * 6 + ["capped"] * 4
     assert await batched(three_an_hour, *events) == ["capped"] * 10
     assert counted(three_an_hour, "a") == counted(three_an_hour, "b") == (3, 0)
-
-
-async def test_duplicates_of_a_batch_leave_room_for_others(three_an_hour: World) -> None:
-    assert await batched(three_an_hour, *[event()] * 3) == ["recorded", "duplicate", "duplicate"]
-    assert await batched(three_an_hour, event(), event(visitorId=uuid(2))) == ["duplicate", "recorded"]
-    assert await reported(three_an_hour, 3, 4) == ["recorded", "capped"]
 
 
 async def test_a_batch_tells_events_that_are_capped_from_others(three_an_hour: World) -> None:

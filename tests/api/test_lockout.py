@@ -1,16 +1,10 @@
 """Nobody is locked out by strangers: wrong guesses and requests for codes cost the owner of an email nothing (ADR 0056)."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack
-
-import pytest
 
 from tests.api.browsers import COMPLETE, Browser
 from tests.api.callers import OUR_PAGE
-from tests.api.world import World, open_world
-from tests.doubles.tables import Memory
-from tests.fakes import HandClock
+from tests.api.world import World
 
 ANN = "ann@example.com"
 
@@ -53,13 +47,3 @@ async def test_the_refusals_do_not_tell_whether_a_code_is_live(world: World) -> 
     before = await stranger.complete(ANN, "000000")
     await Browser(world.client).start(ANN)
     assert (await stranger.complete(ANN, "000000")).json == before.json
-
-
-# Two nodes over one database, and a restart.
-
-
-@pytest.fixture
-async def nodes() -> AsyncIterator[Sequence[World]]:
-    memory, clock = Memory(), HandClock(1_790_000_000_000)
-    async with AsyncExitStack() as stack:
-        yield [await stack.enter_async_context(open_world(memory, number, clock)) for number in (1, 2)]

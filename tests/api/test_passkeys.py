@@ -272,11 +272,6 @@ async def test_nobody_touches_the_passkeys_of_another_account(world: World) -> N
     assert world.memory.passkeys[passkey_id].name == "Laptop"
 
 
-async def test_keys_cannot_see_or_change_passkeys(world: World) -> None:
-    key = world.key(email=ANN, expires_in_ms=DAY_MS)
-    assert (await world.client.get(PASSKEYS, key)).status == 401
-
-
 async def test_there_are_no_passkeys_at_an_address_where_browsers_offer_none() -> None:
     async with open_world(SERVER__BASE_URL="http://127.0.0.1:8080") as world:
         cookie = {"Cookie": f"session={world.session(ANN)}", "Sec-Fetch-Site": "same-origin"}

@@ -153,45 +153,7 @@ async def test_a_change_is_seen_at_once(stocked: World) -> None:
     assert free(await stocked.client.get(INVENTORY)) == ["left-1"]
 
 
-# Callers.
-
-
-@pytest.mark.parametrize("target", BOTH)
-async def test_an_anonymous_key_is_let_through_and_counts(stocked: World, target: str) -> None:
-    key = stocked.key()
-    keyless, keyed = await stocked.client.get(target), await stocked.client.get(target, key)
-    assert (keyed.words, keyed.body) == ("200", keyless.body)
-    tenant = stocked.tenant_of(key)
-    assert (tenant.lifetime_used, tenant.day_used, tenant.usecase_reads) == (1, 1, 0)
-
-
-@pytest.mark.parametrize("target", BOTH)
-async def test_readers_without_a_key_share_the_limit_of_their_address(world: World, target: str) -> None:
-    statuses = [(await world.client.get(target)).status for _ in range(31)]
-    assert statuses == [200] * 30 + [429]
-
-
-@pytest.mark.parametrize("target", BOTH)
-async def test_a_keyed_answer_is_not_stored_and_never_304(world: World, target: str) -> None:
-    etag = (await world.client.get(target)).header("etag") or ""
-    response = await world.client.get(target, world.key(), headers={"If-None-Match": etag})
-    assert (response.words, response.header("etag"), response.header("cache-control")) == ("200", None, "no-store")
-
-
 # Caching.
-
-
-@pytest.mark.parametrize("target", [*BOTH, f"{INVENTORY}?weekStart={week(3)}"])
-async def test_what_a_client_has_already_is_304(stocked: World, target: str) -> None:
-    fresh = await stocked.client.get(target)
-    etag = fresh.header("etag") or ""
-    for method in ("GET", "HEAD"):
-        for form in ("{}", "W/{}", '"other", {}', "*"):
-            response = await stocked.client.request(method, target, headers={"If-None-Match": form.format(etag)})
-            assert (response.status, response.body) == (304, b"")
-            for name in ("etag", "cache-control", "vary", "access-control-allow-origin"):
-                assert response.header(name) == fresh.header(name)
-    assert (await stocked.client.get(target, headers={"If-None-Match": '"other"'})).words == "200"
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,14 @@
 """Counting of requests, and each limit (ADR 0003)."""
 
 import re
-from collections import Counter
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 import trio
 
 from actors.values import Scope, Tier
 from tests.api.asgi import Response
-from tests.api.world import World, away, broken, fails_once, open_world
+from tests.api.world import World, away, broken, fails_once
 
 USECASES, USECASE, BOTS, BOT = "/api/v1/usecases", "/api/v1/usecases/case-04", "/api/v1/bots", "/api/v1/bots/bot-00"
 
@@ -139,43 +137,6 @@ async def test_an_answer_that_takes_too_long_is_a_503_and_does_not_count(world: 
         assert answer.json["message"].startswith("The search took too long.")
         assert trio.current_time() - began == pytest.approx(seconds)
         assert counters(world, key) == (0, 0, 0, 0)
-
-
-async def test_all_anonymous_keys_of_an_address_share_one_search_at_a_time_and_others_do_not_wait_for_them() -> None:
-    """Ten keys of one address that search without a pause, beside a reader and an account elsewhere."""
-    async with open_world(CATALOG__SEARCHES=2) as world:
-        seconds: dict[str, list[float]] = {"hog": [], "reader": [], "account": []}
-        statuses: Counter[int] = Counter()
-
-        async def search(name: str, number: int, key: str | None, address: str) -> None:
-            began = trio.current_time()
-            answer = await world.client.get(f"{BOTS}?q={name}{number}", key, address=address)
-            seconds[name].append(trio.current_time() - began)
-            statuses[answer.status] += 1
-            if answer.status == 429:
-                assert (answer.words, answer.header("retry-after")) == ("429 rate_limited", "1")
-                await trio.sleep(1)
-
-        async def hog(place: int) -> None:
-            key = world.key()
-            for number in range(40):
-                await search("hog", 100 * place + number, key, "203.0.113.66")
-
-        async def others() -> None:
-            key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
-            for number in range(10):
-                await search("reader", number, None, "198.51.100.7")
-                await search("account", number, key, "198.51.100.8")
-                await trio.sleep(0.5)
-
-        world.catalog_memory.before = partial(trio.sleep, 0.25)
-        async with trio.open_nursery() as nursery:
-            for place in range(10):
-                nursery.start_soon(hog, place)
-            await others()
-            nursery.cancel_scope.cancel()
-        assert statuses.keys() == {200, 429}
-        assert max(*seconds["reader"], *seconds["account"]) < 0.26
 
 
 # Limits.

@@ -69,6 +69,3 @@ async def test_pages_are_shared(world: World) -> None:
     await world.meet("n2")
     budgets = world.services.budgets
     assert sum(budgets.page("203.0.113.7").allowed for _ in range(120)) == 60
-
-
-# Events.

@@ -100,15 +100,6 @@ async def test_paying_twice_is_one_payment(bank: Bank) -> None:
     assert bank.books.actions == ["booking.paid"]
 
 
-async def test_paying_in_two_tabs_at_once_is_one_payment(bank: Bank) -> None:
-    made = bank.books.put(booking())
-    async with trio.open_nursery() as nursery:
-        for _ in range(5):
-            nursery.start_soon(press, bank, made)
-    assert (bank.books.status(), bank.books.actions) == ("paid", ["booking.paid"])
-    assert bank.books.tables.bookings["bok_1"].payment_issue is None
-
-
 async def test_cancelling_gives_the_weeks_back(bank: Bank) -> None:
     made = bank.books.put(booking())
     assert "<h1>Cancelled</h1>" in text(await press(bank, made, b"do=cancel"))
@@ -181,12 +172,6 @@ async def test_after_the_hold_nothing_is_paid_or_cancelled(bank: Bank, swept: bo
     assert bank.books.actions == actions
 
 
-async def test_until_the_last_moment_of_the_hold_the_booking_can_be_paid(bank: Bank) -> None:
-    made = bank.books.put(booking())
-    bank.world.clock.at_ms = made.hold_ms - 1
-    assert "<h1>Paid</h1>" in text(await press(bank, made))
-
-
 @pytest.mark.parametrize(
     ("status", "words"),
     [
@@ -200,12 +185,6 @@ async def test_every_other_state_has_words(bank: Bank, status: BookingStatus, wo
     html = await look(bank, made)
     assert words in html
     assert "<form" not in html
-
-
-async def test_a_reserved_booking_is_not_paid_by_its_page(bank: Bank) -> None:
-    made = bank.books.put(booking(status=BookingStatus.RESERVED))
-    await press(bank, made)
-    assert bank.books.status() == "reserved"
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,4 @@
-"""The placements follower in virtual time: it loads, follows changes and weeks, and survives an unavailable store."""
-
-import json
-import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+"""The placements follower in virtual time: it follows weeks, and renders each response once."""
 
 import pytest
 import trio
@@ -12,82 +7,25 @@ from trio.testing import MockClock
 from actors.clock import SECOND_MS
 from actors.kernel.supervision import running
 from actors.shared.weeks import WEEK_MS
-from actors.values import OutcomeUnknown, StorageUnavailable
 from service.snapshots.placements import Placements, PlacementsLimits
 from tests.doubles.tables import Memory
-from tests.fakes import HandClock, Script, TrioClock
+from tests.fakes import HandClock, Script
 from tests.snapshots.rows import NOON_MS, Rows, booking, hold, slot, week
-
-AWAY = StorageUnavailable("nobody is there")
-
-
-class World:
-    """A store and a follower whose wall clock follows Trio's."""
-
-    def __init__(self, limits: PlacementsLimits | None = None) -> None:
-        self.memory = Memory()
-        self.store = Rows(self.memory)
-        self.clock = TrioClock(NOON_MS)
-        self.placements = Placements(self.store, self.clock, "test", limits)
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[Placements]:
-        async with running([self.placements]):
-            yield self.placements
-
-    def live(self) -> list[str]:
-        shown = json.loads(self.placements.placements(self.clock.now_ms()).body)
-        return [each["bookingId"] for each in shown["placements"]]
-
-    def free(self, number: int = 0) -> bool:
-        shown = json.loads(self.placements.inventory(week(number), self.clock.now_ms()).body)
-        return bool(shown["slots"][0]["available"])
-
-
-async def test_what_the_store_has_is_there_when_the_troupe_runs(autojump_clock: MockClock) -> None:
-    world = World()
-    world.store.keep(slot(), booking("a"))
-    async with world.running() as placements:
-        assert world.live() == ["a"]
-        assert placements.accepting
-    assert not placements.accepting
+from tests.snapshots.worlds import AWAY, PlacementsWorld
 
 
 async def test_a_change_whose_announcement_was_lost_is_seen_within_a_second(autojump_clock: MockClock) -> None:
-    world = World()
+    world = PlacementsWorld()
     async with world.running():
         for number in range(10):
             await trio.sleep(0.37)
             world.store.keep(slot(), booking(f"b{number}"), silently=True)
             await trio.sleep(0.51)
-            assert f"b{number}" in world.live()
-
-
-async def test_a_nudge_brings_a_change_at_once(autojump_clock: MockClock) -> None:
-    world = World(PlacementsLimits(check_seconds=3_600.0))
-    async with world.running() as placements:
-        world.store.keep(slot(), booking("a"))
-        assert world.live() == []
-        placements.refresh_soon()
-        await trio.sleep(0.01)
-        assert world.live() == ["a"]
-
-
-async def test_a_nudge_during_a_load_is_not_slept_over(autojump_clock: MockClock) -> None:
-    world = World(PlacementsLimits(check_seconds=3_600.0))
-    async with world.running() as placements:
-        world.memory.after = Script([5.0])
-        world.store.keep(slot(), booking("a"))
-        placements.refresh_soon()
-        await trio.sleep(1)
-        world.store.keep(slot("left-2"), booking("b", "left-2"))
-        placements.refresh_soon()
-        await trio.sleep(10)
-        assert world.live() == ["a", "b"]
+            assert f"b{number}" in world.visible()
 
 
 async def test_many_changes_during_a_load_cost_one_load(autojump_clock: MockClock) -> None:
-    world = World(PlacementsLimits(check_seconds=3_600.0))
+    world = PlacementsWorld(PlacementsLimits(check_seconds=3_600.0))
     async with world.running() as placements:
         world.memory.after = Script([5.0])
         world.store.keep(slot())
@@ -101,109 +39,40 @@ async def test_many_changes_during_a_load_cost_one_load(autojump_clock: MockCloc
         assert placements.statistics().loads == 3
 
 
-async def test_an_unchanged_revision_is_not_loaded_again(autojump_clock: MockClock) -> None:
-    world = World()
-    async with world.running() as placements:
-        await trio.sleep(60)
-        assert placements.statistics().loads == 1
-
-
-async def test_a_database_that_was_set_back_is_followed(autojump_clock: MockClock) -> None:
-    world = World()
-    world.store.keep(slot())
-    world.store.keep(booking("a"))
-    async with world.running() as placements:
-        restored = Rows(Memory())
-        restored.keep(slot(), booking("b"))
-        placements._store = restored
-        await trio.sleep(0.6)
-        assert world.live() == ["b"]
-
-
 # Unavailable store.
 
 
-async def test_the_last_snapshot_is_served_while_the_store_is_away_and_the_new_one_when_it_is_back(
-    caplog: pytest.LogCaptureFixture, autojump_clock: MockClock
-) -> None:
-    caplog.set_level(logging.INFO, "service.snapshots.placements")
-    world = World()
-    world.store.keep(slot(), booking("a"))
-    async with world.running() as placements:
-        world.memory.before = Script([AWAY] * 20)
-        world.store.keep(slot("left-2"), booking("b", "left-2"))
-        await trio.sleep(8)
-        assert world.live() == ["a"]
-        assert placements.accepting
-        assert placements.statistics().away
-        await trio.sleep(3)
-        assert world.live() == ["a", "b"]
-        assert not placements.statistics().away
-    told = [(record.levelname, record.message.split(",")[0]) for record in caplog.records]
-    assert told == [("WARNING", "placements failed"), ("INFO", "placements recovered")]
-
-
 async def test_weeks_turn_and_holds_end_while_the_store_is_away(autojump_clock: MockClock) -> None:
-    world = World(PlacementsLimits(check_seconds=3_600.0))
+    world = PlacementsWorld(PlacementsLimits(check_seconds=3_600.0))
     world.store.keep(slot(), booking("a"), booking("b", start=1), hold("c", week(1) - 1, start=2))
     async with world.running() as placements:
         world.memory.before = Script([AWAY] * 1_000)
         await trio.sleep((week(1) - NOON_MS) / SECOND_MS - 0.002)
-        assert (world.live(), world.free(2)) == (["a"], False)
+        assert (world.visible(), world.free(2)) == (["a"], False)
         await trio.sleep(0.001)
-        assert (world.live(), world.free(2)) == (["a"], True)
+        assert (world.visible(), world.free(2)) == (["a"], True)
         await trio.sleep(0.001)
-        assert (world.live(), world.free(2)) == (["b"], True)
+        assert (world.visible(), world.free(2)) == (["b"], True)
         assert placements.statistics().loads == 1
-
-
-async def test_a_load_that_breaks_off_leaves_the_old_snapshot(autojump_clock: MockClock) -> None:
-    world = World()
-    world.store.keep(slot(), booking("a"))
-    async with world.running():
-        world.store.keep(slot("left-2"), booking("b", "left-2"))
-        world.memory.after = Script([OutcomeUnknown("cut")])
-        await trio.sleep(0.6)
-        assert world.live() == ["a"]
-        await trio.sleep(0.5)
-        assert world.live() == ["a", "b"]
-
-
-async def test_a_store_that_is_away_at_the_start_is_waited_for(autojump_clock: MockClock) -> None:
-    world = World()
-    world.memory.before = Script([AWAY] * 5)
-    async with world.running() as placements:
-        assert placements.loaded
-        assert trio.current_time() == pytest.approx(2.5)
-
-
-async def test_placements_that_never_loaded_can_be_stopped(autojump_clock: MockClock) -> None:
-    world = World()
-    world.memory.before = Script([AWAY] * 1_000)
-    with trio.move_on_after(10) as scope:
-        async with world.running():
-            pytest.fail("nothing was loaded")
-    assert scope.cancelled_caught
-    assert trio.current_time() < 11
 
 
 # Passing weeks.
 
 
 async def test_the_range_moves_on_with_the_weeks_though_nothing_changes(autojump_clock: MockClock) -> None:
-    world = World(PlacementsLimits(check_seconds=3_600.0))
+    world = PlacementsWorld(PlacementsLimits(check_seconds=3_600.0))
     world.store.keep(slot(), booking("a"), booking("late", start=30), booking("later", start=56))
     async with world.running() as placements:
         await trio.sleep(30 * WEEK_MS / SECOND_MS)
         assert placements.snapshot.from_week_ms == week(29)
         assert placements.statistics().loads == 31, "one at the start, and one at each week's turn"
-        assert world.live() == ["late"]
+        assert world.visible() == ["late"]
         assert [world.free(number) for number in (29, 30, 31, 55, 56)] == [False, False, True, True, False]
         assert [each.booking_id for each in placements.snapshot.sold] == ["late", "later"]
 
 
 async def test_a_clock_that_was_set_back_is_followed(autojump_clock: MockClock) -> None:
-    world, clock = World(), HandClock(week(3))
+    world, clock = PlacementsWorld(), HandClock(week(3))
     world.store.keep(slot(), booking("a"))
     placements = Placements(world.store, clock, "test")
     async with running([placements]):
@@ -216,7 +85,7 @@ async def test_a_clock_that_was_set_back_is_followed(autojump_clock: MockClock) 
 
 
 async def test_an_answer_is_made_once_and_anew_after_a_change(autojump_clock: MockClock) -> None:
-    world = World()
+    world = PlacementsWorld()
     world.store.keep(slot())
     async with world.running() as placements:
         now_ms = world.clock.now_ms()
@@ -230,7 +99,7 @@ async def test_an_answer_is_made_once_and_anew_after_a_change(autojump_clock: Mo
 
 
 async def test_an_answer_from_before_a_clock_was_set_back_is_not_given(autojump_clock: MockClock) -> None:
-    world = World()
+    world = PlacementsWorld()
     world.store.keep(slot(), booking("a"))
     async with world.running() as placements:
         assert b'"bookingId"' not in placements.placements(week(1)).body
@@ -238,7 +107,7 @@ async def test_an_answer_from_before_a_clock_was_set_back_is_not_given(autojump_
 
 
 async def test_kept_answers_are_bounded(autojump_clock: MockClock) -> None:
-    world = World(PlacementsLimits(horizon_weeks=4))
+    world = PlacementsWorld(PlacementsLimits(horizon_weeks=4))
     async with world.running() as placements:
         for number in range(40):
             placements.inventory(week(number), NOON_MS)

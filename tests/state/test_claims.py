@@ -554,27 +554,15 @@ def test_merging_adds_windows_that_are_the_same() -> None:
 
 
 @pytest.mark.parametrize("stale", ["target", "source"])
-def test_a_day_that_has_ended_adds_nothing(stale: str) -> None:
-    target, source = account_tenant, key_tenant
-    if stale == "target":
-        target = replace(target, day=TODAY - 1)
-    else:
-        source = replace(source, day=TODAY - 1)
-    both = merged(target, source, NOON)
-    assert (both.day, both.day_used) == (TODAY, 3 if stale == "target" else 5)
-    assert (both.lifetime_used, both.month_used) == (107, 54)
-
-
-@pytest.mark.parametrize("stale", ["target", "source"])
-def test_a_month_that_has_ended_adds_nothing(stale: str) -> None:
-    target, source = account_tenant, key_tenant
-    if stale == "target":
-        target = replace(target, month=THIS_MONTH - 1)
-    else:
-        source = replace(source, month=THIS_MONTH - 1)
-    both = merged(target, source, NOON)
-    assert (both.month, both.month_used) == (THIS_MONTH, 4 if stale == "target" else 50)
-    assert (both.lifetime_used, both.day_used) == (107, 8)
+@pytest.mark.parametrize("ended", [{"day": TODAY - 1}, {"month": THIS_MONTH - 1}], ids=["day", "month"])
+def test_a_window_that_has_ended_adds_nothing(stale: str, ended: dict[str, Any]) -> None:
+    tenants = {"target": account_tenant, "source": key_tenant}
+    tenants[stale] = replace(tenants[stale], **ended)
+    both = merged(tenants["target"], tenants["source"], NOON)
+    day_used, month_used = (3, 4) if stale == "target" else (5, 50)
+    expected = (day_used, 54) if "day" in ended else (8, month_used)
+    assert (both.lifetime_used, both.day, both.month) == (107, TODAY, THIS_MONTH)
+    assert (both.day_used, both.month_used) == expected
 
 
 def test_when_both_windows_have_ended_the_new_ones_are_empty() -> None:

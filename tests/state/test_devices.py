@@ -12,7 +12,6 @@ from actors.devices import state
 from actors.devices.codes import ALPHABET, USER_CODE_BYTES, format_code, read_code, user_code_from
 from actors.devices.messages import (
     Answer,
-    ApprovedEnded,
     Decide,
     Device,
     DeviceView,
@@ -29,6 +28,7 @@ from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
 from actors.values import Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
 from tests.state.manners import well_kept, well_said
+from tests.stores.logins import word
 
 NOW, SECOND, MINUTE = 1_790_000_000_000, 1_000, 60_000
 RULES = DeviceRules()
@@ -77,18 +77,6 @@ def one(message: Message, *devices: Device, after_ms: int = 0, **rest: Any) -> t
     decision = decide(snapshot(*devices, **rest), [message], NOW + after_ms, RULES)
     [answer] = decision.answers
     return answer, decision
-
-
-def word(answer: Answer) -> str:
-    match answer:
-        case Refused(code=code):
-            return str(code)
-        case DeviceView(device=seen):
-            return str(seen.status)
-        case Redeemed():
-            return "a key"
-        case ApprovedEnded(count=count):
-            return f"{count} ended"
 
 
 # Codes.

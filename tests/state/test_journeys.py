@@ -20,7 +20,7 @@ from actors.bookings.schedule import REQUEST_DAYS
 from actors.shared.announcements import Topic
 from actors.shared.weeks import WEEK_MS
 from actors.times import day_of
-from actors.values import Agent, Code
+from actors.values import Code
 from tests.state.ledger import (
     ANN,
     BOB,
@@ -42,7 +42,6 @@ from tests.state.ledger import (
 PAID, REFUNDING, REFUNDED = BookingStatus.PAID, BookingStatus.REFUNDING, BookingStatus.REFUNDED
 SETTLE = BookingRules().settle_ms
 NEXT_MONDAY = MONDAY + WEEK_MS
-ADMIN = Agent("session", "ses_1", "admin@example.com")
 
 
 def sold(slot: str = SLOT, week: int = 1, **rules: object) -> Ledger:

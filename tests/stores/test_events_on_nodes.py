@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 import trio
 
-from actors.clock import SystemClock, day_of
-from actors.events.actor import EventDeduper
-from actors.events.messages import Event, Kind
-from actors.events.router import EventOutcome, EventRouter
-from actors.events.state import VisitorHasher
-from actors.kernel.actor import ActorLimits
-from actors.kernel.supervision import running
+from actors.events.messages import Kind
 from actors.values import BatchId, Contended
 from storage.connection.pool import Connection, Database, PoolLimits, open_database
 from storage.connection.target import Target
@@ -28,7 +22,6 @@ DAY = 20_000
 SECONDS = 60.0
 COUNTING = f"insert into event_counts select 1, {DAY}, 1, 0, place from generate_series(0, 255) as place"
 """While this is uncommitted, a batch of the first booking can insert its keys but not count them."""
-SECRET = b"a secret of the server, 32 bytes"
 
 
 def nodes(database: Database, count: int = 2) -> list[Tally]:
@@ -220,40 +213,3 @@ async def test_a_day_that_a_backup_reads_is_dropped_later_and_events_wait_but_fo
         assert set(recorded) == keys_of(rows([2]))
         assert await one.days() == [DAY - 49, DAY], "the day before was dropped"
         assert list(await two.stores.events.drop_before(DAY)) == [DAY - 49]
-
-
-# Dedupers.
-
-
-async def test_dedupers_of_three_nodes_say_true_once(database: Database) -> None:
-    seals, clock, limits = VisitorHasher(SECRET), SystemClock(), ActorLimits(batch=300)
-    dedupers = [
-        EventDeduper(PostgresEvents(database), clock, seals, node=str(number), limits=limits, remember=50)
-        for number in range(3)
-    ]
-    desks = [EventRouter([deduper]) for deduper in dedupers]
-    today = day_of(clock.now_ms())
-    fates: list[tuple[Event, EventOutcome]] = []
-
-    async def visitor(place: int) -> None:
-        chance = random.Random(place)
-        for _ in range(6):
-            some = [
-                Event(f"bok_{chance.randrange(12)}", chance.choice([*Kind]), str(chance.randrange(150)))
-                for _ in range(chance.choice([1, 1, 40]))
-            ]
-            fates.extend(zip(some, await desks[place % 3].record_all(some), strict=True))
-
-    with trio.fail_after(SECONDS):
-        async with running(dedupers):
-            await together(*(partial(visitor, place) for place in range(60)))
-    tally = Tally(stores_over(database))
-    keys = await tally.keys()
-    recorded = [event for event, fate in fates if fate is EventOutcome.RECORDED]
-    if day_of(clock.now_ms()) == today:
-        assert len(recorded) == len(set(recorded))
-    assert {event for event, _ in fates} == set(recorded)
-    assert sum(map(len, keys.values())) == len(recorded)
-    assert await tally.counts() == counted(keys)
-    assert database.statistics().contended == 0
-    assert await deadlocks(database) == 0

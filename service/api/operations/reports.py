@@ -184,7 +184,9 @@ def delivery_of(delivered: BookingDelivered, now_ms: int) -> Delivery:
         for day in days_of(delivered, now_ms)
     ]
     impressions, clicks = sum(item.impressions for item in items), sum(item.clicks for item in items)
-    return Delivery(items=items, impressions=impressions, clicks=clicks, ctr=clicks / impressions if impressions else None)
+    return Delivery(
+        items=items, impressions=impressions, clicks=clicks, ctr=clicks / impressions if impressions else None
+    )
 
 
 _reporting = partial(account_operation, method="GET", tag="Bookings", spreadsheet=True, scopes=(Scope.SPONSOR_READ,))
