@@ -16,7 +16,7 @@ from typing import NamedTuple
 import trio
 
 from actors.events.messages import Kind, Row
-from actors.shared.ids import ID_BYTES, new_id
+from actors.shared.credentials import ID_BYTES, new_id
 from bench.scaling import PAGE_BYTES, whole_pages
 from bench.stage import tell
 from storage.connection.pool import Connection, Database, open_database

@@ -155,7 +155,7 @@ VALUES = (
     "actors.shared.browsers",
     "actors.shared.dates",
     "actors.times",
-    "actors.shared.weeks",
+    "actors.times",
     "actors.catalog.store",
     "actors.bookings.records",
     "actors.bookings.invoices",

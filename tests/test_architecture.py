@@ -46,7 +46,6 @@ SEES_STORAGE = (
 PURE = (
     "actors/values.py",
     "actors/times.py",
-    "actors/shared/weeks.py",
     "actors/*/state.py",
     "actors/*/messages.py",
     "actors/*/records.py",
@@ -63,7 +62,7 @@ PURE = (
     "service/snapshots/etags.py",
     "service/snapshots/catalog_entries.py",
     "service/tokens/*.py",
-    "service/web/negotiation.py",
+    "service/web/requests.py",
     "service/web/pages/parts/words.py",
 )
 """Modules without I/O, clocks and randomness, beside those whose docstring says that they are pure."""

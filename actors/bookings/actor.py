@@ -48,7 +48,7 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, decide, rows
 from actors.bookings.store import LedgerStore
 from actors.bookings.transitions import CampaignMove
 from actors.kernel.mailbox import request_id
-from actors.shared.ids import fingerprint, new_id
+from actors.shared.credentials import fingerprint, new_id
 from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Refused
 

@@ -7,8 +7,7 @@ sponsor's favour: a price down, a refund up. A price is fixed when its weeks are
 from collections.abc import Collection
 
 from actors.bookings.records import Booking, Slot
-from actors.shared.weeks import weeks_from
-from actors.times import day_of
+from actors.times import day_of, weeks_from
 
 WEEK_DAYS = 7
 

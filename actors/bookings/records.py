@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 
 
 class Side(StrEnum):

@@ -32,8 +32,7 @@ from actors.bookings.records import (
 from actors.bookings.slots import sells, unknown_slot
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
-from actors.shared.weeks import WEEK_MS, is_week_start, week_of, weeks_from
-from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, day_of
+from actors.times import DAY_MS, MINUTE_MS, SECOND_MS, WEEK_MS, day_of, is_week_start, week_of, weeks_from
 from actors.values import Code, Problem, Refused, invalid_field
 
 

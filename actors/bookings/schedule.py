@@ -14,8 +14,7 @@ from actors.bookings.records import WITH_VIDEO, Booking, BookingStatus, Campaign
 from actors.bookings.transitions import BookingMove
 from actors.bookings.unit_of_work import UnitOfWork, as_system
 from actors.shared.announcements import Topic
-from actors.shared.weeks import WEEK_MS, weeks_from
-from actors.times import DAY_MS, day_of
+from actors.times import DAY_MS, WEEK_MS, day_of, weeks_from
 
 REQUEST_DAYS = 7
 """How long after its weeks a booking waits for the decision on a requested refund, before its unshown weeks are refunded."""

@@ -20,7 +20,7 @@ from actors.bookings.records import (
     Slot,
     Sponsor,
 )
-from actors.shared.weeks import weeks_from
+from actors.times import weeks_from
 from actors.values import Agent, AuditRecord
 
 

@@ -10,8 +10,7 @@ from hashlib import blake2b
 from itertools import repeat
 
 from actors.events.messages import Event, Kind, Row
-from actors.shared.weeks import WEEK_MS, week_of
-from actors.times import DAY_MS, day_of
+from actors.times import DAY_MS, WEEK_MS, day_of, week_of
 
 KEY_BYTES = 16
 MAX_KEY_SIZE = blake2b.MAX_KEY_SIZE

@@ -41,8 +41,18 @@ from actors.keys.state import Decision, KeyRules, Snapshot, decide, rows_to_lock
 from actors.keys.store import KeyStore
 from actors.keys.validity import ADMIN_SCOPES
 from actors.shared.code_mails import Draft, Origin, count_id
-from actors.shared.credentials import CLAIM_TOKEN, ENTROPY_BYTES, Kind, code_proof, digest, is_key, new_key, prefix_of
-from actors.shared.ids import fingerprint, new_id
+from actors.shared.credentials import (
+    CLAIM_TOKEN,
+    ENTROPY_BYTES,
+    Kind,
+    code_proof,
+    digest,
+    fingerprint,
+    is_key,
+    new_id,
+    new_key,
+    prefix_of,
+)
 from actors.shared.notices import ENDS, NoticeLimiter
 from actors.shared.records import CodeActor
 from actors.times import SECOND_MS

@@ -8,7 +8,7 @@ from actors.keys.administrators import Administrators
 from actors.keys.granting import may_revoke, refused_grant
 from actors.keys.messages import Answer, ByAccount, ByKey, EndKeys, Issue, Key, KeySaved, KeysEnded, Revoke
 from actors.keys.unit_of_work import KeyRules, Snapshot, UnitOfWork
-from actors.shared.ids import fingerprint, new_id
+from actors.shared.credentials import fingerprint, new_id
 from actors.shared.notices import Ending, with_facts
 from actors.times import DAY_MS
 from actors.values import Account, AuditRecord, Code, Refused, Tenant, Tier

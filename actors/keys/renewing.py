@@ -17,8 +17,7 @@ from actors.keys.messages import (
     SendEndNotices,
 )
 from actors.keys.validity import is_live
-from actors.shared.credentials import Kind
-from actors.shared.ids import fingerprint, new_id
+from actors.shared.credentials import Kind, fingerprint, new_id
 from actors.shared.notices import Ending, with_facts
 from actors.values import AuditRecord, Code, Refused
 

@@ -10,8 +10,7 @@ from jinja2 import pass_context
 from jinja2.runtime import Context
 
 from actors.shared.dates import calendar, date, days
-from actors.shared.weeks import WEEK_MS
-from actors.times import MINUTE_MS
+from actors.times import MINUTE_MS, WEEK_MS
 
 WRITTEN = "written_ms"
 """The name of the value that holds the time of the mail."""

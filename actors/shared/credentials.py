@@ -6,13 +6,12 @@ a database lookup; only the hash is stored.
 
 import hashlib
 import hmac
+import json
 import re
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-
-from actors.shared.ids import base62
 
 RANDOM_LENGTH = 32
 CHECKSUM_LENGTH = 6
@@ -21,6 +20,9 @@ ENTROPY_BYTES = 48
 
 TOKEN_LENGTH = 43
 """Base62 digits of the token of a session, device, browser or sign-in link: 256 bits."""
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+ID_BYTES = 16
 
 
 class Kind(StrEnum):
@@ -116,3 +118,22 @@ def _random(entropy: bytes, length: int = RANDOM_LENGTH) -> str:
 
 def _checksum(body: str) -> str:
     return base62(zlib.crc32(body.encode()), CHECKSUM_LENGTH)
+
+
+def base62(number: int, length: int) -> str:
+    """The last `length` base62 digits of a non-negative number."""
+    digits = []
+    for _ in range(length):
+        number, digit = divmod(number, 62)
+        digits.append(ALPHABET[digit])
+    return "".join(reversed(digits))
+
+
+def new_id(prefix: str, entropy: bytes) -> str:
+    """A public identifier such as `ten_...`: 22 base62 digits from 16 random bytes, or of a fingerprint."""
+    return f"{prefix}_{base62(int.from_bytes(entropy[:ID_BYTES]), 22)}"
+
+
+def fingerprint(*parts: str | int) -> bytes:
+    """A hash that identifies a request body or an idempotency key."""
+    return hashlib.sha256(json.dumps(parts).encode()).digest()

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 from actors.clock import Clock, Entropy
 from actors.kernel.actor import Actor, ActorLimits
 from actors.kernel.mailbox import request_id
-from actors.shared.ids import ID_BYTES, new_id
+from actors.shared.credentials import ID_BYTES, new_id
 from actors.shared.notices import notice
 from actors.values import Agent, AuditRecord, OutboxMessage
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from actors.shared.ids import fingerprint, new_id
+from actors.shared.credentials import fingerprint, new_id
 from actors.shared.records import RecordingActor
 from actors.values import Agent, BatchId, Done, Refused
 from actors.webhooks.messages import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from actors.shared.announcements import DELIVERY_MS, AccountMail, WebhookEvent
-from actors.shared.ids import fingerprint, new_id
+from actors.shared.credentials import fingerprint, new_id
 from actors.times import DAY_MS, HOUR_MS, SECOND_MS
 from actors.webhooks.messages import (
     Attempt,

@@ -35,12 +35,12 @@ from service.observability.client_address import Proxies
 from service.observability.health import Health
 from service.observability.refusal_log import RefusalLog
 from service.observability.request_counts import AnswerCounts
-from service.outside.webhook_signatures import WebhookSigner
+from service.outside.webhook_client import WebhookSigner
 from service.payments.gateway import Webhook
 from service.snapshots.catalog import Catalog
 from service.snapshots.placements import Placements
-from service.tokens.cursors import Cursors
 from service.tokens.links import Links
+from service.tokens.signing import Cursors
 
 
 @dataclass(slots=True)

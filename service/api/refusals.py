@@ -9,7 +9,7 @@ from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnav
 from service.api.errors import Family, body_of, headers_of, internal_error, invalid_cursor, status_of, unavailable
 from service.api.messages import Answer, note
 from service.api.operation import Operation
-from service.tokens.cursors import BadCursor
+from service.tokens.signing import BadCursor
 
 CORS = (
     ("access-control-allow-origin", "*"),

@@ -1,6 +1,8 @@
 """Posts events to receivers, signed as Standard Webhooks says, with h11."""
 
+import hmac
 import ssl
+from base64 import b64encode
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -13,7 +15,6 @@ from actors.webhooks.messages import Task
 from actors.webhooks.store import DeliveryFailed
 from service.outside.checked_connections import Resolve, SystemResolver, connected
 from service.outside.public_addresses import Network
-from service.outside.webhook_signatures import WebhookSigner
 from service.version import PROGRAM, VERSION
 
 HEAD_BYTES = 32 * 1024
@@ -23,6 +24,27 @@ Without this bound, a flood of small parts would keep the node busy until the de
 
 READ_BYTES = 16 * 1024
 PORTS = {"https": 443, "http": 80}
+
+PREFIX = "whsec_"
+
+
+class WebhookSigner:
+    """Knows the key from which the secrets of all webhooks derive."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def secret(self, webhook_id: str) -> str:
+        """The secret that the owner of a webhook gets when it is created."""
+        return PREFIX + b64encode(self._bytes(webhook_id)).decode()
+
+    def sign(self, webhook_id: str, event_id: str, timestamp: int, body: bytes) -> str:
+        """The value of `webhook-signature`. `timestamp` counts seconds since the epoch."""
+        signed = b"%s.%d.%s" % (event_id.encode(), timestamp, body)
+        return "v1," + b64encode(hmac.digest(self._bytes(webhook_id), signed, "sha256")).decode()
+
+    def _bytes(self, webhook_id: str) -> bytes:
+        return hmac.digest(self._key, webhook_id.encode(), "sha256")
 
 
 class HttpReceivers:

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
-from actors.bookings.payments import Payments
+import trio
+
+from actors.bookings.payments import Checkout, Payments
+from actors.bookings.records import Booking
 from actors.clock import MINUTE_MS, Clock
 from service.config.model import Config
 from service.payments.gateway import Webhook
-from service.payments.test_mode import TestPayments
 from service.tokens.links import Links
 
 
@@ -35,3 +37,21 @@ def payment_gateway(config: Config, links: Links, clock: Clock) -> PaymentGatewa
         url=billing.stripe_url or None,
     )
     return PaymentGateway(payments, StripeWebhook(billing.stripe_webhook_secret, clock))
+
+
+class TestPayments:
+    """Implements the port of `actors/bookings/payments.py` without a processor."""
+
+    def __init__(self, links: Links) -> None:
+        self._links = links
+
+    async def checkout(self, booking: Booking, campaign_name: str, email: str | None = None) -> Checkout:
+        await trio.lowlevel.checkpoint()
+        return Checkout(self._links.checkout_url(booking), booking.hold_ms)
+
+    async def refund(self, booking: Booking) -> bool:
+        await trio.lowlevel.checkpoint()
+        return True
+
+    async def invoice_url(self, booking: Booking) -> None:
+        await trio.lowlevel.checkpoint()

@@ -56,16 +56,15 @@ from service.observability.request_counts import AnswerCounts
 from service.observability.tracing import Tracer
 from service.outside.smtp import ConsoleTransport, SmtpTransport
 from service.outside.webauthn import WebAuthn
-from service.outside.webhook_client import HttpReceivers
-from service.outside.webhook_signatures import WebhookSigner
+from service.outside.webhook_client import HttpReceivers, WebhookSigner
 from service.payments.factory import PaymentGateway, payment_gateway
 from service.running.limits import Limits
 from service.running.server_secret import Secrets
 from service.snapshots.catalog import Catalog
 from service.snapshots.invalidation import CacheInvalidator
 from service.snapshots.placements import Placements
-from service.tokens.cursors import Cursors
 from service.tokens.links import Links
+from service.tokens.signing import Cursors
 
 
 @dataclass(frozen=True, slots=True)

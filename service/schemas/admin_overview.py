@@ -6,7 +6,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.store import BookingFilter, ListCounts, MonthRevenue, Waiting
-from actors.shared.weeks import week_of
+from actors.times import week_of
 from service.schemas.admin_accounts import BookingNumbers
 from service.schemas.campaigns import Campaign
 from service.schemas.fields import NEWEST_MS, BillingMode, Cents, Count, Milliseconds, Query, optional

@@ -25,7 +25,7 @@ from actors.bookings.records import (
     YoutubeStatus,
 )
 from actors.clock import DAY_MS, MINUTE_MS, day_of
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 
 FILE = Path(__file__).parent / "demo.toml"
 

@@ -13,7 +13,7 @@ from actors.bookings.messages import Origin
 from actors.bookings.store import DemoStore
 from actors.catalog.store import CatalogStore, Import
 from actors.clock import Clock, Entropy
-from actors.shared.ids import ID_BYTES, new_id
+from actors.shared.credentials import ID_BYTES, new_id
 from actors.values import Agent, Contended, OutcomeUnknown, StorageUnavailable
 from service.seed.catalog_file import parse
 from service.seed.demo import demo_data

@@ -16,7 +16,7 @@ from actors.bookings.slots import sells
 from actors.bookings.store import Overview, SoldPlacement, SponsorshipStore
 from actors.clock import DAY_MS, HOUR_MS, Clock, day_of
 from actors.events.messages import Window
-from actors.shared.weeks import WEEK_MS, week_of, weeks_from
+from actors.times import WEEK_MS, week_of, weeks_from
 from actors.values import StorageUnavailable
 from service.schemas.fields import BillingMode
 from service.schemas.inventory import Inventory, PlacementList, RateCard, placement_of, slot_of

@@ -7,7 +7,7 @@ from actors.bookings.prices import price
 from actors.bookings.records import Slot
 from actors.bookings.reports import SlotReach
 from actors.bookings.slots import sells
-from actors.shared.weeks import WEEK_MS, week_of, weeks_from
+from actors.times import WEEK_MS, week_of, weeks_from
 from service.schemas.fields import BillingMode
 from service.schemas.inventory import FreeWeek, RateCard, RateCardSlot, Reach
 from service.schemas.rows import filled

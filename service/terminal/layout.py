@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from service.terminal.durations import duration
+from service.terminal.output import duration
 
 HARMLESS = "\ufffd"
 JOINERS = "\u200c\u200d"

@@ -12,6 +12,9 @@ from typing import TextIO
 SUCCESS, BUG, USAGE, INTERRUPTED, READER_GONE = 0, 1, 2, 130, 141
 """The exit codes of all processes. 141 is what a shell reports for a program that SIGPIPE has ended."""
 
+MINUTE, HOUR, DAY = 60, 3_600, 86_400
+"""Seconds."""
+
 
 class OutputLost(Exception):
     """Standard output cannot be written. The text is one line for the user."""
@@ -100,3 +103,17 @@ def discard(stream: TextIO) -> None:
 def are_text(arguments: Iterable[str]) -> bool:
     """Whether all can be encoded: Python decodes invalid UTF-8 on the command line as lone surrogates."""
     return not any("\ud800" <= letter <= "\udfff" for argument in arguments for letter in argument)
+
+
+def duration(seconds: int) -> str:
+    """`22 minutes` under an hour, `5 h 12 min` under two days, else `6 days 23 h`. Parts of the last unit are left out."""
+    if seconds < HOUR:
+        minutes = max(0, seconds) // MINUTE
+        return "less than a minute" if not minutes else "1 minute" if minutes == 1 else f"{minutes} minutes"
+    if seconds < 2 * DAY:
+        return _two(seconds // HOUR, "h", seconds % HOUR // MINUTE, "min")
+    return _two(seconds // DAY, "days", seconds % DAY // HOUR, "h")
+
+
+def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
+    return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"

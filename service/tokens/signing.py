@@ -12,6 +12,8 @@ SIGNATURE_BYTES = 16
 
 _as_json = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
+__all__ = ["MAX_CHARACTERS", "BadCursor", "Cursors"]
+
 
 class BadToken(ValueError):
     """The token was not made by this service for this purpose."""
@@ -54,3 +56,26 @@ def _bytes_of(token: str) -> bytes:
     if urlsafe_b64encode(signed).rstrip(b"=").decode() != token:
         raise BadToken("malformed")
     return signed
+
+
+class BadCursor(ValueError):
+    """The cursor was not made by this service for this list."""
+
+
+class Cursors:
+    """Makes and reads cursors. Each list has a `purpose`; cursors of other lists or secrets are rejected."""
+
+    def __init__(self, secret: bytes) -> None:
+        assert len(secret) >= 16, "the server's secret is too short"
+        self._signer = TokenSigner(hmac.digest(secret, b"cursors", "sha256"))
+
+    def encode(self, purpose: str, position: Sequence[int | str | None]) -> str:
+        """A cursor to the entries after `position`."""
+        return self._signer.sign(purpose, position)
+
+    def decode(self, purpose: str, cursor: str) -> tuple[Any, ...]:
+        """The position passed to `encode`. Raises `BadCursor`. Use a new purpose when the shape of positions changes."""
+        try:
+            return self._signer.verify(purpose, cursor)
+        except BadToken as error:
+            raise BadCursor(f"use the value from the previous page of this list ({error})") from None

@@ -31,10 +31,10 @@ from service.web.middleware import Hsts, RequestMiddleware, TracedMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
 from service.web.pages.parts.page import Page
 from service.web.pages.table import PAGES
+from service.web.representations import StreamedResponse, send_stream
 from service.web.requests import headers_of, request_of
 from service.web.routing import STATIC, Routing, called_from_elsewhere, page_endpoint, preflight_endpoint
 from service.web.static_files import StaticFiles, static_files
-from service.web.streams import StreamedResponse, send_stream
 
 View = Callable[..., Awaitable[Response]]
 

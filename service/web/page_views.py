@@ -20,9 +20,8 @@ from service.api.errors import Family
 from service.api.messages import Answer
 from service.api.refusals import refusal
 from service.http.asgi import Scope
-from service.terminal.durations import duration
+from service.terminal.output import duration
 from service.web.compression import Compressor
-from service.web.negotiation import wants_page
 from service.web.page_pipeline import PAGE_HEADERS, handle_page, refused_page
 from service.web.pages.parts import words
 from service.web.pages.parts.badges import state_of
@@ -31,10 +30,9 @@ from service.web.pages.parts.error_page import Asked
 from service.web.pages.parts.forms import errors_above
 from service.web.pages.parts.page import Audience, Page, SeeOther, Template
 from service.web.pages.parts.structured_data import json_ld
-from service.web.representations import Representation
-from service.web.requests import headers_of, request_of
+from service.web.representations import Representation, StreamedResponse
+from service.web.requests import headers_of, request_of, wants_page
 from service.web.static_files import static_url
-from service.web.streams import StreamedResponse
 
 NOW_MS: ContextVar[int] = ContextVar("now_ms")
 """The time of the page that is rendered. Filters find it here, because imported macros do not see the values of a page."""

@@ -3,8 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from quart import Response
+
 from service.api.encodings import IDENTITY, VARY, known_tag
-from service.api.messages import Answer, Headers
+from service.api.messages import Answer, Headers, note, trace
+from service.api.refusals import failure
+from service.http.asgi import Send
 from service.snapshots.etags import digest_of, etag_of
 from service.web.compression import LEAST_BYTES, STEADY, choice, compressed, encoded_headers
 
@@ -79,3 +83,29 @@ class Published:
             return Answer(304, b"", [("etag", tag), *own])
         content = body if isinstance(body, bytes) else body()
         return Answer(200, content, [("etag", etag), *own], self.content_type, public_tag=etag)
+
+
+class StreamedResponse(Response):
+    """A response of pieces. It has no limit for the whole, because each piece has its own, and so has sending it."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(b"", status=answer.status, content_type=answer.content_type)
+        assert answer.pieces is not None
+        self.pieces = answer.pieces
+        self.timeout = None
+        del self.headers["content-length"]
+
+
+async def send_stream(response: StreamedResponse, method: str, send: Send) -> None:
+    """Send the pieces as they are made. If one fails, the response is cut off, so that it does not look complete."""
+    headers = [(name.lower().encode(), value.encode()) for name, value in response.headers]
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    if method != "HEAD":
+        try:
+            async for piece in response.pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        except Exception as error:
+            notes = trace.get()
+            note("refusal", str(failure("a stream" if notes is None else notes.operation, error).code))
+            return
+    await send({"type": "http.response.body", "body": b"", "more_body": False})

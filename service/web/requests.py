@@ -6,6 +6,8 @@ from service.api.messages import Request, note
 from service.http.asgi import Scope
 from service.observability.client_address import Proxies
 
+HTML, JSON = "text/html", "application/json"
+
 
 def headers_of(scope: Scope) -> dict[str, str]:
     """The headers by lower-case name. The values of a repeated header are joined by commas, those of cookies, which may
@@ -43,3 +45,32 @@ def request_of(
         body=body,
         client=client,
     )
+
+
+def wants_page(headers: Mapping[str, str]) -> bool:
+    """Whether the client names HTML and prefers it to JSON, or accepts both equally."""
+    weights = _weights(headers.get("accept", ""))
+    html = weights.get(HTML, 0.0)
+    return html > 0 and html >= weights.get(JSON, 0.0)
+
+
+def _weights(accept: str) -> dict[str, float]:
+    """The weight of each media range; 0 for a weight that cannot be read."""
+    weights: dict[str, float] = {}
+    for part in accept[:1_000].split(","):
+        kind, *parameters = (piece.strip().lower() for piece in part.split(";"))
+        weight = 1.0
+        for parameter in parameters:
+            name, _, value = parameter.partition("=")
+            if name.strip() == "q":
+                weight = _weight(value.strip())
+        weights[kind] = weight
+    return weights
+
+
+def _weight(text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        return 0.0
+    return weight if 0.0 <= weight <= 1.0 else 0.0

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from zlib import crc32
 
 from actors.events.messages import NEVER, Row, Window
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import BatchId
 from storage.connection.pool import Connection, Database
 from storage.events.packing import counted_by_site, keys_in, packed

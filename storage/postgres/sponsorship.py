@@ -31,8 +31,7 @@ from actors.bookings.store import (
     Urgency,
     Waiting,
 )
-from actors.shared.weeks import WEEK_MS
-from actors.times import DAY_MS
+from actors.times import DAY_MS, WEEK_MS
 from actors.values import AuditRecord
 from storage.connection.pool import Connection, Row, Store
 from storage.postgres.accounts import tenants_named

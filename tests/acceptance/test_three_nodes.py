@@ -22,7 +22,7 @@ import trio
 from actors.clock import SystemClock, day_of
 from actors.events.messages import Kind
 from actors.events.state import VisitorHasher
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from service.running.server_secret import derived
 from tests.acceptance.clients import Ask, Crowd, Reply, Tally, at_once
 from tests.acceptance.fleet import Fleet, Kill, Kills, deadlocks

@@ -27,7 +27,7 @@ from actors.bookings.sweeper import HoldAndRefundSweeper, SweeperLimits
 from actors.clock import MINUTE_MS
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Account, StorageUnavailable
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.sponsorship import MemorySponsorship

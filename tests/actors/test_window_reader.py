@@ -10,7 +10,7 @@ from actors.events.messages import NEVER, Window
 from actors.events.windows import WindowReader
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Overloaded, StorageUnavailable
 from tests.actors.events import a_memory
 from tests.doubles.events import MemoryEvents

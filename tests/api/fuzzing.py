@@ -22,7 +22,7 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.core.transport import Response
 from schemathesis.specs.openapi import checks
 
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from service.api.operations.events import ROWS as EVENT_OPERATIONS
 from tests.acceptance.processes import Service, serving
 from tests.api.conformity import DOCUMENT

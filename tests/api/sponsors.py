@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.bookings.records import Side, Slot
 from actors.shared.credentials import Kind
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Scope, Tier
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, World

@@ -3,7 +3,7 @@
 import pytest
 
 from actors.clock import MINUTE_MS
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from tests.api.sponsors import (
     API,
     NEXT_WEEK,

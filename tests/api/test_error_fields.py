@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Code, Problem, Refused, invalid_field
 from service.api.errors import Family, body_of
 from service.schemas.problems import LONGEST_NAME, MOST_FIELDS

@@ -6,7 +6,7 @@ import pytest
 
 from actors.bookings.records import Side
 from actors.clock import DAY_MS, MINUTE_MS, day_of
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from tests.api.sponsors import API, CAMPAIGN, NEXT_WEEK, THIS_WEEK, Person, add_slot, sponsor
 from tests.api.world import NOON_MS, World, away
 from tests.snapshots.rows import booking, hold, slot, week

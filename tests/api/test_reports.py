@@ -10,7 +10,7 @@ import pytest
 
 from actors.bookings.records import BookingStatus
 from actors.clock import DAY_MS, HOUR_MS, day_of
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from service.schemas.reports import MOST_ROWS
 from tests.api.sponsors import API, NEXT_WEEK, THIS_WEEK, Person, add_slot, sponsor
 from tests.api.world import NOON_MS, World, away

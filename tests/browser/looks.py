@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Browser
 
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from service.web.pages.parts.page import Audience
 from service.web.pages.table import PAGES
 from tests.acceptance.processes import Service, until

@@ -12,7 +12,7 @@ import trio
 
 from actors.clock import MINUTE_MS, SystemClock, day_of
 from actors.events.state import VisitorHasher
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from service.running.server_secret import derived
 from storage.connection.target import Target
 from tests.acceptance.postgres import free_port

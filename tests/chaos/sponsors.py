@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 from urllib.parse import urlsplit
 
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from tests.acceptance.clients import Reply
 from tests.chaos.caller import Caller
 from tests.chaos.history import Status, Wish

@@ -11,7 +11,7 @@ import trio
 
 from actors.clock import SystemClock
 from actors.events.messages import Event, Kind
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from tests.acceptance.processes import Service
 from tests.chaos.caller import Caller
 from tests.chaos.clock import Steps

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Refused
 from tests.api.asgi import Response
 from tests.api.authenticator import Authenticator

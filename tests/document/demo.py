@@ -6,7 +6,7 @@ from typing import Any
 import service.seed.samples
 from actors.catalog.store import Import
 from actors.clock import DAY_MS
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Agent
 from service.seed.catalog_file import parse
 from service.seed.samples import replace_demo

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from actors.clock import SECOND_MS
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from tests.api.sponsors import ADMIN, API, CAMPAIGN, NEXT_WEEK, PROFILE, add_slot, administrator, sponsor, uuid
 from tests.api.world import World
 from tests.document.recorder import Story

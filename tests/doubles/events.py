@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Kind, Row, Window
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import BatchId
 from tests.doubles.tables import MemoryStore
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.mail.messages import QueuedMessage
 from actors.shared.code_mails import LONG
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from tests.mail.outgoing import BASE_MS
 
 BOOKED = {

@@ -26,7 +26,7 @@ from actors.bookings.state import LockSet
 from actors.bookings.store import Decide
 from actors.clock import MINUTE_MS
 from actors.kernel.supervision import Intensity, running
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import BatchId
 from service.running.limits import actor_limits
 from tests.api.world import NOON_MS, World, open_world

@@ -10,7 +10,7 @@ import pytest
 
 from actors.bookings.records import Booking, BookingStatus, Mode
 from actors.clock import SECOND_MS
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from tests.api.asgi import Response
 from tests.api.world import NOON_MS, away, broken
 from tests.payments.bank import LIVE, NEXT_WEEK_MS, Bank, booking, open_bank

@@ -30,8 +30,8 @@ from actors.sessions.passkey_actor import Ceremony
 from actors.sessions.second_factor import PasskeySaved
 from actors.shared.announcements import Topic
 from actors.shared.code_mails import Origin
-from actors.shared.weeks import WEEK_MS, week_of
 from actors.stores import Stores
+from actors.times import WEEK_MS, week_of
 from actors.values import Agent, Refused
 from actors.webhooks.messages import Attempt, EventType, Queued, Room, WebhookSaved
 from actors.webhooks.sending import Retries, judge_with

@@ -19,7 +19,7 @@ from actors.bookings.store import Decide, SoldPlacement
 from actors.bookings.transitions import BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.keys import granting as key_granting
-from actors.shared.ids import fingerprint
+from actors.shared.credentials import fingerprint
 from actors.values import BatchId, OutcomeUnknown, Refused, StorageUnavailable
 from service.api import authentication, authorization
 from tests.doubles.invoices import issue

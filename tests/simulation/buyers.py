@@ -13,7 +13,7 @@ from actors.bookings.records import Booking, BookingView, CampaignView, Slot
 from actors.bookings.transitions import CampaignMove
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Refused, Scope
 from tests.simulation.clients import Client, Holding
 from tests.simulation.rules import BOOKINGS

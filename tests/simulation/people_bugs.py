@@ -15,7 +15,7 @@ from actors.sessions.state import Decision, LockSet
 from actors.sessions.store import Decide
 from actors.shared import code_mails, codes
 from actors.shared.codes import EmailedCode
-from actors.shared.ids import fingerprint
+from actors.shared.credentials import fingerprint
 from actors.values import BatchId, OutboxMessage
 from tests.simulation import device_bugs
 from tests.simulation.identity import LinkedSessions

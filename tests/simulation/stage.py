@@ -22,7 +22,7 @@ from actors.bookings.records import (
 from actors.clock import DAY_MS, HOUR_MS, day_of
 from actors.events.messages import Kind, Row
 from actors.shared.announcements import Topic
-from actors.shared.weeks import WEEK_MS, week_of, weeks_from
+from actors.times import WEEK_MS, week_of, weeks_from
 from actors.webhooks.messages import EventType, Webhook
 from tests.doubles.invoices import issue
 from tests.simulation.processor import Payment, PaymentSucceeded

@@ -14,7 +14,7 @@ from actors.bookings.records import BookingView
 from actors.bookings.transitions import CampaignMove
 from actors.clock import SECOND_MS
 from actors.events.messages import Event, Kind
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from tests.simulation.buyers import edit, full_key, on_node, review, until_answered, uuid_of
 from tests.simulation.clients import Client
 from tests.simulation.history import Heard, Post

@@ -17,7 +17,7 @@ from actors.bookings.records import (
 )
 from actors.bookings.store import TOPIC, Overview, SoldPlacement, UnavailableWeek
 from actors.clock import DAY_MS, HOUR_MS
-from actors.shared.weeks import WEEK_MS, week_of, weeks_from
+from actors.times import WEEK_MS, week_of, weeks_from
 from tests.doubles.sponsorship import MemorySponsorship
 from tests.doubles.tables import Memory
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from actors.bookings.records import Booking, PackageKind, Side, Slot
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from service.snapshots.placements import NEVER_MS, PlacementsSnapshot, render_inventory, render_placements
 from tests.snapshots.rows import NOON_MS, booking, content, hold, overview_of, slot, week
 

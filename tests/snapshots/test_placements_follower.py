@@ -6,7 +6,7 @@ from trio.testing import MockClock
 
 from actors.clock import SECOND_MS
 from actors.kernel.supervision import running
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from service.snapshots.placements import Placements, PlacementsLimits
 from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script

@@ -50,7 +50,7 @@ from actors.bookings.state import BookingRules, Decision, Snapshot, Week, decide
 from actors.bookings.transitions import CampaignMove
 from actors.bookings.unit_of_work import weeks_of
 from actors.shared.announcements import AccountMail, WebhookEvent
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Agent, AuditRecord, Code, Refused
 from tests.state.manners import well_kept, well_said
 

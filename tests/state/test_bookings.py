@@ -19,7 +19,7 @@ from actors.bookings.records import (
 from actors.bookings.state import LockSet, decide, rows_to_lock
 from actors.bookings.transitions import BOOKING_MOVES, BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Code, Refused
 from tests.state.ledger import (
     ANN,

@@ -8,18 +8,20 @@ from collections import Counter
 import pytest
 
 from actors.shared.credentials import (
+    ALPHABET,
     CLAIM_TOKEN,
     ENTROPY_BYTES,
     Kind,
+    base62,
     code_from,
     code_proof,
     constant_time_equal,
     digest,
     is_key,
+    new_id,
     new_key,
     prefix_of,
 )
-from actors.shared.ids import ALPHABET, base62, new_id
 from tests.fakes import SeededEntropy
 
 

@@ -26,7 +26,7 @@ from actors.bookings.records import (
 from actors.bookings.slots import sells
 from actors.bookings.unit_of_work import weeks_of
 from actors.clock import DAY_MS, HOUR_MS, day_of
-from actors.shared.weeks import WEEK_MS, is_week_start, week_of
+from actors.times import WEEK_MS, is_week_start, week_of
 from service.schemas.slots import SlotCreate
 from service.schemas.texts import one_line
 from service.schemas.urls import public_address

@@ -17,7 +17,7 @@ from actors.events.state import (
     days_to_keep,
     rows_of,
 )
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from tests.fakes import utc_ms
 
 DAY = 20_000

@@ -18,8 +18,7 @@ from actors.bookings.records import (
 )
 from actors.bookings.schedule import REQUEST_DAYS
 from actors.shared.announcements import Topic
-from actors.shared.weeks import WEEK_MS
-from actors.times import day_of
+from actors.times import WEEK_MS, day_of
 from actors.values import Code
 from tests.state.ledger import (
     ANN,

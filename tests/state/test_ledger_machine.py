@@ -21,8 +21,7 @@ from actors.bookings.messages import (
 )
 from actors.bookings.records import Booking, BookingStatus, BookingView, Campaign, CampaignStatus, DayDelivered
 from actors.bookings.transitions import BOOKING_MOVES, CAMPAIGN_MOVES, BookingMove, CampaignMove
-from actors.shared.weeks import WEEK_MS
-from actors.times import day_of
+from actors.times import WEEK_MS, day_of
 from actors.values import Code, Refused
 from tests.slow import shortened
 from tests.state.ledger import (

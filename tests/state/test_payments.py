@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from actors.bookings.records import BookingStatus, BookingView
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Code
 from tests.state.ledger import (
     ANN,

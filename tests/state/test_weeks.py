@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.shared.weeks import FIRST_MONDAY_MS, WEEK_MS, is_week_start, week_of, weeks_from
+from actors.times import FIRST_MONDAY_MS, WEEK_MS, is_week_start, week_of, weeks_from
 from tests.fakes import utc_ms
 from tests.state.ledger import DAY, MONDAY
 

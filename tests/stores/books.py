@@ -23,7 +23,7 @@ from actors.bookings.state import BookingRules, Decision, LockSet, Snapshot, dec
 from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Account, Agent, AuditRecord, BatchId, Tenant, Tier
 from storage.connection.pool import Connection
 from tests.doubles.tables import Memory

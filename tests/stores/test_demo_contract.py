@@ -14,7 +14,7 @@ from actors.bookings.messages import Origin
 from actors.bookings.records import Booking, BookingStatus, Campaign, Content, Slot, Sponsor
 from actors.bookings.store import TOPIC, DemoStore
 from actors.bookings.unit_of_work import weeks_of
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Account, Agent, Contended, StorageUnavailable, Tenant, Tier
 from service.seed.demo import demo_data
 from service.seed.samples import load_demo, replace_demo

@@ -7,7 +7,7 @@ import pytest
 from actors.bookings.records import OPEN, BookingStatus, CampaignStatus, Side
 from actors.events.messages import NEVER, Kind, Window
 from actors.events.store import EventStore
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import BatchId
 from tests.fakes import together
 from tests.stores.books import Books, booking, campaign, slot, sponsor, week

@@ -9,7 +9,7 @@ import pytest
 from actors.accounts.store import AccountFilter
 from actors.bookings.records import BookingStatus
 from actors.bookings.store import BookingFilter
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Tier
 from storage.connection.pool import Connection, Database, Row
 from storage.postgres.accounts import PostgresAccounts

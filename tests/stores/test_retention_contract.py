@@ -24,7 +24,7 @@ from actors.keys.messages import Claim, Key
 from actors.retention.state import RetentionRules, retention_ms
 from actors.retention.store import Rows
 from actors.shared.credentials import Kind
-from actors.shared.weeks import WEEK_MS, week_of
+from actors.times import WEEK_MS, week_of
 from actors.values import Account, AuditRecord, Tenant, Tier
 from actors.webhooks.messages import Delivery, DeliveryStatus, EventType, Webhook, WebhookStatus
 from storage.connection.pool import Connection, Database

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.terminal.durations import DAY, HOUR, MINUTE, duration
+from service.terminal.output import DAY, HOUR, MINUTE, duration
 
 
 @pytest.mark.parametrize(

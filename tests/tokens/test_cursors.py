@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.tokens.cursors import MAX_CHARACTERS, BadCursor, Cursors
+from service.tokens.signing import MAX_CHARACTERS, BadCursor, Cursors
 
 CURSORS = Cursors(b"a secret of the server, 32 bytes")
 SCALARS = st.none() | st.integers(-(2**63), 2**63) | st.text(st.characters(exclude_categories=["Cs"]), max_size=100)

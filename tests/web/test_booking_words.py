@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from actors.bookings.next_steps import NextStep
 from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from service.web.pages.parts.booking_words import ISSUES, daily, days_left, notice_of, run_of, used_cents
 from service.web.pages.sponsor.booking_history import MAX_AD_STEPS, history
 from tests.api.world import NOON_MS

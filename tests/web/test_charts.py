@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader
 
 import service.web.pages.parts.charts as charts
 from actors.clock import DAY_MS
-from actors.shared.weeks import week_of
+from actors.times import week_of
 from service.web.pages.parts.chart_words import MOST_DAYS, Counts, Day, Rate, label
 from service.web.pages.parts.charts import (
     Chart,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from service.web.pages.parts.forms import GONE
 from service.web.pages.parts.messages import ADDRESS, CODE, EMAIL, STALE_LIST
 from service.web.pages.parts.page import Audience, Page

@@ -8,7 +8,7 @@ import pytest
 
 from service.api.errors import TABLE
 from service.api.operations import OPERATIONS
-from service.web.reference.remedies import REMEDIES
+from service.web.reference.contents import REMEDIES
 from tests.api.conformity import DOCUMENT
 from tests.api.world import World, open_world
 from tests.web.markup import Markup, faults_of, parsed

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from service.api.errors import internal_error, too_large, unavailable
-from service.web.negotiation import wants_page
 from service.web.pages.parts.error_page import address_of, specific_message, words_of
 from service.web.pages.parts.messages import plain
+from service.web.requests import wants_page
 from tests.api.asgi import Response
 from tests.api.world import LOCAL, World, away, broken, open_world
 from tests.web.markup import Markup, faults_of, parsed

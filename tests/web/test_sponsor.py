@@ -9,7 +9,7 @@ from actors.bookings.payments import Checkout, PaymentsRefused
 from actors.bookings.records import Booking
 from actors.bookings.transitions import CampaignMove
 from actors.clock import DAY_MS, MINUTE_MS, SECOND_MS, day_of
-from actors.shared.weeks import WEEK_MS
+from actors.times import WEEK_MS
 from actors.values import Agent
 from service.web.pages.parts.notices import NOTICES
 from service.web.pages.parts.words import date

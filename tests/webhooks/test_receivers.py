@@ -18,8 +18,7 @@ from actors.webhooks.sender import SenderLimits, WebhookSender
 from actors.webhooks.store import DeliveryFailed
 from service.outside.checked_connections import RESOLVE_SECONDS, RESOLVER_THREADS
 from service.outside.public_addresses import Network
-from service.outside.webhook_client import RESPONSE_BYTES, HttpReceivers
-from service.outside.webhook_signatures import WebhookSigner
+from service.outside.webhook_client import RESPONSE_BYTES, HttpReceivers, WebhookSigner
 from tests.fakes import HandClock
 from tests.stores.webhooks import NOW
 from tests.webhooks.exchange import World

@@ -11,7 +11,7 @@ from service.api.mcp.endpoint import PATH as MCP_PATH
 from service.api.operation import Operation
 from service.api.policy import Access
 from service.config.model import Config
-from service.terminal.durations import duration
+from service.terminal.output import duration
 
 MAIN_TAGS = ("Keys", "Catalog", "Account", "Sponsorship", "Device login")
 """The operations that most agents need, in this order. Those of other tags are optional."""

@@ -5,8 +5,7 @@ from typing import Any
 
 from actors.clock import DAY_MS
 from actors.shared.dates import SHORT, date
-from actors.shared.weeks import WEEK_MS, week_of
-from actors.times import day_of
+from actors.times import WEEK_MS, day_of, week_of
 from service.web.pages.parts.chart_words import Counts, Rate
 from service.web.pages.parts.charts import Chart, by_day
 from service.web.pages.parts.page import Page, PageRequest, Template, nothing_here

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from actors.clock import SECOND_MS
-from service.terminal.durations import duration
+from service.terminal.output import duration
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.parts.words import counted, number
 

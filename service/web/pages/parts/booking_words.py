@@ -9,8 +9,7 @@ from typing import Any
 
 from actors.clock import DAY_MS
 from actors.shared import dates
-from actors.shared.weeks import WEEK_MS
-from actors.times import day_of
+from actors.times import WEEK_MS, day_of
 from service.web.pages.parts import words
 
 Json = Mapping[str, Any]

@@ -7,8 +7,7 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from actors.shared import dates
-from actors.shared.weeks import week_of
-from actors.times import DAY_MS, day_of
+from actors.times import DAY_MS, day_of, week_of
 from service.web.pages.parts import words
 
 MOST_GAPS = 3

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.bookings.prices import days_left
 from actors.clock import MINUTE_MS, SECOND_MS, Entropy
-from actors.shared.weeks import week_of
+from actors.times import week_of
 from actors.values import Code, Refused
 from service.web.pages.parts.booking_words import HELD
 from service.web.pages.parts.forms import Field, Form, above, address_of, line_of

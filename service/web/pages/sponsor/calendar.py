@@ -8,8 +8,7 @@ from urllib.parse import urlencode
 
 from actors.bookings.prices import days_left
 from actors.shared.dates import SHORT, calendar, date
-from actors.shared.weeks import WEEK_MS, week_of
-from actors.times import DAY_MS, day_of
+from actors.times import DAY_MS, WEEK_MS, day_of, week_of
 from service.web.pages.parts.page import Audience, Page, PageRequest, Template
 from service.web.pages.parts.words import counted, price, short, time_of_day
 
