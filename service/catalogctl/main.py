@@ -22,9 +22,8 @@ from service.catalogctl.failures import Exit, Failure, Misused, Refused
 from service.catalogctl.session import KEY_VARIABLE, Format, Outside, Printer, Session, format_of, opened
 from service.catalogctl.sponsor_commands import SPONSOR
 from service.catalogctl.transport import download, send
-from service.terminal.browser import open_page
 from service.terminal.completion import SHELLS, NoLibrary, completion_script
-from service.terminal.output import are_text
+from service.terminal.output import are_text, open_page
 from service.version import VERSION
 
 DESCRIPTION = "Read the catalog, and book, watch and administer sponsorships, from the command line."

@@ -17,8 +17,7 @@ from service.config.deployment import host_of, is_local, is_public, refuse_unsaf
 from service.config.model import Config
 from service.running.foundation import warn_of_certificate
 from service.running.server_secret import Secrets
-from service.terminal.browser import open_page
-from service.terminal.output import OutputLost, discard_output
+from service.terminal.output import OutputLost, discard_output, open_page
 from service.version import PROGRAM, VERSION
 
 log = logging.getLogger(__name__)

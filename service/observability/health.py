@@ -1,8 +1,10 @@
 """Readiness: the database answers and accepts writes, every actor accepts messages, and the node is not stopping."""
 
+import json
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Self
 
 import trio
 
@@ -12,6 +14,9 @@ from actors.values import StorageUnavailable
 log = logging.getLogger(__name__)
 
 PING_SECONDS = 2.0
+
+REPORT_SECONDS = 2.0
+"""Maximum time for a node to report. Beyond it, the node counts as not ready."""
 
 
 @dataclass(slots=True)
@@ -60,3 +65,23 @@ async def not_ready(health: Health) -> list[str]:
         if not actor.accepting:
             problems.append(f"the actor {actor.name} is {actor.state.value} with {actor.waiting} messages waiting")
     return problems
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A node's metrics in Prometheus text format, and the reasons why it is not ready; none if it is."""
+
+    metrics: str
+    problems: list[str]
+
+    def line(self) -> bytes:
+        """The report as one line of JSON."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @classmethod
+    def read(cls, line: bytes) -> Self:
+        return cls(**json.loads(line))
+
+
+Reports = Callable[[], Awaitable[Mapping[int, Report | None]]]
+"""Asks every node of this machine, by number. None stands for a node that did not answer."""

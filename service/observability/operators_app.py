@@ -12,9 +12,9 @@ from prometheus_client.registry import Collector
 
 from service.http.asgi import Handlers, Headers, Receive, Scope, Send
 from service.http.server import Server
+from service.observability.health import Report, Reports
 from service.observability.host_metrics import process_page
 from service.observability.metrics import CONTENT_TYPE
-from service.observability.node_report import Report, Reports
 
 log = logging.getLogger(__name__)
 

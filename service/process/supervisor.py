@@ -13,7 +13,7 @@ from typing import Protocol
 
 import trio
 
-from service.observability.node_report import REPORT_SECONDS, Report
+from service.observability.health import REPORT_SECONDS, Report
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from service.config.model import Config
 from service.config.user_errors import ConfigError
-from service.observability.node_report import Report
+from service.observability.health import Report
 from service.process.shared_sockets import Sockets
 from service.process.supervisor import WorkerFailed, WorkerRefused
 from service.running.signals import ABORT_SIGNAL, RETIRE_SIGNAL

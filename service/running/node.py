@@ -24,8 +24,7 @@ from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
 from service.observability.collectors import backup_metrics
-from service.observability.health import Health, not_ready
-from service.observability.node_report import Report
+from service.observability.health import Health, Report, not_ready
 from service.observability.operators_app import serve_operators
 from service.observability.tracing import Tracer
 from service.running.assembly import Assembly, Ports, assemble

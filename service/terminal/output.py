@@ -6,6 +6,7 @@ Uses the standard library only.
 import io
 import os
 import sys
+import webbrowser
 from collections.abc import Callable, Iterable
 from typing import TextIO
 
@@ -117,3 +118,16 @@ def duration(seconds: int) -> str:
 
 def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:
     return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
+
+
+def open_page(address: str) -> bool:
+    """Open a page in the browser of BROWSER or in a graphical one. A text browser would take over the terminal.
+
+    Returns whether there is such a browser. May wait for some seconds until the browser has taken the address.
+    """
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    chosen = bool(os.environ.get("BROWSER"))
+    return (chosen or type(browser) is not webbrowser.GenericBrowser) and browser.open(address)

@@ -17,8 +17,8 @@ from service.http.limits import ServingLimits
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.observability.collectors import backup_metrics
+from service.observability.health import Report
 from service.observability.host_metrics import Reading
-from service.observability.node_report import Report
 from service.observability.operators_app import merged, serve_operators
 from tests.fakes import TrioClock
 

@@ -6,7 +6,7 @@ from math import inf
 
 import trio
 
-from service.observability.node_report import Report
+from service.observability.health import Report
 from service.process.supervisor import WorkerFailed, WorkerRefused
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import trio
 
-from service.observability.node_report import REPORT_SECONDS
+from service.observability.health import REPORT_SECONDS
 from service.process.supervisor import Deaths, SupervisionLimits, Supervisor, TooManyRestarts, WorkerFailed, supervised
 from tests.process.fake_workers import FakeLauncher, Plan
 

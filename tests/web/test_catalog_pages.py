@@ -12,7 +12,7 @@ from actors.catalog.store import Entry, Import, Kind
 from actors.clock import MINUTE_MS
 from service.schemas.catalog import Bot, document_of
 from service.schemas.fields import NEWEST_MS
-from service.web.pages.public.placements import in_turn
+from service.web.pages.public.catalog import in_turn
 from tests.api.asgi import Response
 from tests.api.sponsors import ADMIN, CAMPAIGN, THIS_WEEK, add_slot, administrator, sponsor
 from tests.api.world import GUIDE, World, away

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from service.web.reference.contents import LONGEST_EXAMPLE, Entry, read
+from service.web.reference.contents import LONGEST_EXAMPLE, Entry, Row, read, search, words_of
 from service.web.reference.kinds import Field, fields_of, kind_of
-from service.web.reference.search import Row, search, words_of
 
 DOCUMENT: dict[str, Any] = {
     "info": {"version": "1.0.0"},

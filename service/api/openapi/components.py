@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from actors.events.router import EventOutcome
 from service.api.errors import Family
 from service.api.operation import Operation
-from service.schemas.error_bodies import CatalogError, DeviceError, SponsorshipError
+from service.schemas.fields import CatalogError, DeviceError, SponsorshipError
 
 ERRORS: Mapping[Family, type[BaseModel]] = {
     Family.CATALOG: CatalogError,

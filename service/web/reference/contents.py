@@ -1,4 +1,4 @@
-"""The data of the readable reference. It comes from the OpenAPI document, so the two cannot differ. Pure."""
+"""The data of the readable reference, and its search. Both come from the OpenAPI document, so they cannot differ. Pure."""
 
 import json
 import re
@@ -13,7 +13,6 @@ from service.api.errors import TABLE
 from service.web.reference.calls import access_of, call_of, examples_of
 from service.web.reference.kinds import Field, Schema, fields_of, kind_of, resolved
 from service.web.reference.samples import Sample, samples_of
-from service.web.reference.search import Row, words_of
 
 LONGEST_EXAMPLE = 6_000
 """Characters of an example. In longer ones, lists are cut to their first item."""
@@ -59,6 +58,28 @@ REMEDIES: Mapping[Code, str] = {
     Code.SERVICE_UNAVAILABLE: "Try again after `Retry-After`, a booking with the same `idempotencyKey`. Nothing was counted.",
 }
 """The remedy of each code. Words in backticks are code."""
+
+LONGEST_QUERY = 200
+"""Characters of a query, at most."""
+_WORD = re.compile(r"[^\W_]+")
+_SHORT = 3
+FILLERS = frozenset(("a", "an", "and", "for", "i", "in", "my", "of", "on", "the", "to"))
+"""Words that count only in a query that has no others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An operation or an error code. `label` is its method or status, `note` its path or remedy.
+
+    `strong` and `weak` hold its words, each after a space: those of its name, and those of its description.
+    """
+
+    href: str
+    label: str
+    title: str
+    note: str
+    strong: str
+    weak: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,3 +332,42 @@ def _problem_row(problem: Problem) -> Row:
     strong = words_of(problem.code, str(problem.status))
     weak = words_of(problem.remedy, beside=strong)
     return Row(f"/docs#{problem.code}", str(problem.status), problem.code, problem.remedy, strong, weak)
+
+
+def words_of(*texts: str, beside: str = "") -> str:
+    """The words of the texts in lower case, each once and after a space, without those that `beside` has as well."""
+    words = dict.fromkeys(word for text in texts for word in _WORD.findall(text.lower()))
+    return "".join(f" {word}" for word in words if word not in beside)
+
+
+def search(rows: Sequence[Row], query: str) -> list[Row]:
+    """The rows that have every word of the query, best first; if no row has, those that have most, but at least half.
+
+    A word that begins one of a row's name counts 4, one within such a word 2, one of its description 1.
+    """
+    words = [_stem(word) for word in _WORD.findall(query.lower())]
+    wanted = [word for word in words if word not in FILLERS] or words
+    points = [[_points(row, word) for word in wanted] for row in rows]
+    most = max((_matches(each) for each in points), default=0)
+    if most == 0 or most * 2 < len(wanted):
+        return []
+    ranked = [(sum(each), row) for each, row in zip(points, rows, strict=True) if _matches(each) == most]
+    return [row for _, row in sorted(ranked, key=lambda pair: -pair[0])]
+
+
+def _stem(word: str) -> str:
+    """The word without a plural `s`. Queries match parts of words, so a shorter word matches the longer one as well."""
+    return word[:-1] if len(word) > _SHORT and word.endswith("s") and not word.endswith("ss") else word
+
+
+def _points(row: Row, word: str) -> int:
+    """The points of a row for a word of the query; 0 if the row does not have it."""
+    if f" {word}" in row.strong:
+        return 4
+    if word in row.strong:
+        return 2
+    return 1 if word in row.weak else 0
+
+
+def _matches(points: Sequence[int]) -> int:
+    return sum(each > 0 for each in points)

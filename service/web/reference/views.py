@@ -17,8 +17,7 @@ from service.api.openapi import Described
 from service.api.validation import read_form
 from service.web.page_pipeline import PAGE_HEADERS
 from service.web.page_views import document_response
-from service.web.reference.contents import Contents, Entry, read
-from service.web.reference.search import LONGEST_QUERY, Row, search
+from service.web.reference.contents import LONGEST_QUERY, Contents, Entry, Row, read, search
 from service.web.representations import Representation
 
 HTML = "text/html; charset=utf-8"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.catalog.store import Kind
+from actors.clock import MINUTE_MS
 from actors.values import Code
 from service.api.errors import status_of
 from service.api.messages import NO_STORE
@@ -12,7 +13,6 @@ from service.web.pages.parts import structured_data
 from service.web.pages.parts.forms import Field, Form, in_one_line
 from service.web.pages.parts.page import Page, PageRequest, Template
 from service.web.pages.parts.paging import Paging, page_at, placed
-from service.web.pages.public.placements import some_sponsored
 
 Entry = Mapping[str, Any]
 
@@ -30,6 +30,11 @@ TOPICS = 8
 
 FITTING = 4
 """Entries of the same category beside an entry."""
+
+Placements = Sequence[Mapping[str, Any]]
+
+MOST_BESIDE = 3
+"""Placements beside a page of the catalog, so that they do not outgrow it. The front page always shows all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,3 +228,22 @@ PAGES = (
     Page("/bots", BOTS.show, indexed=True),
     Page("/bots/{slug}", bot, indexed=True),
 )
+
+
+async def sponsored(request: PageRequest) -> Placements:
+    """The placements that are live now, left side first. None if they cannot be read: the page itself does without them."""
+    result = await request.ask("listPlacements")
+    return () if result.refused is not None else result.json["placements"]
+
+
+async def some_sponsored(request: PageRequest) -> Placements:
+    """Those of them that stand beside a page of the catalog now."""
+    return in_turn(await sponsored(request), request.now_ms)
+
+
+def in_turn(placements: Placements, now_ms: int) -> Placements:
+    """At most `MOST_BESIDE` placements, in their order. In as many minutes as there are of them, each has the same share."""
+    if len(placements) <= MOST_BESIDE:
+        return placements
+    first = now_ms // MINUTE_MS % len(placements)
+    return [*placements[first:], *placements[:first]][:MOST_BESIDE]

@@ -6,7 +6,7 @@ from typing import Any
 
 from service.web.pages.parts.page import Page, PageRequest, Template
 from service.web.pages.parts.structured_data import website
-from service.web.pages.public.placements import sponsored
+from service.web.pages.public.catalog import sponsored
 
 NEWEST = 6
 MORE = 9

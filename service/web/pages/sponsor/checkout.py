@@ -1,4 +1,4 @@
-"""The pages behind the signed links of a booking: the checkout of test mode, and the receipt of both modes."""
+"""The documents of a booking: checkout and receipt behind signed links, invoices and credit notes on one sheet each."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 from actors.clock import DAY_MS
 from service.api.messages import NO_STORE
 from service.web.pages.parts.booking_words import HELD
-from service.web.pages.parts.page import Page, PageRequest, Show, Template
+from service.web.pages.parts.page import Audience, Page, PageRequest, Show, Template, nothing_here
+from service.web.pages.parts.paging import paged
 from service.web.pages.parts.words import counted, day, money, price
 
 
@@ -67,6 +68,28 @@ async def cancelled(request: PageRequest) -> Template:
     return Template("checkout_cancelled.html", {"held": held})
 
 
+async def invoices(request: PageRequest) -> Template:
+    cursor = request.query.get("cursor")
+    listed = (await request.ask("listInvoices", query={"cursor": cursor})).or_raise()
+    return Template("sponsor_invoices.html", {"invoices": listed, "paging": paged(request, listed)})
+
+
+async def invoice(request: PageRequest) -> Template:
+    """One document of a booking: the one with the number in the address, otherwise the first invoice."""
+    read = (await request.ask("getInvoices", path=request.path_values)).or_raise()
+    documents, number = read["invoices"], request.query.get("number")
+    shown = next((each for each in documents if number in (None, "", each["number"])), None)
+    if shown is None and number:
+        raise nothing_here()
+    values = {
+        "booking_id": request.path_values["id"],
+        "invoice": shown,
+        "others": [each for each in documents if each is not shown],
+        "processor_url": read.get("processorInvoiceUrl"),
+    }
+    return Template("sponsor_invoice.html", values)
+
+
 PAGES = (
     Page(
         "/checkout/{token}",
@@ -76,4 +99,6 @@ PAGES = (
     ),
     Page("/receipt/{token}", receipt, capability=True),
     Page("/checkout-cancelled", cancelled),
+    Page("/sponsor/invoices", invoices, who=Audience.ACCOUNT),
+    Page("/sponsor/bookings/{id}/invoice", invoice, who=Audience.ACCOUNT),
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from actors.clock import DAY_MS, SECOND_MS
 from actors.shared import dates
-from service.web.pages.admin.websites import DAYS
+from service.web.pages.admin.administration import DAYS
 from service.web.pages.parts.booking_words import run_of
 from service.web.pages.parts.charts import Chart
 from service.web.pages.parts.filters import filtered
