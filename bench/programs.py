@@ -100,8 +100,8 @@ def joining(
     """One more node, of the checkout in `root`, on the Postgres of the service in `data_dir`."""
     environment = _configuration() | {
         "CATALOG__DATABASE__URL": url_of(data_dir),
-        # The only user beside root that this Postgres admits.
-        "CATALOG__DATABASE__OS_USER": (data_dir / "run").owner(),
+        # The user of the service, which dropped root if that user can read Python. This Postgres admits no other but root.
+        "CATALOG__SERVER__USER": (data_dir / "secret").owner().replace("root", ""),
         "CATALOG__SERVER__SECRET": (data_dir / "secret").read_text().strip(),
         **{f"CATALOG__{setting}": value for setting, value in settings.items()},
     }

@@ -15,7 +15,7 @@ from service.config.model import Config
 from service.config.user_errors import ConfigError
 from service.running.foundation import storage_options
 from service.running.limits import Limits, backup_rules, serving_limits
-from tests.architecture import modules, name_of, tree, within
+from tests.architecture import ROOT, modules, name_of, tree, within
 
 Path = tuple[str, ...]
 
@@ -83,3 +83,11 @@ def test_a_number_below_its_least_value_is_refused_by_its_name() -> None:
                     load(None, environment)
             else:
                 load(None, environment)
+
+
+def test_the_bench_and_the_deployments_name_settings_that_exist() -> None:
+    known = {"__".join(place).upper() for place, _ in values(load(None, {}))}
+    places = [*(ROOT / "bench").rglob("*.py"), *(path for path in (ROOT / "deploy").rglob("*") if path.is_file())]
+    named = {name for path in places for name in re.findall(r"CATALOG__(\w+[A-Z])\b", path.read_text(encoding="utf-8"))}
+    assert named
+    assert {name.removesuffix("__FILE") for name in named} - known <= {"SECTION__NAME"}
