@@ -6,7 +6,15 @@ from typing import Any
 
 
 class CallFailed(Exception):
-    """Base class: the actor or the store could not answer. Its subclasses say whether anything was committed."""
+    """Base class: the actor or the store could not answer. Its subclasses say whether anything was committed.
+
+    Its text is for operators; a subclass without one has `words`.
+    """
+
+    words = "no reason is known"
+
+    def __str__(self) -> str:
+        return super().__str__() or self.words
 
 
 class TransientStorageError(CallFailed):
@@ -21,6 +29,11 @@ class StorageUnavailable(TransientStorageError):
     """
 
 
+class WritesRefused(StorageUnavailable):
+    """The database answers and accepts no writes. The text, which anybody may read, completes "the database accepts no
+    writes: "."""
+
+
 class OutcomeUnknown(TransientStorageError):
     """The connection broke during the commit: the batch was committed whole or not at all. A retry shows which."""
 
@@ -32,13 +45,19 @@ class Contended(TransientStorageError):
 class Overloaded(CallFailed):
     """The mailbox is full, so the message was rejected at once."""
 
+    words = "more requests wait than the queue holds"
+
 
 class Stopped(CallFailed):
     """The actor accepts no more messages: the process is shutting down."""
 
+    words = "the process is stopping"
+
 
 class ActorFailed(CallFailed):
     """A bug failed the batch that held this message. The caller cannot know whether the batch was committed."""
+
+    words = "it failed with a bug, whose traceback is in the log"
 
 
 class BatchId:

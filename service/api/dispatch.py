@@ -102,7 +102,12 @@ class RequestPipeline:
             try:
                 await self._services.quota.refund(tenant, usecase=self._operation.usecase, key_id=key_id)
             except CallFailed as error:
-                log.warning("refund for %s is delayed: %s", tenant.id, type(error).__name__)
+                log.warning(
+                    "%s: the usage of %s is not reduced yet by a request that failed; no money is concerned: %s",
+                    self._operation.name,
+                    tenant.id,
+                    error,
+                )
 
     async def _authenticate(self) -> Caller | Refused:
         services, operation, request = self._services, self._operation, self._request

@@ -11,7 +11,7 @@ from tests.chaos.history import LOST, Answers, Happened, Made, Request, Stored, 
 from tests.chaos.notifications import broken_notifications
 
 ANSWER_SECONDS = 5.0
-HEALED_SECONDS = 5.0
+HEALED_SECONDS = 3.0
 FINE = frozenset({"200", "503 service_unavailable", LOST})
 ALSO_FINE: Mapping[str, frozenset[str]] = {
     # A second code within a minute after a lost answer, or a code that is too old by a stepped clock.
