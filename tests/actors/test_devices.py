@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from trio.testing import MockClock
-
 from actors.clock import DAY_MS
 from actors.devices.actor import DeviceAuthorizer, RedeemedKey, StartedLogin
 from actors.devices.codes import format_code
@@ -61,7 +59,7 @@ def word(answer: RedeemedKey | DeviceView | Refused) -> str:
             return "a key"
 
 
-async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: MockClock) -> None:
+async def test_a_device_is_approved_and_gets_a_full_key_once() -> None:
     memory = a_memory()
     node = a_node(memory)
     async with running([node]):
@@ -87,7 +85,7 @@ async def test_a_device_is_approved_and_gets_a_full_key_once(autojump_clock: Moc
     ]
 
 
-async def test_neither_device_code_nor_key_is_kept_or_shown(autojump_clock: MockClock) -> None:
+async def test_neither_device_code_nor_key_is_kept_or_shown() -> None:
     memory = a_memory()
     node = a_node(memory)
     async with running([node]):
@@ -100,7 +98,7 @@ async def test_neither_device_code_nor_key_is_kept_or_shown(autojump_clock: Mock
     assert handed_out.api_key.rpartition("_")[2] not in kept
 
 
-async def test_a_text_that_is_no_device_code_costs_no_transaction(autojump_clock: MockClock) -> None:
+async def test_a_text_that_is_no_device_code_costs_no_transaction() -> None:
     memory = a_memory()
     node = a_node(memory)
     async with running([node]):
@@ -109,7 +107,7 @@ async def test_a_text_that_is_no_device_code_costs_no_transaction(autojump_clock
     assert memory.journal == {}
 
 
-async def test_two_nodes_that_are_polled_at_once_make_one_key(autojump_clock: MockClock) -> None:
+async def test_two_nodes_that_are_polled_at_once_make_one_key() -> None:
     memory = a_memory()
     nodes = [a_node(memory, number) for number in (1, 2)]
     async with running(nodes):
@@ -120,7 +118,7 @@ async def test_two_nodes_that_are_polled_at_once_make_one_key(autojump_clock: Mo
     assert len(memory.keys) == 1
 
 
-async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clock: MockClock) -> None:
+async def test_nodes_whose_clocks_differ_agree_on_what_was_answered() -> None:
     """The second node's clock is a minute behind. A login that the first called expired stays expired on both."""
     memory = a_memory()
     ahead, behind = a_node(memory, 1), a_node(memory, 2, skew_ms=-60_000)
@@ -138,9 +136,7 @@ async def test_nodes_whose_clocks_differ_agree_on_what_was_answered(autojump_clo
     assert memory.keys == {}
 
 
-async def test_a_client_between_nodes_whose_clocks_differ_is_slowed_down_at_the_worst(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_client_between_nodes_whose_clocks_differ_is_slowed_down_at_the_worst() -> None:
     """Every second poll seems three seconds too early. The device is slowed down, never beyond a minute, and still gets
     its key."""
     memory = a_memory()
@@ -160,9 +156,7 @@ async def test_a_client_between_nodes_whose_clocks_differ_is_slowed_down_at_the_
         assert word(await nodes[0].poll(started.device_code)) == "a key"
 
 
-async def test_a_redemption_whose_outcome_was_unknown_hands_out_the_key_that_was_kept(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_redemption_whose_outcome_was_unknown_hands_out_the_key_that_was_kept() -> None:
     memory = a_memory()
     node = a_node(memory)
     async with running([node]):
@@ -176,7 +170,7 @@ async def test_a_redemption_whose_outcome_was_unknown_hands_out_the_key_that_was
     assert len(memory.audits) == 2
 
 
-async def test_what_is_asked_is_told_to_whoever_has_the_code_and_decided_by_one(autojump_clock: MockClock) -> None:
+async def test_what_is_asked_is_told_to_whoever_has_the_code_and_decided_by_one() -> None:
     memory = a_memory()
     memory.tenants["ten_2"] = Tenant("ten_2", Tier.CLAIMED)
     bob = Agent("session", "ses_2", "bob@example.org")

@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-from trio.testing import MockClock
 
 from actors.clock import DAY_MS, HOUR_MS
 from actors.kernel.actor import ActorLimits
@@ -56,7 +55,7 @@ async def claimed(keys: KeyActor, memory: Memory, email: str = ANN) -> Minted:
     return minted
 
 
-async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock: MockClock) -> None:
+async def test_a_minted_key_is_anonymous_and_lives_for_three_days() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -68,7 +67,7 @@ async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock
     assert memory.tenants[minted.key.tenant_id].tier is Tier.ANONYMOUS
 
 
-async def test_neither_key_nor_token_nor_code_is_kept_or_shown(autojump_clock: MockClock) -> None:
+async def test_neither_key_nor_token_nor_code_is_kept_or_shown() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -82,7 +81,7 @@ async def test_neither_key_nor_token_nor_code_is_kept_or_shown(autojump_clock: M
     assert memory.keys[minted.key.id].hash == digest(minted.api_key)
 
 
-async def test_two_nodes_never_mint_the_same(autojump_clock: MockClock) -> None:
+async def test_two_nodes_never_mint_the_same() -> None:
     memory = Memory()
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -91,7 +90,7 @@ async def test_two_nodes_never_mint_the_same(autojump_clock: MockClock) -> None:
     assert len(memory.keys) == len(memory.tenants) == len(memory.claims) == 100
 
 
-async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> None:
+async def test_a_claim_by_email_makes_an_account() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -101,7 +100,7 @@ async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> N
     assert memory.tenants[minted.key.tenant_id].tier is Tier.CLAIMED
 
 
-async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
+async def test_the_mail_goes_to_the_email_and_carries_no_code() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -111,7 +110,7 @@ async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: Mo
     assert message.expires_ms - message.created_ms == 600_000
 
 
-async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockClock) -> None:
+async def test_the_code_of_one_token_does_not_open_another() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -124,9 +123,7 @@ async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockC
     assert answer.code is Code.INVALID_CODE
 
 
-async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_comes_too_late(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_comes_too_late() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -142,9 +139,7 @@ async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_
     assert memory.claims[digest(minted.claim_token)].attempts == 5
 
 
-async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_once(
-    autojump_clock: MockClock,
-) -> None:
+async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_once() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -158,7 +153,7 @@ async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_
     assert [record.action for record in memory.audits] == ["key.claimed"]
 
 
-async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account(autojump_clock: MockClock) -> None:
+async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -177,7 +172,7 @@ async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account(aut
     assert sum(tenant.merged_into is None for tenant in memory.tenants.values()) == 1
 
 
-async def test_a_claim_whose_outcome_was_unknown_is_claimed_once(autojump_clock: MockClock) -> None:
+async def test_a_claim_whose_outcome_was_unknown_is_claimed_once() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -189,7 +184,7 @@ async def test_a_claim_whose_outcome_was_unknown_is_claimed_once(autojump_clock:
     assert len(memory.audits) == 1
 
 
-async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> None:
+async def test_a_claim_is_announced_to_every_node() -> None:
     memory = Memory()
     heard: list[str] = []
     memory.listeners.append(heard.append)
@@ -202,9 +197,7 @@ async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> 
 @pytest.mark.parametrize(
     ("scopes", "kind"), [(None, Kind.USER), ((Scope.LIBRARY_READ,), Kind.SCOPED), ((), Kind.SCOPED)]
 )
-async def test_a_key_is_issued_full_or_scoped(
-    scopes: tuple[Scope, ...] | None, kind: Kind, autojump_clock: MockClock
-) -> None:
+async def test_a_key_is_issued_full_or_scoped(scopes: tuple[Scope, ...] | None, kind: Kind) -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -220,7 +213,7 @@ async def test_a_key_is_issued_full_or_scoped(
     assert issued.key.hash == digest(issued.api_key)
 
 
-async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
+async def test_who_acted_is_in_the_audit() -> None:
     memory = Memory()
     keys = key_actor(memory)
     request_id.set("req-7")
@@ -240,7 +233,7 @@ async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
     assert len({each.id for each in memory.audits}) == 3
 
 
-async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
+async def test_merging_moves_the_days_of_use() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -254,7 +247,7 @@ async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
     assert memory.usage_days == {(first.key.tenant_id, 1): 8, (first.key.tenant_id, 2): 4}
 
 
-async def test_who_appointed_and_removed_an_administrator_is_in_the_audit(autojump_clock: MockClock) -> None:
+async def test_who_appointed_and_removed_an_administrator_is_in_the_audit() -> None:
     memory = Memory()
     heard: list[str] = []
     keys = key_actor(memory)
@@ -270,7 +263,7 @@ async def test_who_appointed_and_removed_an_administrator_is_in_the_audit(autoju
     assert heard == [f"tenant:{issued.key.tenant_id}"] * 2
 
 
-async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators(autojump_clock: MockClock) -> None:
+async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, number) for number in (1, 2, 3)]
     async with running(nodes):
@@ -282,7 +275,7 @@ async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators(a
     assert len(memory.administrators) == len(memory.audits) == 2
 
 
-async def test_a_scoped_keys_name_and_scopes_are_in_the_audit(autojump_clock: MockClock) -> None:
+async def test_a_scoped_keys_name_and_scopes_are_in_the_audit() -> None:
     memory = Memory()
     keys = key_actor(memory)
     async with running([keys]):
@@ -291,9 +284,7 @@ async def test_a_scoped_keys_name_and_scopes_are_in_the_audit(autojump_clock: Mo
     assert [record.changes for record in memory.audits] == ["{}", '{"scopes": ["library:read"], "name": "laptop"}']
 
 
-async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_afterwards(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_afterwards() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -311,7 +302,7 @@ async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_aft
     assert len(memory.keys) == 2
 
 
-async def test_two_nodes_do_not_pass_the_limit_of_scoped_keys(autojump_clock: MockClock) -> None:
+async def test_two_nodes_do_not_pass_the_limit_of_scoped_keys() -> None:
     memory = Memory(before=Script([0.01] * 200))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):

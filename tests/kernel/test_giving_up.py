@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.kernel.actor import Actor, ActorLimits
 from actors.kernel.mailbox import answer_due
@@ -47,9 +46,7 @@ class Ledger(Actor[int, int]):
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_the_work_of_callers_without_an_answer_is_undone_and_nobody_waits_too_long(
-    seed: int, autojump_clock: MockClock
-) -> None:
+async def test_the_work_of_callers_without_an_answer_is_undone_and_nobody_waits_too_long(seed: int) -> None:
     random = Random(seed)
     ledger = Ledger(random)
     told: set[int] = set()

@@ -2,7 +2,7 @@
 
 import pytest
 import trio
-from trio.testing import MockClock, assert_checkpoints
+from trio.testing import assert_checkpoints
 
 from actors.kernel.mailbox import Envelope, Mailbox, Reply, copy_of
 from actors.values import Overloaded, Stopped, StorageUnavailable
@@ -28,7 +28,7 @@ async def test_a_reply_that_is_full_gives_its_value_to_who_comes_later() -> None
     assert await reply.wait() == "yes"
 
 
-async def test_a_reply_wakes_the_reader_who_waits(autojump_clock: MockClock) -> None:
+async def test_a_reply_wakes_the_reader_who_waits() -> None:
     reply: Reply[str] = Reply()
     async with trio.open_nursery() as nursery:
 
@@ -70,7 +70,7 @@ async def test_a_failure_after_an_answer_is_not_heard() -> None:
     assert await reply.wait() == "kept"
 
 
-async def test_a_reply_whose_reader_left_is_filled_without_harm(autojump_clock: MockClock) -> None:
+async def test_a_reply_whose_reader_left_is_filled_without_harm() -> None:
     reply: Reply[str] = Reply()
     with trio.move_on_after(1) as bound:
         await reply.wait()
@@ -78,7 +78,7 @@ async def test_a_reply_whose_reader_left_is_filled_without_harm(autojump_clock: 
     reply.answer("to nobody")
 
 
-async def test_a_second_reader_may_come_when_the_first_has_left(autojump_clock: MockClock) -> None:
+async def test_a_second_reader_may_come_when_the_first_has_left() -> None:
     reply: Reply[str] = Reply()
     with trio.move_on_after(1):
         await reply.wait()
@@ -94,7 +94,7 @@ async def test_a_reply_is_read_once() -> None:
         await reply.wait()
 
 
-async def test_two_readers_at_once_are_refused(autojump_clock: MockClock) -> None:
+async def test_two_readers_at_once_are_refused() -> None:
     reply: Reply[str] = Reply()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(reply.wait)
@@ -125,7 +125,7 @@ async def test_messages_come_out_in_the_order_in_which_they_went_in() -> None:
     assert await taken(filled("a", "b", "c")) == ["a", "b", "c"]
 
 
-async def test_taking_waits_for_the_first_message(autojump_clock: MockClock) -> None:
+async def test_taking_waits_for_the_first_message() -> None:
     mailbox = filled()
     async with trio.open_nursery() as nursery:
 
@@ -166,7 +166,7 @@ async def test_what_waits_in_a_closed_mailbox_can_be_taken_and_then_comes_nothin
     assert await taken(mailbox) == []
 
 
-async def test_closing_wakes_the_taker(autojump_clock: MockClock) -> None:
+async def test_closing_wakes_the_taker() -> None:
     mailbox = filled()
     async with trio.open_nursery() as nursery:
 

@@ -19,20 +19,20 @@ AWAY, UNKNOWN, CONTENDED = StorageUnavailable("away"), OutcomeUnknown("broken"),
 
 
 class TestAway:
-    async def test_callers_are_told_and_the_actor_goes_on(self, autojump_clock: MockClock) -> None:
+    async def test_callers_are_told_and_the_actor_goes_on(self) -> None:
         book = Notebook(before=[AWAY])
         async with running([book]):
             assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
             assert await book.ask("b") == "0: b"
         assert book.lines == ["b"]
 
-    async def test_a_batch_that_was_surely_not_kept_is_not_tried_again(self, autojump_clock: MockClock) -> None:
+    async def test_a_batch_that_was_surely_not_kept_is_not_tried_again(self) -> None:
         book = Notebook(before=[AWAY])
         async with running([book]):
             await together(now(book.ask, "a"))
         assert book.attempts == [(1, ["a"])]
 
-    async def test_it_is_no_failure_however_often(self, autojump_clock: MockClock) -> None:
+    async def test_it_is_no_failure_however_often(self) -> None:
         book = Notebook(before=[AWAY] * 20)
         async with running([book]):
             for _ in range(20):
@@ -40,14 +40,14 @@ class TestAway:
             assert await book.ask("b") == "0: b"
         assert (book.statistics().restarts, book.statistics().unavailable) == (0, 20)
 
-    async def test_each_caller_of_a_batch_gets_an_error_of_its_own(self, autojump_clock: MockClock) -> None:
+    async def test_each_caller_of_a_batch_gets_an_error_of_its_own(self) -> None:
         book = Notebook(before=[1.0, AWAY])
         async with running([book]):
             _, one, other = await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
         assert (str(one), str(other)) == ("away", "away")
         assert one is not other
 
-    async def test_the_cause_is_handed_on(self, autojump_clock: MockClock) -> None:
+    async def test_the_cause_is_handed_on(self) -> None:
         error = StorageUnavailable("away")
         error.__cause__ = ConnectionError("reset")
         book = Notebook(before=[error])
@@ -58,41 +58,39 @@ class TestAway:
 
 
 class TestUnknown:
-    async def test_a_batch_that_was_kept_is_answered_as_it_was_decided(self, autojump_clock: MockClock) -> None:
+    async def test_a_batch_that_was_kept_is_answered_as_it_was_decided(self) -> None:
         book = Notebook(after=[UNKNOWN])
         async with running([book]):
             assert await book.ask("a") == "0: a"
         assert book.lines == ["a"]
 
-    async def test_a_batch_that_was_not_kept_is_kept_once(self, autojump_clock: MockClock) -> None:
+    async def test_a_batch_that_was_not_kept_is_kept_once(self) -> None:
         book = Notebook(before=[UNKNOWN])
         async with running([book]):
             assert await book.ask("a") == "0: a"
         assert book.lines == ["a"]
 
-    async def test_the_same_batch_id_and_messages_are_retried_while_new_ones_wait(
-        self, autojump_clock: MockClock
-    ) -> None:
+    async def test_the_same_batch_id_and_messages_are_retried_while_new_ones_wait(self) -> None:
         book = Notebook(before=[1.0, 1.0], after=[UNKNOWN])
         async with running([book]):
             await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(1.5, book.ask, "c"))
         assert book.attempts == [(1, ["a"]), (1, ["a"]), (2, ["b", "c"])]
 
-    async def test_unknown_several_times_is_settled(self, autojump_clock: MockClock) -> None:
+    async def test_unknown_several_times_is_settled(self) -> None:
         book = Notebook(after=[UNKNOWN] * 3)
         async with running([book]):
             assert await book.ask("a") == "0: a"
         assert book.attempts == [(1, ["a"])] * 4
         assert book.statistics().settled == 3
 
-    async def test_unknown_and_then_away_for_a_while_is_settled(self, autojump_clock: MockClock) -> None:
+    async def test_unknown_and_then_away_for_a_while_is_settled(self) -> None:
         book = Notebook(before=[None, AWAY, AWAY], after=[UNKNOWN])
         async with running([book]):
             assert await book.ask("a") == "0: a"
         assert book.lines == ["a"]
         assert book.attempts == [(1, ["a"])] * 4
 
-    async def test_unknown_for_ever_is_given_up_after_bounded_attempts(self, autojump_clock: MockClock) -> None:
+    async def test_unknown_for_ever_is_given_up_after_bounded_attempts(self) -> None:
         book = Notebook(before=repeat(UNKNOWN))
         async with running([book]):
             with pytest.raises(
@@ -101,20 +99,20 @@ class TestUnknown:
                 await book.ask("a")
         assert len(book.attempts) == 8
 
-    async def test_the_pauses_between_attempts_grow_to_a_bound(self, autojump_clock: MockClock) -> None:
+    async def test_the_pauses_between_attempts_grow_to_a_bound(self) -> None:
         book = Notebook(before=repeat(UNKNOWN))
         async with running([book]):
             await together(now(book.ask, "a"))
         assert trio.current_time() == pytest.approx(0.05 + 0.1 + 0.2 + 0.4 + 0.8 + 1 + 1)
 
-    async def test_after_a_batch_that_could_not_be_settled_the_actor_goes_on(self, autojump_clock: MockClock) -> None:
+    async def test_after_a_batch_that_could_not_be_settled_the_actor_goes_on(self) -> None:
         book = Notebook(before=[UNKNOWN] * 8)
         async with running([book]):
             await together(now(book.ask, "a"))
             assert await book.ask("b") == "0: b"
         assert book.statistics().restarts == 0
 
-    async def test_the_first_attempt_waits_for_nothing(self, autojump_clock: MockClock) -> None:
+    async def test_the_first_attempt_waits_for_nothing(self) -> None:
         book = Notebook()
         async with running([book]):
             await book.ask("a")
@@ -122,25 +120,25 @@ class TestUnknown:
 
 
 class TestContended:
-    async def test_a_contended_batch_is_retried(self, autojump_clock: MockClock) -> None:
+    async def test_a_contended_batch_is_retried(self) -> None:
         book = Notebook(before=[CONTENDED, CONTENDED])
         async with running([book]):
             assert await book.ask("a") == "0: a"
         assert book.attempts == [(1, ["a"])] * 3
 
-    async def test_contended_for_ever_is_given_up(self, autojump_clock: MockClock) -> None:
+    async def test_contended_for_ever_is_given_up(self) -> None:
         book = Notebook(before=repeat(CONTENDED), limits=ActorLimits(settle_attempts=3))
         async with running([book]):
             assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
         assert len(book.attempts) == 3
 
-    async def test_away_after_contended_is_told_at_once_for_nothing_was_kept(self, autojump_clock: MockClock) -> None:
+    async def test_away_after_contended_is_told_at_once_for_nothing_was_kept(self) -> None:
         book = Notebook(before=[CONTENDED, AWAY])
         async with running([book]):
             assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
         assert len(book.attempts) == 2
 
-    async def test_contended_does_not_settle_a_doubt(self, autojump_clock: MockClock) -> None:
+    async def test_contended_does_not_settle_a_doubt(self) -> None:
         book = Notebook(before=[None, CONTENDED, AWAY], after=[UNKNOWN])
         async with running([book]):
             assert await book.ask("a") == "0: a"
