@@ -15,7 +15,7 @@ from actors.keys.messages import ByKey, Claimed, Membership
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import CLAIM_TOKEN, Kind, code_from, digest, is_key
-from actors.values import Agent, Code, Done, OutcomeUnknown, Refused, Scope, Tier
+from actors.values import Agent, Code, Done, Refused, Scope, Tier
 from tests.doubles.keys import MemoryKeys
 from tests.doubles.tables import Memory
 from tests.fakes import Script, SeededEntropy, TrioClock, after, now, together
@@ -81,15 +81,6 @@ async def test_neither_key_nor_token_nor_code_is_kept_or_shown() -> None:
     assert memory.keys[minted.key.id].hash == digest(minted.api_key)
 
 
-async def test_two_nodes_never_mint_the_same() -> None:
-    memory = Memory()
-    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
-    async with running(nodes):
-        minted = await together(*[node.mint for node in nodes * 50])
-    assert len({each.api_key for each in minted}) == len({each.claim_token for each in minted}) == 100
-    assert len(memory.keys) == len(memory.tenants) == len(memory.claims) == 100
-
-
 async def test_a_claim_by_email_makes_an_account() -> None:
     memory = Memory()
     keys = key_actor(memory)
@@ -153,37 +144,6 @@ async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_
     assert [record.action for record in memory.audits] == ["key.claimed"]
 
 
-async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account() -> None:
-    memory = Memory(before=Script([0.01] * 100))
-    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
-    async with running(nodes):
-        minted = [await node.mint() for node in nodes]
-        codes = []
-        for node, each in zip(nodes, minted, strict=True):
-            await node.start_claim(each.claim_token, ANN, ORIGIN)
-            codes.append(last_code(memory))
-        answers = await together(
-            *[
-                now(node.complete_claim, each.claim_token, ANN, code, ORIGIN)
-                for node, each, code in zip(nodes, minted, codes, strict=True)
-            ]
-        )
-    assert {answer.tenant.id for answer in answers} == {memory.accounts[ANN].tenant_id}
-    assert sum(tenant.merged_into is None for tenant in memory.tenants.values()) == 1
-
-
-async def test_a_claim_whose_outcome_was_unknown_is_claimed_once() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
-        memory.after = Script([OutcomeUnknown("broken")])
-        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), ORIGIN)
-    assert isinstance(answer, Claimed)
-    assert len(memory.audits) == 1
-
-
 async def test_a_claim_is_announced_to_every_node() -> None:
     memory = Memory()
     heard: list[str] = []
@@ -233,20 +193,6 @@ async def test_who_acted_is_in_the_audit() -> None:
     assert len({each.id for each in memory.audits}) == 3
 
 
-async def test_merging_moves_the_days_of_use() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        first = await claimed(keys, memory)
-        second = await keys.mint()
-        memory.usage_days = {(first.key.tenant_id, 1): 5, (second.key.tenant_id, 1): 3, (second.key.tenant_id, 2): 4}
-        memory.key_usage_days = {(second.key.tenant_id, second.key.id, day): used for day, used in ((1, 3), (2, 4))}
-        await keys.start_claim(second.claim_token, ANN, ORIGIN)
-        await keys.complete_claim(second.claim_token, ANN, last_code(memory), ORIGIN)
-    assert memory.key_usage_days == {(first.key.tenant_id, second.key.id, day): used for day, used in ((1, 3), (2, 4))}
-    assert memory.usage_days == {(first.key.tenant_id, 1): 8, (first.key.tenant_id, 2): 4}
-
-
 async def test_who_appointed_and_removed_an_administrator_is_in_the_audit() -> None:
     memory = Memory()
     heard: list[str] = []
@@ -261,18 +207,6 @@ async def test_who_appointed_and_removed_an_administrator_is_in_the_audit() -> N
     seen = [(each.action, each.actor_id, each.target_type, each.target_id) for each in memory.audits[1:]]
     assert seen == [("admin.granted", "key_1", "account", ANN), ("admin.revoked", "root", "account", ANN)]
     assert heard == [f"tenant:{issued.key.tenant_id}"] * 2
-
-
-async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators() -> None:
-    memory = Memory(before=Script([0.01] * 100))
-    nodes = [key_actor(memory, number) for number in (1, 2, 3)]
-    async with running(nodes):
-        answers = await together(
-            *[now(node.bootstrap_admins, [f"{place}@example.org", BOB, BOB], CLI) for place, node in enumerate(nodes)]
-        )
-    assert sorted(len(answer.changed) for answer in answers) == [0, 0, 2]
-    assert {answer.administrators for answer in answers} == {2}
-    assert len(memory.administrators) == len(memory.audits) == 2
 
 
 async def test_a_scoped_keys_name_and_scopes_are_in_the_audit() -> None:
@@ -300,16 +234,3 @@ async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_aft
     assert isinstance(late, Refused)
     assert late.code is Code.INVALID_API_KEY
     assert len(memory.keys) == 2
-
-
-async def test_two_nodes_do_not_pass_the_limit_of_scoped_keys() -> None:
-    memory = Memory(before=Script([0.01] * 200))
-    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
-    async with running(nodes):
-        answers = await together(
-            *[now(nodes[place % 2].issue, ANN, CLI, scopes=(Scope.LIBRARY_READ,)) for place in range(60)]
-        )
-        assert sum(isinstance(answer, Issued) for answer in answers) == 25
-        [owner] = {answer.key.tenant_id for answer in answers if isinstance(answer, Issued)}
-        listed = await nodes[0].scoped_keys(owner)
-    assert {key.id for key in listed} == memory.keys.keys()

@@ -12,7 +12,7 @@ from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import SESSION_TOKEN, code_from, digest
-from actors.values import Agent, OutcomeUnknown, StorageUnavailable
+from actors.values import Agent, StorageUnavailable
 from tests.doubles.sessions import MemorySessions
 from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, now, together
@@ -69,31 +69,6 @@ async def test_neither_token_nor_code_is_kept_or_shown() -> None:
     code, notice = memory.messages.values()
     assert (code.recipient, code.template, code.expires_ms) == (ANN, "sign_in_code", NOON + 600_000)
     assert (notice.recipient, notice.template) == (ANN, "new_session")
-
-
-async def test_two_nodes_open_one_session_for_one_code() -> None:
-    memory = Memory()
-    nodes = [session_actor(memory, number) for number in (1, 2)]
-    async with running(nodes):
-        browser = await asked(nodes[0])
-        code = last_code(memory)
-        answers = await together(
-            *(now(node.complete_sign_in, ANN, code, browser, ORIGIN, "A browser") for node in nodes)
-        )
-    assert sorted(type(answer).__name__ for answer in answers) == ["Refused", "StartedSession"]
-    assert len(memory.sessions) == 1
-
-
-async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice() -> None:
-    memory = Memory()
-    sessions = session_actor(memory)
-    async with running([sessions]):
-        browser = await asked(sessions)
-        memory.after = Script([OutcomeUnknown()])
-        begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, ORIGIN, "A browser")
-    assert isinstance(begun, StartedSession)
-    assert list(memory.sessions) == [begun.session.id]
-    assert len(memory.audits) == 1
 
 
 async def test_a_touch_is_not_waited_for_and_may_be_lost() -> None:

@@ -235,14 +235,6 @@ async def test_a_store_that_is_away_does_not_end_the_cashier() -> None:
     assert memory.bookings["b1"].status is BookingStatus.REFUNDED
 
 
-async def test_two_nodes_pay_back_without_harm() -> None:
-    memory, processor = _memory(*(_paid_back(f"b{number}") for number in range(5))), Processor()
-    async with _sweeping(memory, processor), _sweeping(memory, processor, node="two"):
-        await trio.sleep(RETRY)
-    assert {each.status for each in memory.bookings.values()} == {BookingStatus.REFUNDED}
-    assert [record.action for record in memory.audits] == ["booking.refunded"] * 5
-
-
 async def test_a_paid_booking_is_followed_from_its_first_day_to_its_refund() -> None:
     paid = _booking("b1", BookingStatus.PAID, payment_id="pay_1", paid_ms=BASE_MS, paid_cents=1_000, next_step_ms=WEEK)
     memory, processor = _memory(paid), Processor()

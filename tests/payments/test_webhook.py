@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from itertools import permutations, product
 from typing import Any
 
@@ -54,34 +53,7 @@ async def test_a_paid_session_makes_the_booking_paid(bank: Bank) -> None:
     assert (made.status, made.payment_id, made.paid_ms) == (BookingStatus.PAID, "pi_1", NOON_MS)
 
 
-async def test_an_event_that_comes_again_changes_nothing(bank: Bank) -> None:
-    await heard(bank, paid(), paid(), paid())
-    assert bank.books.actions == ["booking.paid"]
-
-
-async def test_another_amount_goes_back(bank: Bank) -> None:
-    made = await heard(bank, paid(amount_total=124_999))
-    assert (made.status, made.payment_issue) == (BookingStatus.REFUNDING, "amount_mismatch")
-
-
 # Refunds.
-
-
-async def test_a_refund_made_by_hand_settles_the_booking(bank: Bank) -> None:
-    made = await heard(bank, paid(), refunded_by_hand())
-    assert (made.status, made.refunded_cents) == (BookingStatus.REFUNDED, 125_000)
-    assert bank.books.tables.weeks == {}
-
-
-async def test_a_part_that_was_refunded_by_hand_counts_and_the_booking_goes_on(bank: Bank) -> None:
-    made = await heard(bank, paid(), refunded_by_hand(refunded=False, amount_refunded=100))
-    assert (made.status, made.refunded_cents) == (BookingStatus.PAID, 100)
-    more = refunded_by_hand(refunded=False, amount_refunded=300) | {"id": "evt_more"}
-    assert (await heard(bank, more)).refunded_cents == 300
-    late = refunded_by_hand(refunded=False, amount_refunded=200) | {"id": "evt_late"}
-    assert (await heard(bank, late)).refunded_cents == 300, "an older event"
-    made = await heard(bank, refunded_by_hand() | {"id": "evt_all"})
-    assert (made.status, made.refunded_cents) == (BookingStatus.REFUNDED, 125_000)
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
@@ -91,38 +63,6 @@ async def test_whatever_the_order_and_number_of_deliveries_the_end_is_one(bank: 
     made = await heard(bank, *told, *reversed(told))
     assert (made.status, made.refunded_cents, made.payment_issue) == (BookingStatus.REFUNDED, 125_000, None)
     assert bank.books.actions == ["booking.paid", "booking.refund_ordered", "booking.refunded"]
-
-
-def _refunding(bank: Bank) -> Booking:
-    made = bank.books.put(
-        booking(mode=Mode.LIVE, status=BookingStatus.PAID, paid_ms=NOON_MS, paid_cents=125_000, payment_id="pi_1")
-    )
-    made = replace(made, status=BookingStatus.REFUNDING, refund_due_ms=NOON_MS)
-    bank.books.tables.bookings[made.id] = made
-    return made
-
-
-async def test_a_refund_under_way_is_settled_when_it_is_made(bank: Bank) -> None:
-    _refunding(bank)
-    assert (await heard(bank, event("refund.updated", refund(status="pending")))).status == BookingStatus.REFUNDING
-    made = await heard(bank, event("refund.updated", refund(), "evt_2"))
-    assert (made.status, made.refund_due_ms) == (BookingStatus.REFUNDED, None)
-
-
-@pytest.mark.parametrize("kind", ["refund.failed", "refund.updated"])
-async def test_a_refund_that_fails_leaves_the_booking_paid_with_an_issue(bank: Bank, kind: str) -> None:
-    _refunding(bank)
-    made = await heard(bank, event(kind, refund(status="failed", failure_reason="expired_or_canceled_card")))
-    assert (made.status, made.payment_issue) == (BookingStatus.PAID, "refund_declined")
-
-
-async def test_the_second_event_of_a_failure_does_not_decline_a_refund_that_was_ordered_anew(bank: Bank) -> None:
-    _refunding(bank)
-    failure = refund(status="failed")
-    await heard(bank, event("refund.failed", failure, "evt_2"))
-    await bank.world.services.ledger.order_refund("bok_1", None, bank.world.agent)
-    made = await heard(bank, event("refund.updated", failure, "evt_3"))
-    assert made.status == BookingStatus.REFUNDING
 
 
 # Events of other systems, and forged ones.
@@ -204,13 +144,6 @@ async def test_a_foreign_session_is_logged_once(bank: Bank, caplog: pytest.LogCa
 
 
 # Disputes.
-
-
-async def test_a_dispute_marks_the_booking_and_tells_all_administrators_once(bank: Bank) -> None:
-    made = await heard(bank, paid(), disputed(), disputed(event_id="evt_again"))
-    assert (made.status, made.disputed, made.issue) == (BookingStatus.PAID, True, "disputed")
-    assert bank.books.actions == ["booking.paid", "booking.dispute_opened"]
-    assert bank.books.alerts == ["dispute_opened"]
 
 
 @pytest.mark.parametrize("outcome", ["won", "lost"])
