@@ -12,11 +12,12 @@ from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
 
-async def test_each_caller_gets_its_own_answer() -> None:
+async def test_while_a_commit_is_under_way_the_next_batch_gathers_and_each_caller_gets_its_own_answer() -> None:
     book = Notebook(before=[1.0])
     async with running([book]):
         answers = await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
     assert answers == ["0: a", "1: b", "2: c"]
+    assert book.batches == [["a"], ["b", "c"]]
 
 
 async def test_what_is_only_told_is_kept_with_the_batch_and_drained() -> None:
@@ -50,13 +51,6 @@ async def test_what_is_told_to_a_store_that_is_away_is_lost_and_hurts_nobody() -
         assert await book.ask("b") == "0: b"
 
 
-async def test_while_a_commit_is_under_way_the_next_batch_gathers() -> None:
-    book = Notebook(before=[1.0])
-    async with running([book]):
-        await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
-    assert book.batches == [["a"], ["b", "c"]]
-
-
 async def test_a_batch_is_bounded_and_the_rest_is_the_next_one() -> None:
     book = Notebook(before=[1.0], limits=ActorLimits(batch=2))
     async with running([book]):
@@ -70,14 +64,6 @@ async def test_order_is_kept_over_many_batches() -> None:
     async with running([book]):
         await together(*[after(place / 1_000, book.ask, line) for place, line in enumerate(lines)])
     assert book.lines == lines
-
-
-async def test_each_batch_has_its_own_batch_id() -> None:
-    book = Notebook()
-    async with running([book]):
-        await book.ask("a")
-        await book.ask("b")
-    assert book.attempts == [(1, ["a"]), (2, ["b"])]
 
 
 async def test_an_idle_actor_commits_nothing() -> None:
@@ -225,12 +211,9 @@ async def test_an_actor_reads_well_through_its_life() -> None:
     assert repr(book) == "<Notebook 'notebook' stopped <Mailbox 0/4096 closed> after 1 batches>"
 
 
-def test_a_batch_id_begins_undecided() -> None:
-    assert BatchId("node/quota", 7).decided is None
-
-
-def test_a_batch_id_has_a_readable_repr() -> None:
-    assert repr(BatchId("node/quota", 7)) == "<BatchId node/quota #7>"
+def test_a_batch_id_begins_undecided_and_has_a_readable_repr() -> None:
+    batch_id = BatchId("node/quota", 7)
+    assert (batch_id.decided, repr(batch_id)) == (None, "<BatchId node/quota #7>")
 
 
 async def test_an_actor_accepts_only_while_it_runs_and_has_room() -> None:
@@ -297,13 +280,6 @@ async def test_a_new_actor_has_done_nothing_yet() -> None:
     assert (fresh.state, fresh.accepting, fresh.capacity) == (State.NEW, False, ActorLimits().mailbox)
     assert (fresh.waiting, fresh.peak, fresh.batches, fresh.messages, fresh.last_batch) == (0, 0, 0, 0, 0)
     assert (fresh.refused, fresh.unavailable, fresh.settled, fresh.restarts, fresh.commit_seconds) == (0, 0, 0, 0, 0)
-
-
-async def test_an_actor_that_has_drained_has_stopped() -> None:
-    book = Notebook()
-    book.close()
-    await book.run()
-    assert book.state is State.STOPPED
 
 
 async def test_the_least_limits_will_do() -> None:

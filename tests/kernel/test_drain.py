@@ -142,14 +142,9 @@ async def test_the_drain_of_a_cancelled_body_is_bounded_too() -> None:
     assert kinds(await together(now(book.ask, "a"), body)) == [ActorFailed, type(None)]
 
 
-async def test_an_idle_supervisor_ends_at_once() -> None:
-    async with running([Notebook("one"), Notebook("other")]):
-        pass
-    assert trio.current_time() == 0
-
-
-async def test_an_empty_supervisor_ends_at_once() -> None:
-    async with running([]):
+@pytest.mark.parametrize("names", [("one", "other"), ()])
+async def test_an_idle_or_empty_supervisor_ends_at_once(names: tuple[str, ...]) -> None:
+    async with running([Notebook(name) for name in names]):
         pass
     assert trio.current_time() == 0
 
@@ -203,7 +198,9 @@ async def test_killed_actors_stop_where_they_stand() -> None:
     assert book.state is State.STOPPED
 
 
-async def test_a_kill_after_the_store_has_kept_loses_the_answer_and_not_the_line() -> None:
+async def test_a_kill_after_the_store_has_kept_loses_the_answer_and_not_the_line_and_is_no_failure(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     book = Notebook(after=[5.0])
 
     async def body() -> None:
@@ -213,17 +210,6 @@ async def test_a_kill_after_the_store_has_kept_loses_the_answer_and_not_the_line
 
     assert kinds(await together(now(book.ask, "a"), body)) == [ActorFailed, type(None)]
     assert book.lines == ["a"]
-
-
-async def test_a_kill_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
-    book = Notebook(before=[5.0])
-
-    async def body() -> None:
-        async with running([book]) as supervisor:
-            await trio.sleep(1)
-            supervisor.kill()
-
-    await together(now(book.ask, "a"), body)
     assert caplog.records == []
     assert book.statistics().restarts == 0
 

@@ -37,7 +37,7 @@ async def test_a_bug_fails_its_whole_batch_and_nothing_of_it_is_kept() -> None:
     assert book.lines == ["a"]
 
 
-async def test_after_a_bug_the_actor_has_loaded_again_and_serves() -> None:
+async def test_after_a_bug_the_actor_has_loaded_again_and_serves_under_new_batch_ids() -> None:
     book = Notebook()
     async with running([book]):
         await book.ask("a")
@@ -45,21 +45,15 @@ async def test_after_a_bug_the_actor_has_loaded_again_and_serves() -> None:
         assert await book.ask("b") == "1: b"
     assert book.loads.calls == 2
     assert book.loaded == ["a"]
+    assert book.attempts == [(1, ["a"]), (2, ["bug"]), (3, ["b"])]
 
 
-async def test_what_waited_in_the_mailbox_is_served_after_the_restart() -> None:
+async def test_what_waited_in_the_mailbox_or_came_during_the_restart_is_served_after_it() -> None:
     book = Notebook(before=[1.0], loads=[None, 5.0], limits=ActorLimits())
     async with running([book]):
-        results = await together(now(book.ask, "bug"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
+        results = await together(now(book.ask, "bug"), after(0.1, book.ask, "b"), after(3, book.ask, "c"))
     assert kinds(results) == [ActorFailed, str, str]
     assert book.lines == ["b", "c"]
-
-
-async def test_calls_during_a_restart_are_served() -> None:
-    book = Notebook(loads=[None, 5.0])
-    async with running([book]):
-        results = await together(now(book.ask, "bug"), after(2, book.ask, "b"))
-    assert results[1] == "0: b"
 
 
 async def test_while_it_restarts_an_actor_does_not_accept() -> None:
@@ -88,29 +82,16 @@ async def test_the_traceback_is_logged_with_the_requests_that_it_hit(caplog: pyt
     assert second.getMessage() == "notebook restarts after a failure: RuntimeError('a line that nobody expected')"
 
 
-async def test_a_bug_without_a_request_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("asked_by", ["", "req-7"])
+async def test_a_bug_in_what_was_only_told_is_logged_with_its_request(
+    asked_by: str, caplog: pytest.LogCaptureFixture
+) -> None:
     book = Notebook()
     async with running([book]):
-        await fail(book)
-    assert caplog.records[0].getMessage() == "notebook failed on a batch of 1; requests: none"
-
-
-async def test_a_bug_in_what_was_only_told_is_logged_with_its_request(caplog: pytest.LogCaptureFixture) -> None:
-    book = Notebook()
-    async with running([book]):
-        request_id.set("req-7")
+        request_id.set(asked_by)
         assert book.tell("bug")
         await trio.sleep(1)
-    assert caplog.records[0].getMessage() == "notebook failed on a batch of 1; requests: req-7"
-
-
-async def test_batch_ids_go_on_after_a_restart() -> None:
-    book = Notebook()
-    async with running([book]):
-        await book.ask("a")
-        await fail(book)
-        assert await book.ask("b") == "1: b"
-    assert book.attempts == [(1, ["a"]), (2, ["bug"]), (3, ["b"])]
+    assert caplog.records[0].getMessage() == f"notebook failed on a batch of 1; requests: {asked_by or 'none'}"
 
 
 async def test_a_bug_while_an_outcome_is_settled_fails_the_batch() -> None:
@@ -149,25 +130,13 @@ async def test_a_bug_of_one_actor_is_not_felt_by_another() -> None:
 
 
 async def test_the_fifth_failure_within_a_minute_ends_the_process_and_cancels_the_body() -> None:
-    book = Notebook()
-    with pytest.RaisesGroup(
-        pytest.RaisesExc(
-            IntensityExceeded, match=r"notebook failed 5 times: RuntimeError\('a line that nobody expected'\)"
-        )
-    ):
+    book, words = Notebook(), r"notebook failed 5 times: RuntimeError\('a line that nobody expected'\)"
+    with pytest.RaisesGroup(pytest.RaisesExc(IntensityExceeded, match=words)) as caught:
         async with running([book]):
             for _ in range(5):
                 await fail(book)
             await trio.sleep(HANGS_SECONDS)
     assert book.loads.calls == 5
-
-
-async def test_the_failure_that_was_too_many_is_the_cause() -> None:
-    book = Notebook()
-    with pytest.RaisesGroup(IntensityExceeded) as caught:
-        async with running([book], intensity=Intensity(failures=1)):
-            await fail(book)
-            await trio.sleep(HANGS_SECONDS)
     assert isinstance(caught.value.exceptions[0].__cause__, RuntimeError)
 
 
