@@ -1,5 +1,6 @@
 """The key actor over a store in memory: from minting to claiming, and what it never stores in clear."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -55,11 +56,20 @@ async def claimed(keys: KeyActor, memory: Memory, email: str = ANN) -> Minted:
     return minted
 
 
-async def test_a_minted_key_is_anonymous_and_lives_for_three_days() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await keys.mint()
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
+@pytest.fixture
+async def keys(memory: Memory) -> AsyncIterator[KeyActor]:
+    actor = key_actor(memory)
+    async with running([actor]):
+        yield actor
+
+
+async def test_a_minted_key_is_anonymous_and_lives_for_three_days(keys: KeyActor, memory: Memory) -> None:
+    minted = await keys.mint()
     assert is_key(minted.api_key)
     assert CLAIM_TOKEN.matches(minted.claim_token)
     assert minted.key == memory.keys[minted.key.id]
@@ -67,12 +77,9 @@ async def test_a_minted_key_is_anonymous_and_lives_for_three_days() -> None:
     assert memory.tenants[minted.key.tenant_id].tier is Tier.ANONYMOUS
 
 
-async def test_neither_key_nor_token_nor_code_is_kept_or_shown() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await claimed(keys, memory)
-        issued = await keys.issue(ANN, CLI)
+async def test_neither_key_nor_token_nor_code_is_kept_or_shown(keys: KeyActor, memory: Memory) -> None:
+    minted = await claimed(keys, memory)
+    issued = await keys.issue(ANN, CLI)
     assert not isinstance(issued, Refused)
     kept = repr(memory) + repr(minted) + repr(issued)
     for secret in (minted.api_key, minted.claim_token, issued.api_key, last_code(memory)):
@@ -81,35 +88,26 @@ async def test_neither_key_nor_token_nor_code_is_kept_or_shown() -> None:
     assert memory.keys[minted.key.id].hash == digest(minted.api_key)
 
 
-async def test_a_claim_by_email_makes_an_account() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await claimed(keys, memory)
+async def test_a_claim_by_email_makes_an_account(keys: KeyActor, memory: Memory) -> None:
+    minted = await claimed(keys, memory)
     assert memory.keys[minted.key.id] == replace(minted.key, expires_ms=None)
     assert memory.accounts[ANN].tenant_id == minted.key.tenant_id
     assert memory.tenants[minted.key.tenant_id].tier is Tier.CLAIMED
 
 
-async def test_the_mail_goes_to_the_email_and_carries_no_code() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        await keys.start_claim((await keys.mint()).claim_token, ANN, ORIGIN)
+async def test_the_mail_goes_to_the_email_and_carries_no_code(keys: KeyActor, memory: Memory) -> None:
+    await keys.start_claim((await keys.mint()).claim_token, ANN, ORIGIN)
     [message] = memory.messages.values()
     assert (message.recipient, message.template) == (ANN, "claim_code")
     assert message.expires_ms - message.created_ms == 600_000
 
 
-async def test_the_code_of_one_token_does_not_open_another() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        one, another = await keys.mint(), await keys.mint()
-        await keys.start_claim(one.claim_token, ANN, ORIGIN)
-        code = last_code(memory)
-        await keys.start_claim(another.claim_token, ANN, ORIGIN)
-        answer = await keys.complete_claim(another.claim_token, ANN, code, ORIGIN)
+async def test_the_code_of_one_token_does_not_open_another(keys: KeyActor, memory: Memory) -> None:
+    one, another = await keys.mint(), await keys.mint()
+    await keys.start_claim(one.claim_token, ANN, ORIGIN)
+    code = last_code(memory)
+    await keys.start_claim(another.claim_token, ANN, ORIGIN)
+    answer = await keys.complete_claim(another.claim_token, ANN, code, ORIGIN)
     assert isinstance(answer, Refused)
     assert answer.code is Code.INVALID_CODE
 
@@ -157,11 +155,8 @@ async def test_a_claim_is_announced_to_every_node() -> None:
 @pytest.mark.parametrize(
     ("scopes", "kind"), [(None, Kind.USER), ((Scope.LIBRARY_READ,), Kind.SCOPED), ((), Kind.SCOPED)]
 )
-async def test_a_key_is_issued_full_or_scoped(scopes: tuple[Scope, ...] | None, kind: Kind) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        issued = await keys.issue(ANN, CLI, scopes=scopes, name="laptop")
+async def test_a_key_is_issued_full_or_scoped(scopes: tuple[Scope, ...] | None, kind: Kind, keys: KeyActor) -> None:
+    issued = await keys.issue(ANN, CLI, scopes=scopes, name="laptop")
     assert not isinstance(issued, Refused)
     assert is_key(issued.api_key)
     assert (issued.key.kind, issued.key.scopes, issued.key.name, issued.key.expires_ms) == (
@@ -209,12 +204,9 @@ async def test_who_appointed_and_removed_an_administrator_is_in_the_audit() -> N
     assert heard == [f"tenant:{issued.key.tenant_id}"] * 2
 
 
-async def test_a_scoped_keys_name_and_scopes_are_in_the_audit() -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        await keys.issue(ANN, CLI)
-        await keys.issue(ANN, CLI, scopes=(Scope.LIBRARY_READ,), name="laptop")
+async def test_a_scoped_keys_name_and_scopes_are_in_the_audit(keys: KeyActor, memory: Memory) -> None:
+    await keys.issue(ANN, CLI)
+    await keys.issue(ANN, CLI, scopes=(Scope.LIBRARY_READ,), name="laptop")
     assert [record.changes for record in memory.audits] == ["{}", '{"scopes": ["library:read"], "name": "laptop"}']
 
 

@@ -1,6 +1,6 @@
 """The key cache over a store in memory: few lookups, a short memory, and no stale entry after a change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 
 import pytest
@@ -71,6 +71,14 @@ class CachedKeys:
         return len(self.store.lookups)
 
 
+@pytest.fixture
+async def cached() -> AsyncIterator[CachedKeys]:
+    """A running cache that knows the key A."""
+    one = CachedKeys(A)
+    async with running([one.directory]):
+        yield one
+
+
 async def test_a_key_stands_for_its_record_its_tier_and_its_email() -> None:
     cached = CachedKeys(A)
     cached.memory.accounts["ann@example.org"] = Account("ann@example.org", "t0", NOON)
@@ -78,29 +86,23 @@ async def test_a_key_stands_for_its_record_its_tier_and_its_email() -> None:
         assert await cached.directory.resolve(A) == Resolved(cached.memory.keys["k0"], Tier.CLAIMED, "ann@example.org")
 
 
-async def test_a_wrong_checksum_costs_no_look_up() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        for text in (A[:-1] + ("0" if A[-1] != "0" else "1"), "", "cs_user_", A + " ", "Bearer " + A):
-            assert await cached.directory.resolve(text) is None
+async def test_a_wrong_checksum_costs_no_look_up(cached: CachedKeys) -> None:
+    for text in (A[:-1] + ("0" if A[-1] != "0" else "1"), "", "cs_user_", A + " ", "Bearer " + A):
+        assert await cached.directory.resolve(text) is None
     assert cached.lookups == 0
 
 
-async def test_an_unknown_key_is_none_and_is_looked_for_each_time() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.directory.resolve(B) is None
-        assert await cached.directory.resolve(B) is None
+async def test_an_unknown_key_is_none_and_is_looked_for_each_time(cached: CachedKeys) -> None:
+    assert await cached.directory.resolve(B) is None
+    assert await cached.directory.resolve(B) is None
     assert cached.lookups == 2
     assert len(cached.directory) == 0
 
 
-async def test_a_key_that_was_just_made_is_found_although_it_was_unknown_before() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.directory.resolve(B) is None
-        cached.memory.keys["k9"] = Key("k9", digest(B), prefix_of(B), Kind.USER, "t0", NOON)
-        assert await cached.is_live(B)
+async def test_a_key_that_was_just_made_is_found_although_it_was_unknown_before(cached: CachedKeys) -> None:
+    assert await cached.directory.resolve(B) is None
+    cached.memory.keys["k9"] = Key("k9", digest(B), prefix_of(B), Kind.USER, "t0", NOON)
+    assert await cached.is_live(B)
 
 
 async def test_revoked_and_expired_keys_are_found_too() -> None:
@@ -133,21 +135,17 @@ async def test_each_asker_of_a_shared_look_up_gets_its_own_key() -> None:
 
 
 @pytest.mark.parametrize(("passed", "lookups"), [(0, 1), (9_999, 1), (10_000, 2)])
-async def test_a_key_is_remembered_for_its_time(passed: int, lookups: int) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        await cached.directory.resolve(A)
-        cached.clock.at_ms += passed
-        await cached.directory.resolve(A)
+async def test_a_key_is_remembered_for_its_time(passed: int, lookups: int, cached: CachedKeys) -> None:
+    await cached.directory.resolve(A)
+    cached.clock.at_ms += passed
+    await cached.directory.resolve(A)
     assert cached.lookups == lookups
 
 
-async def test_asking_does_not_lengthen_the_time() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        for _ in range(11):
-            await cached.directory.resolve(A)
-            cached.clock.at_ms += 1_000
+async def test_asking_does_not_lengthen_the_time(cached: CachedKeys) -> None:
+    for _ in range(11):
+        await cached.directory.resolve(A)
+        cached.clock.at_ms += 1_000
     assert cached.lookups == 2
 
 
@@ -166,12 +164,10 @@ async def test_time_counts_from_when_the_rows_were_read() -> None:
         assert cached.lookups == 2
 
 
-async def test_a_clock_that_goes_back_does_not_keep_a_key_for_ever() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        await cached.directory.resolve(A)
-        cached.clock.at_ms -= 3_600_000
-        await cached.directory.resolve(A)
+async def test_a_clock_that_goes_back_does_not_keep_a_key_for_ever(cached: CachedKeys) -> None:
+    await cached.directory.resolve(A)
+    cached.clock.at_ms -= 3_600_000
+    await cached.directory.resolve(A)
     assert cached.lookups == 2
 
 
@@ -199,13 +195,11 @@ async def test_a_look_up_of_more_than_fits_is_answered_whole() -> None:
 # Changes.
 
 
-async def test_a_key_that_changed_is_read_again() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.is_live(A)
-        cached.revoke(0)
-        cached.directory.forget(hashes=[digest(A)])
-        assert not await cached.is_live(A)
+async def test_a_key_that_changed_is_read_again(cached: CachedKeys) -> None:
+    assert await cached.is_live(A)
+    cached.revoke(0)
+    cached.directory.forget(hashes=[digest(A)])
+    assert not await cached.is_live(A)
 
 
 async def test_all_keys_of_a_tenant_that_changed_are_read_again_and_no_others() -> None:
@@ -220,13 +214,11 @@ async def test_all_keys_of_a_tenant_that_changed_are_read_again_and_no_others() 
     assert cached.store.lookups[3:] == [[digest(A)], [digest(B)]]
 
 
-async def test_forgetting_what_is_not_known_is_harmless() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        await cached.directory.resolve(A)
-        cached.directory.forget(hashes=[digest(B)], tenants=["t7"])
-        cached.directory.forget(hashes=[digest(A), digest(A)], tenants=["t0"])
-        assert len(cached.directory) == 0
+async def test_forgetting_what_is_not_known_is_harmless(cached: CachedKeys) -> None:
+    await cached.directory.resolve(A)
+    cached.directory.forget(hashes=[digest(B)], tenants=["t7"])
+    cached.directory.forget(hashes=[digest(A), digest(A)], tenants=["t0"])
+    assert len(cached.directory) == 0
 
 
 async def test_everything_can_be_forgotten() -> None:
@@ -314,16 +306,14 @@ async def test_known_keys_are_served_while_the_store_is_away() -> None:
 # Fresh answers.
 
 
-async def test_a_fresh_answer_is_looked_up_though_the_key_is_known() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.is_live(A)
-        cached.revoke(0)
-        assert await cached.is_live(A), "remembered"
-        fresh = await cached.directory.resolve(A, fresh=True)
-        assert fresh is not None
-        assert fresh.key.revoked_ms is not None
-        assert not await cached.is_live(A), "what was learned is remembered"
+async def test_a_fresh_answer_is_looked_up_though_the_key_is_known(cached: CachedKeys) -> None:
+    assert await cached.is_live(A)
+    cached.revoke(0)
+    assert await cached.is_live(A), "remembered"
+    fresh = await cached.directory.resolve(A, fresh=True)
+    assert fresh is not None
+    assert fresh.key.revoked_ms is not None
+    assert not await cached.is_live(A), "what was learned is remembered"
     assert cached.lookups == 2
 
 
@@ -353,8 +343,6 @@ async def test_many_who_ask_afresh_at_once_share_one_look_up() -> None:
     assert cached.lookups == 2
 
 
-async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up() -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.directory.resolve("no key", fresh=True) is None
+async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up(cached: CachedKeys) -> None:
+    assert await cached.directory.resolve("no key", fresh=True) is None
     assert cached.lookups == 0

@@ -69,25 +69,39 @@ async def test_the_sender_tells_how_many_mails_waited_at_its_last_poll_and_since
         assert (relieved.backlog.waiting, relieved.oldest_seconds()) == (0, 0.0)
 
 
-async def test_a_failed_mail_is_retried_after_one_second_then_two_then_four() -> None:
-    outgoing = Outgoing(*FAILS[:4])
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(30)
-    assert outgoing.transport.begun == [0, 1, 3, 7, 15]
-    message = await outgoing.message()
-    assert (message.attempts, message.last_error) == (5, "451 try later")
-    assert message.sent_ms is not None
+LEASE, PRUNE = None, None
+AWAY, LOST = StorageUnavailable("away"), OutcomeUnknown("lost")
+TRIED: dict[str, tuple[list[Step], list[Step], list[Step], list[float], str | None]] = {
+    "failed: after one second, then two, then four": (FAILS[:4], [], [], [0, 1, 3, 7, 15], "451 try later"),
+    "refused: never again": ([MailRefused("550 no such user")], [], [], [0], "550 no such user"),
+    "never ended: cut off and tried again": ([1_000.0], [], [], [0, 16], "not sent within 15 s"),
+    "store away: when it is back": ([], [AWAY] * 5, [], [5], None),
+    "store contended: at the next poll": ([], [Contended("met")] * 5, [], [5], None),
+    "leases unknown: at the next poll": ([], [LOST] * 5, [], [5], None),
+    "answer to the lease lost: when it ends": ([], [], [LOST], [60], None),
+    "lease late: when it ends": ([], [], [50.0], [60], None),
+    "store away after the mail: once": ([], [LEASE, PRUNE, *[AWAY] * 30], [], [0], None),
+    "outcome of the mark unknown: once": ([], [], [LEASE, PRUNE, LOST], [0], None),
+}
+"""What the server does, what the store does before and after each call, when the mail is tried, and its last error."""
 
 
-async def test_a_refused_mail_is_not_tried_again() -> None:
-    outgoing = Outgoing(MailRefused("550 no such user"))
+@pytest.mark.parametrize("name", TRIED)
+async def test_a_mail_is_tried_until_it_is_sent_or_refused(name: str) -> None:
+    steps, before, later, tried, error = TRIED[name]
+    outgoing = Outgoing(*steps, memory=Memory(before=Script(before), after=Script(later)))
     outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(3_600)
-    assert outgoing.transport.begun == [0]
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
+        await trio.sleep(120)
+        statistics = sender.statistics()
+    assert outgoing.transport.begun == tried
     message = await outgoing.message()
-    assert (outgoing.since_ms(message.failed_ms), message.last_error) == (0, "550 no such user")
+    assert message.last_error == error
+    refused = error is not None and error.startswith("550")
+    assert (message.sent_ms is None, outgoing.since_ms(message.failed_ms)) == (refused, 0 if refused else None)
+    assert (statistics.waiting, statistics.restarts) == (0, 0)
+    assert statistics.settled == [*before, *later].count(LOST)
 
 
 async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it() -> None:
@@ -107,15 +121,6 @@ async def test_a_template_of_a_newer_node_waits_for_that_node() -> None:
     message = await outgoing.message()
     assert message.done_ms is None
     assert message.attempts == 4
-
-
-async def test_a_send_that_never_ends_is_cut_and_tried_again() -> None:
-    outgoing = Outgoing(1_000.0)
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(60)
-    assert outgoing.transport.begun == [0, 16]
-    assert (await outgoing.message()).last_error == "not sent within 15 s"
 
 
 async def test_one_hanging_mail_does_not_keep_the_others_waiting() -> None:
@@ -156,31 +161,6 @@ async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(caplo
     assert CODE not in caplog.text
 
 
-@pytest.mark.parametrize("error", [StorageUnavailable("away"), Contended("met"), OutcomeUnknown("lost")])
-async def test_when_the_store_fails_the_sender_waits_and_goes_on(error: Exception) -> None:
-    outgoing = Outgoing(memory=Memory(before=Script([error] * 5)))
-    outgoing.post()
-    sender = outgoing.sender()
-    async with outgoing.open(sender):
-        await trio.sleep(4.9)
-        assert outgoing.transport.sent == []
-        await trio.sleep(1)
-    assert outgoing.transport.sent == [(5.0, "let_1")]
-    assert sender.statistics().restarts == 0
-
-
-async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_back() -> None:
-    lease, prune = None, None
-    outgoing = Outgoing(memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 30])))
-    outgoing.post()
-    sender = outgoing.sender()
-    async with outgoing.open(sender):
-        await trio.sleep(120)
-        assert sender.statistics().waiting == 0
-        assert (await outgoing.message()).sent_ms is not None
-    assert len(outgoing.transport.sent) == 1
-
-
 async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next() -> None:
     lease, prune, mark = None, None, 1.0
     outgoing = Outgoing(0.1, 0.5, memory=Memory(before=Script([lease, prune, mark])))
@@ -190,36 +170,6 @@ async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next() -> No
         await trio.sleep(120)
     assert len(outgoing.transport.sent) == 2
     assert [message.attempts for message in await outgoing.store.recent(2)] == [1, 1]
-
-
-async def test_a_mark_whose_outcome_is_unknown_is_kept_again() -> None:
-    lease, prune = None, None
-    outgoing = Outgoing(memory=Memory(after=Script([lease, prune, OutcomeUnknown("lost")])))
-    outgoing.post()
-    sender = outgoing.sender()
-    async with outgoing.open(sender):
-        await trio.sleep(120)
-    assert len(outgoing.transport.sent) == 1
-    assert (await outgoing.message()).sent_ms is not None
-    assert sender.statistics().settled == 1
-
-
-async def test_mails_of_a_lease_whose_answer_was_lost_go_out_when_it_ends() -> None:
-    outgoing = Outgoing(memory=Memory(after=Script([OutcomeUnknown("lost")])))
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(120)
-    assert outgoing.transport.sent == [(60.0, "let_1")]
-
-
-async def test_a_lease_that_came_too_late_is_not_used() -> None:
-    outgoing = Outgoing(memory=Memory(after=Script([50.0])))
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(59)
-        assert outgoing.transport.begun == []
-        await trio.sleep(60)
-    assert outgoing.transport.sent == [(60.0, "let_1")]
 
 
 async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays() -> None:
