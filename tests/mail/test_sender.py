@@ -16,7 +16,7 @@ from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
 from tests.mail.outgoing import CODE, Outgoing, Transport
 
-FAILS = [MailFailed("451 try later")] * 1_000
+FAILS: list[Step] = [MailFailed("451 try later")] * 1_000
 
 
 async def test_a_mail_goes_out_at_once_when_the_sender_is_woken() -> None:
