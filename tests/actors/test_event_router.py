@@ -37,13 +37,6 @@ def seen_in(section: int, visitor: int) -> Event:
     return next(event for event in (seen(visitor, booking) for booking in BOOKINGS) if section_of(event) == section)
 
 
-async def test_an_event_is_recorded_and_then_a_duplicate() -> None:
-    events = router(a_memory())
-    async with running(events.dedupers):
-        assert [await events.record(seen(1)) for _ in range(2)] == [EventOutcome.RECORDED, EventOutcome.DUPLICATE]
-    assert events.outcomes == {EventOutcome.RECORDED: 1, EventOutcome.DUPLICATE: 1}
-
-
 @pytest.mark.parametrize("sections", [1, 2, 3])
 async def test_answers_come_in_the_order_of_the_events(sections: int) -> None:
     memory = a_memory()

@@ -19,7 +19,7 @@ from actors.shared.limits import Allowance
 from actors.values import BatchId, Code, OutcomeUnknown, Overloaded, Refused, StorageUnavailable, Tenant, Tier
 from tests.doubles.quota import MemoryQuota
 from tests.doubles.tables import Memory
-from tests.fakes import Script, TrioClock, after, kinds, now, together
+from tests.fakes import Script, Step, TrioClock, after, kinds, now, together
 
 BASE_MS = 20_000 * 86_400_000
 CAPS = {
@@ -182,18 +182,6 @@ async def test_a_refund_that_finds_the_mailbox_full_is_made_up_for_once() -> Non
     assert memory.tenants["t"].lifetime_used == 8
 
 
-async def test_a_refund_that_the_store_could_not_take_is_made_up_for_once() -> None:
-    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([StorageUnavailable("away")] * 2))
-    book = accountant(memory)
-    async with running([book]):
-        assert kinds(await together(now(book.refund, memory.tenants["t"], usecase=False))) == [StorageUnavailable]
-        assert kinds(await together(now(book.read, "t"))) == [StorageUnavailable]
-        for _ in range(2):
-            tenant = await book.read("t")
-            assert tenant is not None
-    assert memory.tenants["t"].lifetime_used == 8
-
-
 async def test_an_owed_refund_is_not_answered_to_the_next_caller() -> None:
     memory = with_tenants(
         Tenant("t", Tier.CLAIMED, lifetime_used=9),
@@ -207,42 +195,30 @@ async def test_an_owed_refund_is_not_answered_to_the_next_caller() -> None:
     assert answer == Metered(memory.tenants["u"])
 
 
-@pytest.mark.parametrize("kept", [True, False])
-async def test_an_owed_refund_is_given_back_once_also_when_an_answer_of_the_store_is_lost(kept: bool) -> None:
-    away, lost = StorageUnavailable("away"), OutcomeUnknown("broken")
-    steps: dict[str, Script] = (
-        {"before": Script([away]), "after": Script([lost])} if kept else {"before": Script([away, lost])}
-    )
-    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), **steps)
-    book = accountant(memory)
+AWAY, LOST = StorageUnavailable("away"), OutcomeUnknown("broken")
+GIVEN_BACK: dict[str, tuple[list[Step], list[Step], list[type]]] = {
+    "away for two batches": ([AWAY, AWAY], [], [StorageUnavailable, StorageUnavailable, Tenant, Tenant]),
+    "away, then an answer is lost": ([AWAY], [LOST], [StorageUnavailable, Tenant, Tenant, Tenant]),
+    "away, then a commit is lost": ([AWAY, LOST], [], [StorageUnavailable, Tenant, Tenant, Tenant]),
+    "an answer is lost, then away": ([None, AWAY], [LOST], [type(None), Tenant, Tenant, Tenant]),
+    "away, kept unheard, then away": (
+        [AWAY, None, AWAY, AWAY],
+        [LOST],
+        [StorageUnavailable, StorageUnavailable, Tenant, Tenant],
+    ),
+}
+
+
+@pytest.mark.parametrize("mishaps", GIVEN_BACK)
+async def test_a_refund_is_given_back_once_whatever_the_store_does(mishaps: str) -> None:
+    before, later, answers = GIVEN_BACK[mishaps]
+    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script(before), after=Script(later))
+    book = accountant(memory, limits=ActorLimits(settle_attempts=3))
     async with running([book]):
-        await together(now(book.refund, memory.tenants["t"], usecase=False))
-        await book.read("t")
-        await book.read("t")
-    assert memory.tenants["t"].lifetime_used == 8
-
-
-async def test_a_refund_is_settled_while_the_store_is_away_for_a_while() -> None:
-    away, lost = StorageUnavailable("away"), OutcomeUnknown("broken")
-    memory = with_tenants(Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([None, away]), after=Script([lost]))
-    book = accountant(memory)
-    async with running([book]):
-        await book.refund(memory.tenants["t"], usecase=False)
-    assert memory.tenants["t"].lifetime_used == 8
-
-
-async def test_a_refund_that_may_have_been_kept_is_not_given_twice() -> None:
-    away, lost = StorageUnavailable("away"), OutcomeUnknown("broken")
-    limits = ActorLimits(settle_attempts=2)
-    memory = with_tenants(
-        Tenant("t", Tier.CLAIMED, lifetime_used=9), before=Script([away, None, away]), after=Script([lost])
-    )
-    book = accountant(memory, limits=limits)
-    async with running([book]):
-        await together(now(book.refund, memory.tenants["t"], usecase=False))
-        assert kinds(await together(now(book.read, "t"))) == [StorageUnavailable]
-        await book.read("t")
-        await book.read("t")
+        heard = await together(now(book.refund, memory.tenants["t"], usecase=False))
+        for _ in range(3):
+            heard += await together(now(book.read, "t"))
+    assert kinds(heard) == answers
     assert memory.tenants["t"].lifetime_used == 8
 
 
