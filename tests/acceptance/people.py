@@ -39,8 +39,8 @@ class Person:
     def reads(self, node: Service, user_code: str) -> dict[str, Any]:
         answer = node.http.get("/api/v1/auth/device/approval", params={"userCode": user_code}, headers=self.headers)
         assert answer.status_code == 200, answer.text
-        told: dict[str, Any] = answer.json()
-        return told
+        login: dict[str, Any] = answer.json()
+        return login
 
     def decides(self, node: Service, user_code: str, decision: str = "approve") -> None:
         body = {"userCode": user_code, "decision": decision}

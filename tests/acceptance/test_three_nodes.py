@@ -176,7 +176,7 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
     assert campaign.violations(len(days)) == []
     assert [*broken_counts(answers, before, after, VisitorHasher(derived(SECRET.encode(), "visitors")), days)] == []
     assert len(answers.events) <= len(after.rows) <= len(answers.events) * len(days)
-    told = await trio.to_thread.run_sync(delivered, world.fleet, campaign.bookings)
+    shown = await trio.to_thread.run_sync(delivered, world.fleet, campaign.bookings)
     counted = {
         booking: {
             kind: sum(count for (of, _, its), count in after.counts.items() if (of, its) == (booking, kind))
@@ -184,7 +184,7 @@ async def test_no_event_counts_twice_that_three_nodes_are_told_of_at_once_while_
         }
         for booking in campaign.bookings
     }
-    assert told == [counted] * NODES
+    assert shown == [counted] * NODES
 
 
 def delivered(fleet: Fleet, bookings: Sequence[str]) -> list[dict[str, dict[Kind, int]]]:

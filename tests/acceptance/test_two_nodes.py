@@ -20,8 +20,8 @@ HEARD_SECONDS = 10.0
 
 
 def _ready(node: Service) -> dict[str, Any]:
-    told: dict[str, Any] = node.get("/readyz").json()
-    return told
+    status: dict[str, Any] = node.get("/readyz").json()
+    return status
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +58,11 @@ def test_each_node_names_itself_and_counts_both(nodes: tuple[Service, Service]) 
     until(lambda: [_ready(node)["liveNodes"] for node in nodes] == [2, 2], HEARD_SECONDS)
     first, second = (_ready(node)["node"] for node in nodes)
     assert first != second
-    told = nodes[0].command("doctor")
-    assert "ok: live nodes: 2" in told
+    report = nodes[0].command("doctor")
+    assert "ok: live nodes: 2" in report
     for name, node in ((first, nodes[0]), (second, nodes[1])):
-        assert f"ok: node {name} on " in told
-        assert f"at {node.url}, heartbeat " in told
+        assert f"ok: node {name} on " in report
+        assert f"at {node.url}, heartbeat " in report
         assert f'catalog_node_info{{node="{name}",version="{VERSION}"}} 1.0' in node.get("/metrics").text
 
 

@@ -83,7 +83,7 @@ async def test_a_device_is_approved_and_gets_a_full_key_once() -> None:
     ]
 
 
-async def test_neither_device_code_nor_key_is_kept_or_shown() -> None:
+async def test_neither_device_code_nor_key_is_stored_or_shown() -> None:
     memory = a_memory()
     node = a_node(memory)
     async with running([node]):
@@ -91,9 +91,9 @@ async def test_neither_device_code_nor_key_is_kept_or_shown() -> None:
         await node.decide(started.device.user_code, PERSON, approve=True)
         handed_out = await node.poll(started.device_code)
     assert isinstance(handed_out, RedeemedKey)
-    kept = repr(memory) + repr(started) + repr(handed_out)
-    assert started.device_code[4:] not in kept
-    assert handed_out.api_key.rpartition("_")[2] not in kept
+    visible = repr(memory) + repr(started) + repr(handed_out)
+    assert started.device_code[4:] not in visible
+    assert handed_out.api_key.rpartition("_")[2] not in visible
 
 
 async def test_a_text_that_is_no_device_code_costs_no_transaction() -> None:
@@ -130,20 +130,20 @@ async def test_a_client_between_nodes_whose_clocks_differ_is_slowed_down_at_the_
     nodes = [a_node(memory, 1), a_node(memory, 2, skew_ms=-3_000)]
     async with running(nodes):
         started = await begun(nodes[0])
-        interval, told = 5, []
+        interval, codes = 5, []
         for turn in range(12):
             answer = await nodes[turn % 2].poll(started.device_code)
             assert isinstance(answer, Refused)
-            told.append(answer.code)
+            codes.append(answer.code)
             interval = answer.interval_seconds or interval
             await after(interval, nodes[0].poll, "")()
-        assert told == [Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN] * 6
+        assert codes == [Code.AUTHORIZATION_PENDING, Code.SLOW_DOWN] * 6
         assert interval == 35
         await nodes[1].decide(started.device.user_code, PERSON, approve=True)
         assert word(await nodes[0].poll(started.device_code)) == "a key"
 
 
-async def test_a_redemption_whose_outcome_was_unknown_hands_out_the_key_that_was_kept() -> None:
+async def test_a_redemption_whose_outcome_was_unknown_hands_out_the_key_that_was_stored() -> None:
     memory = a_memory()
     node = a_node(memory)
     async with running([node]):

@@ -77,14 +77,14 @@ async def test_a_minted_key_is_anonymous_and_lives_for_three_days(keys: KeyActor
     assert memory.tenants[minted.key.tenant_id].tier is Tier.ANONYMOUS
 
 
-async def test_neither_key_nor_token_nor_code_is_kept_or_shown(keys: KeyActor, memory: Memory) -> None:
+async def test_neither_key_nor_token_nor_code_is_stored_or_shown(keys: KeyActor, memory: Memory) -> None:
     minted = await claimed(keys, memory)
     issued = await keys.issue(ANN, CLI)
     assert not isinstance(issued, Refused)
-    kept = repr(memory) + repr(minted) + repr(issued)
+    visible = repr(memory) + repr(minted) + repr(issued)
     for secret in (minted.api_key, minted.claim_token, issued.api_key, last_code(memory)):
-        assert secret not in kept
-        assert secret.rpartition("_")[2] not in kept
+        assert secret not in visible
+        assert secret.rpartition("_")[2] not in visible
     assert memory.keys[minted.key.id].hash == digest(minted.api_key)
 
 

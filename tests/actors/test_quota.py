@@ -132,7 +132,7 @@ async def test_refunding_a_tenant_that_is_gone_is_harmless() -> None:
         await book.refund(Tenant("t", Tier.ANONYMOUS), usecase=False)
 
 
-async def test_a_charge_that_is_kept_in_the_moment_in_which_its_caller_is_cut_off_is_given_back() -> None:
+async def test_a_charge_that_is_stored_in_the_moment_in_which_its_caller_is_cut_off_is_given_back() -> None:
     """The commit, the caller's deadline and the actor's come at the same moment, in any order."""
 
     class Slow(MemoryQuota):
@@ -201,7 +201,7 @@ GIVEN_BACK: dict[str, tuple[list[Step], list[Step], list[type]]] = {
     "away, then an answer is lost": ([AWAY], [LOST], [StorageUnavailable, Tenant, Tenant, Tenant]),
     "away, then a commit is lost": ([AWAY, LOST], [], [StorageUnavailable, Tenant, Tenant, Tenant]),
     "an answer is lost, then away": ([None, AWAY], [LOST], [type(None), Tenant, Tenant, Tenant]),
-    "away, kept unheard, then away": (
+    "away, stored unheard, then away": (
         [AWAY, None, AWAY, AWAY],
         [LOST],
         [StorageUnavailable, StorageUnavailable, Tenant, Tenant],
@@ -222,7 +222,7 @@ async def test_a_refund_is_given_back_once_whatever_the_store_does(mishaps: str)
     assert memory.tenants["t"].lifetime_used == 8
 
 
-async def test_a_charge_that_was_kept_after_its_request_was_refused_is_given_back() -> None:
+async def test_a_charge_that_was_stored_after_its_request_was_refused_is_given_back() -> None:
     """The store hangs until the caller gets a 503, which does not count."""
     memory = with_tenants(Tenant("t", Tier.ANONYMOUS), before=Script([30.0]))
     book = accountant(memory)
@@ -243,7 +243,7 @@ async def test_without_its_store_nothing_is_let_through() -> None:
         assert isinstance(await book.charge("t", usecase=False), Metered)
 
 
-async def test_the_days_use_is_kept_for_the_usage_page() -> None:
+async def test_the_days_use_is_stored_for_the_usage_page() -> None:
     memory = with_tenants(Tenant("t", Tier.CLAIMED))
     book = accountant(memory)
     async with running([book]):

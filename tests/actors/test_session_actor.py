@@ -55,7 +55,7 @@ async def signed_in(sessions: SessionActor, memory: Memory) -> StartedSession:
     return begun
 
 
-async def test_neither_token_nor_code_is_kept_or_shown() -> None:
+async def test_neither_token_nor_code_is_stored_or_shown() -> None:
     memory = Memory()
     sessions = session_actor(memory)
     async with running([sessions]):
@@ -107,14 +107,14 @@ async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another() -> N
     reader = SessionReader(MemorySessions(memory), node="node 2", limits=ActorLimits())
     async with running([sessions, reader]):
         begun = await signed_in(sessions, memory)
-        found = await reader.resolve(begun.token)
-        assert found is not None
-        assert found.session.is_live(NOON)
+        signed_in_as = await reader.resolve(begun.token)
+        assert signed_in_as is not None
+        assert signed_in_as.session.is_live(NOON)
         ended = await sessions.end_session(begun.session.id, ANN, Agent("session", begun.session.id, ANN))
         assert isinstance(ended, SessionSaved)
-        found = await reader.resolve(begun.token)
-        assert found is not None
-        assert not found.session.is_live(NOON)
+        signed_in_as = await reader.resolve(begun.token)
+        assert signed_in_as is not None
+        assert not signed_in_as.session.is_live(NOON)
         assert await reader.resolve("sst_" + "0" * 43) is None
         assert await reader.resolve("no token") is None
 

@@ -20,7 +20,7 @@ async def test_while_a_commit_is_under_way_the_next_batch_gathers_and_each_calle
     assert book.batches == [["a"], ["b", "c"]]
 
 
-async def test_what_is_only_told_is_kept_with_the_batch_and_drained() -> None:
+async def test_what_is_only_told_is_committed_with_the_batch_and_drained() -> None:
     book = Notebook(before=[1.0])
     async with running([book]):
         assert book.tell("a")
@@ -58,7 +58,7 @@ async def test_a_batch_is_bounded_and_the_rest_is_the_next_one() -> None:
     assert book.batches == [["a"], ["b", "c"], ["d", "e"]]
 
 
-async def test_order_is_kept_over_many_batches() -> None:
+async def test_order_stays_over_many_batches() -> None:
     lines = [str(number) for number in range(100)]
     book = Notebook(before=[0.007] * 100, limits=ActorLimits(batch=7))
     async with running([book]):

@@ -198,7 +198,7 @@ async def test_killed_actors_stop_where_they_stand() -> None:
     assert book.state is State.STOPPED
 
 
-async def test_a_kill_after_the_store_has_kept_loses_the_answer_and_not_the_line_and_is_no_failure(
+async def test_a_kill_after_the_commit_loses_the_answer_and_not_the_line_and_is_no_failure(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     book = Notebook(after=[5.0])

@@ -27,7 +27,7 @@ async def ask_as(book: Notebook, request: str, line: str) -> str:
 # One bug.
 
 
-async def test_a_bug_fails_its_whole_batch_and_nothing_of_it_is_kept() -> None:
+async def test_a_bug_fails_its_whole_batch_and_nothing_of_it_is_stored() -> None:
     book = Notebook(before=[1.0], limits=ActorLimits())
     async with running([book]):
         results = await together(

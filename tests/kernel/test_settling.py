@@ -20,7 +20,7 @@ AWAY, UNKNOWN, CONTENDED = StorageUnavailable("away"), OutcomeUnknown("broken"),
 
 
 class TestAway:
-    async def test_callers_are_told_nothing_is_tried_again_and_the_actor_goes_on_however_often(self) -> None:
+    async def test_callers_are_refused_nothing_is_tried_again_and_the_actor_goes_on_however_often(self) -> None:
         book = Notebook(before=[AWAY] * 20)
         async with running([book]):
             for number in range(20):
@@ -57,9 +57,9 @@ class TestAway:
         ([CONTENDED, CONTENDED], [], 3),
         ([None, CONTENDED, AWAY], [UNKNOWN], 4),
     ],
-    ids=["not kept", "kept", "several times", "then away", "contended", "then contended and away"],
+    ids=["not stored", "stored", "several times", "then away", "contended", "then contended and away"],
 )
-async def test_a_batch_in_doubt_is_tried_again_under_its_id_and_kept_once(
+async def test_a_batch_in_doubt_is_tried_again_under_its_id_and_stored_once(
     before: list[Step], lost: list[Step], attempts: int
 ) -> None:
     book = Notebook(before=before, after=lost)
@@ -83,7 +83,7 @@ async def test_a_batch_in_doubt_is_tried_again_under_its_id_and_kept_once(
         (repeat(CONTENDED), 3, 3, 0.05 + 0.1, "could not learn the outcome of a batch in 3 attempts"),
         ([CONTENDED, AWAY], 8, 2, 0.05, "away"),
     ],
-    ids=["unknown for ever", "contended for ever", "away, so that nothing was kept"],
+    ids=["unknown for ever", "contended for ever", "away, so that nothing was stored"],
 )
 async def test_a_batch_is_given_up_after_bounded_attempts_with_pauses_that_grow_to_a_bound(
     before: Iterable[Step], settle_attempts: int, attempts: int, seconds: float, words: str
@@ -125,7 +125,7 @@ MISHAPS = st.lists(st.sampled_from([None, 0.01, 0.2, AWAY, UNKNOWN, CONTENDED]),
 # After the commit only an unknown outcome is possible: a store that committed must not report that it is unavailable.
 @settings(max_examples=200, derandomize=True, database=None, deadline=None)
 @given(before=MISHAPS, lost=st.lists(st.sampled_from([None, 0.05, UNKNOWN]), max_size=40), seed=st.integers(0, 99))
-def test_whatever_the_store_does_an_answered_line_is_kept_once_and_no_line_twice(
+def test_whatever_the_store_does_an_answered_line_is_stored_once_and_no_line_twice(
     before: list[Step], lost: list[Step], seed: int
 ) -> None:
     book = Notebook(before=before, after=chain(lost), limits=ActorLimits(batch=3))

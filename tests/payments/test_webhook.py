@@ -30,15 +30,15 @@ async def post(bank: Bank, body: bytes, header: str | None) -> Response:
     return await bank.world.client.post(PATH, headers=headers, body=body)
 
 
-async def tell(bank: Bank, told: Any) -> Response:
+async def tell(bank: Bank, sent: Any) -> Response:
     """Post an event with a current signature, as Stripe does."""
-    body = dumped(told)
+    body = dumped(sent)
     return await post(bank, body, signature(body, bank.world.now_ms // SECOND_MS))
 
 
-async def heard(bank: Bank, *told: Any) -> Booking:
+async def heard(bank: Bank, *sent: Any) -> Booking:
     """Post events that must all be accepted. Returns the booking after them."""
-    for one in told:
+    for one in sent:
         response = await tell(bank, one)
         assert (response.words, response.json) == ("200", {"received": True})
     return bank.books.tables.bookings["bok_1"]
@@ -58,9 +58,9 @@ async def test_a_paid_session_makes_the_booking_paid(bank: Bank) -> None:
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 async def test_whatever_the_order_and_number_of_deliveries_the_end_is_one(bank: Bank, order: tuple[int, ...]) -> None:
-    told = [paid(), refunded_by_hand(), event("refund.updated", refund(), "evt_3")]
-    await heard(bank, *(told[number] for number in order))
-    made = await heard(bank, *told, *reversed(told))
+    events = [paid(), refunded_by_hand(), event("refund.updated", refund(), "evt_3")]
+    await heard(bank, *(events[number] for number in order))
+    made = await heard(bank, *events, *reversed(events))
     assert (made.status, made.refunded_cents, made.payment_issue) == (BookingStatus.REFUNDED, 125_000, None)
     assert bank.books.actions == ["booking.paid", "booking.refund_ordered", "booking.refunded"]
 
@@ -69,7 +69,7 @@ async def test_whatever_the_order_and_number_of_deliveries_the_end_is_one(bank: 
 
 
 @pytest.mark.parametrize(
-    "told",
+    "events",
     [
         paid(booking_id="bok_of_nobody"),
         paid(booking_id=None),
@@ -80,13 +80,13 @@ async def test_whatever_the_order_and_number_of_deliveries_the_end_is_one(bank: 
         None,
     ],
 )
-async def test_other_events_are_received_and_change_nothing(bank: Bank, told: Any) -> None:
+async def test_other_events_are_received_and_change_nothing(bank: Bank, events: Any) -> None:
     """Neither an unpaid booking nor, however often they come, a paid one."""
     before = bank.books.tables.bookings["bok_1"]
-    assert await heard(bank, told) == before
+    assert await heard(bank, events) == before
     assert bank.books.actions == []
     made = await heard(bank, event(PAID, session(payment_intent="pi_ours"), "evt_ours"))
-    assert await heard(bank, told, told) == made
+    assert await heard(bank, events, events) == made
     assert (bank.books.actions, bank.books.alerts) == (["booking.paid"], [])
 
 
@@ -149,8 +149,8 @@ async def test_a_foreign_session_is_logged_once(bank: Bank, caplog: pytest.LogCa
 @pytest.mark.parametrize("outcome", ["won", "lost"])
 @pytest.mark.parametrize("order", list(permutations(range(3))))
 async def test_in_any_order_a_dispute_ends_as_it_was_decided(bank: Bank, outcome: str, order: tuple[int, ...]) -> None:
-    told = [paid(), disputed(), disputed(outcome, "evt_e")]
-    made = await heard(bank, *(told[number] for number in order), *told, *reversed(told))
+    events = [paid(), disputed(), disputed(outcome, "evt_e")]
+    made = await heard(bank, *(events[number] for number in order), *events, *reversed(events))
     lost = outcome == "lost"
     assert made.status is (BookingStatus.REFUNDED if lost else BookingStatus.PAID)
     assert (made.disputed, made.issue) == (False, "dispute_lost" if lost else None)

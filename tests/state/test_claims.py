@@ -128,7 +128,7 @@ def test_another_token_has_codes_of_its_own(registry: Registry) -> None:
     assert registry.one(registry.start("2")) == Done()
 
 
-def test_the_pause_is_told_before_the_day(registry: Registry) -> None:
+def test_the_pause_is_reported_before_the_day(registry: Registry) -> None:
     spend_the_day(registry)
     registry.pass_ms(-1)
     assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 1
@@ -143,8 +143,8 @@ def test_what_a_clock_sent_that_was_wrong_by_more_than_a_day_holds_no_code_back(
     registry.claims[token("1")] = ahead
     assert (registry.one(registry.start("1")) == Done()) is sent
     if sent:
-        kept = registry.claims[token("1")]
-        assert (kept.sent_ms, kept.sent_day, kept.sent_today) == (registry.now_ms, day_of(registry.now_ms), 1)
+        claim = registry.claims[token("1")]
+        assert (claim.sent_ms, claim.sent_day, claim.sent_today) == (registry.now_ms, day_of(registry.now_ms), 1)
         assert refusal(registry.one(registry.start("1"))).retry_after_seconds == 60
 
 
@@ -195,7 +195,7 @@ def test_guesses_with_another_email_cost_no_attempt(registry: Registry) -> None:
     assert isinstance(registry.one(registry.complete("1")), Claimed)
 
 
-def test_wrong_expired_and_spent_are_told_alike() -> None:
+def test_wrong_expired_and_spent_are_refused_alike() -> None:
     wrong, late, spent = minted(), minted(), minted()
     for registry in (wrong, late, spent):
         registry.act(registry.start("1"))
