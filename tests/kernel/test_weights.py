@@ -2,7 +2,6 @@
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import Envelope, Mailbox
@@ -31,7 +30,7 @@ async def taken(mailbox: Mailbox[int, str], limit: int) -> list[int]:
     return [envelope.message for envelope in await mailbox.take(limit)]
 
 
-async def test_what_is_told_weighs_as_much_as_what_is_asked(autojump_clock: MockClock) -> None:
+async def test_what_is_told_weighs_as_much_as_what_is_asked() -> None:
     book = Scales(before=[1.0], limits=ActorLimits(mailbox=4, batch=4))
     async with running([book]):
         assert book.tell("a")
@@ -86,7 +85,7 @@ async def test_what_is_taken_makes_room_for_its_weight() -> None:
         mailbox.post(Envelope(1, 1))
 
 
-async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there(autojump_clock: MockClock) -> None:
+async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there() -> None:
     mailbox = filled(1)
     batches: list[list[int]] = []
 
@@ -101,7 +100,7 @@ async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there(autoj
     assert batches == [[1, 1]]
 
 
-async def test_a_message_without_weight_wakes_a_taker(autojump_clock: MockClock) -> None:
+async def test_a_message_without_weight_wakes_a_taker() -> None:
     mailbox = filled()
     batches: list[list[int]] = []
 
@@ -115,7 +114,7 @@ async def test_a_message_without_weight_wakes_a_taker(autojump_clock: MockClock)
     assert batches == [[0]]
 
 
-async def test_each_of_several_takers_is_woken_by_a_message_of_its_own(autojump_clock: MockClock) -> None:
+async def test_each_of_several_takers_is_woken_by_a_message_of_its_own() -> None:
     mailbox = filled()
     batches: list[list[int]] = []
 
@@ -179,7 +178,7 @@ def test_a_mailbox_says_how_heavy_it_is() -> None:
 # The actor.
 
 
-async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_not(autojump_clock: MockClock) -> None:
+async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_not() -> None:
     book = Scales(before=[5.0], limits=ActorLimits(mailbox=5, batch=5))
     async with running([book]):
         started = trio.current_time()
@@ -191,7 +190,7 @@ async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_no
     assert book.statistics().refused == 1
 
 
-async def test_a_message_that_waited_too_long_gives_its_room_back(autojump_clock: MockClock) -> None:
+async def test_a_message_that_waited_too_long_gives_its_room_back() -> None:
     limits = ActorLimits(mailbox=5, batch=5, answer_seconds=2)
     book = Scales(before=[10.0], limits=limits)
     async with running([book]):
@@ -202,7 +201,7 @@ async def test_a_message_that_waited_too_long_gives_its_room_back(autojump_clock
     assert book.batches == [["a"], ["ddddd"]]
 
 
-async def test_statistics_and_the_observer_speak_of_weight(autojump_clock: MockClock) -> None:
+async def test_statistics_and_the_observer_speak_of_weight() -> None:
     book = Scales(before=[1.0], limits=ActorLimits(mailbox=9, batch=9))
     observed: list[int] = []
     book.observer = lambda batch: observed.append(batch.size)
@@ -213,7 +212,7 @@ async def test_statistics_and_the_observer_speak_of_weight(autojump_clock: MockC
     assert (seen.messages, seen.last_batch, seen.peak, seen.waiting, seen.capacity) == (9, 6, 6, 0, 9)
 
 
-async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity(autojump_clock: MockClock) -> None:
+async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity() -> None:
     book = Scales(before=[5.0], limits=ActorLimits(mailbox=4, batch=4))
     accepting: list[bool] = []
 
