@@ -14,6 +14,7 @@ from storage.connection.pool import Connection, open_database
 from storage.connection.target import Target
 from storage.schema import migrations
 from tests.conftest import Server
+from tests.slow import repeats
 
 REPORTS = {
     "doctor": [],
@@ -131,21 +132,20 @@ def test_reports_migrate_no_database(commands: Commands, change: str, told: str)
         assert told in commands.printed(name, *REPORTS[name]), name
 
 
+EVENTS = ("revoke insert, update on event_counts from {role}", "lacks rights on the table event_counts: insert, update")
+OTHERS = [
+    ("revoke select on nodes from {role}", "lacks rights on the table nodes: select"),
+    ("revoke execute on function record_events from public", "lacks rights on the function record_events: execute"),
+    ("alter table event_keys owner to {owner}", "lacks rights on the table event_keys: delete, insert, ownership"),
+    ("revoke create on schema public from public, {role}", "run 'grant usage, create on schema public to {role}'"),
+    ("revoke all on schema public from public, {role}", "run 'grant usage, create on schema public to {role}'"),
+    ("revoke select on schema_migrations from {role}", "the role of the service lacks a right"),
+]
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
-    [
-        ("revoke insert, update on event_counts from {role}", "lacks rights on the table event_counts: insert, update"),
-        ("revoke select on nodes from {role}", "lacks rights on the table nodes: select"),
-        (
-            "revoke execute on function record_events from public, {role}",
-            "lacks rights on the function record_events: execute",
-        ),
-        ("alter table event_keys owner to {owner}", "lacks rights on the table event_keys: delete, insert, ownership"),
-        ("revoke create on schema public from public, {role}", "run 'grant usage, create on schema public to {role}'"),
-        ("revoke all on schema public from public, {role}", "run 'grant usage, create on schema public to {role}'"),
-        ("revoke select on schema_migrations from {role}", "the role of the service lacks a right"),
-    ],
-    ids=lambda each: each if each.startswith("revoke") else "",
+    [EVENTS, *(pytest.param(*each, marks=repeats("the first case asks by the same statement")) for each in OTHERS)],
 )
 def test_doctor_names_each_right_that_is_missing(commands: Commands, change: str, told: str) -> None:
     names = {"role": commands.role, "owner": commands.database.user}
