@@ -1,6 +1,8 @@
 """The commands that report change nothing, on any database: they neither migrate it nor write to it."""
 
 import os
+import re
+import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -8,8 +10,10 @@ from pathlib import Path
 import pytest
 import trio
 
+from service.cli.doctor import check_room, places_of
 from service.cli.main import main
 from service.cli.table import COMMANDS
+from service.config.loading import load
 from storage.connection.pool import Connection, open_database
 from storage.connection.target import Target
 from storage.schema import migrations
@@ -151,3 +155,14 @@ def test_doctor_names_each_right_that_is_missing(commands: Commands, change: str
     names = {"role": commands.role, "owner": commands.database.user}
     commands.sql(change.format(**names))
     assert told.format(**names) in commands.printed("doctor")
+
+
+def test_doctor_names_each_file_system_that_is_almost_full(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    places = {"full": (tmp_path, 1 << 60), "roomy": (tmp_path, 1), "not made yet": (tmp_path / "nothing", 1)}
+    [problem] = check_room(places)
+    assert re.fullmatch(rf"{tmp_path} \(full\) has \d+ MiB free: make room, at least {1 << 40} MiB", problem)
+    assert re.fullmatch(rf"ok: {tmp_path} \(roomy\) has \d+ MiB free\n", capsys.readouterr().out)
+    own = places_of(load(None, {}), tmp_path)
+    assert [path for path, _ in own.values()] == [tmp_path, Path(tempfile.gettempdir()), Path("/dev/shm")]
+    elsewhere = places_of(load(None, {"CATALOG__DATABASE__URL": "postgresql://db/catalog"}), tmp_path)
+    assert Path("/dev/shm") not in [path for path, _ in elsewhere.values()]
