@@ -27,10 +27,10 @@ async def test_accounts_are_searched_and_lead_to_a_page_of_their_own(world: Worl
     everybody = await visitor.look("/admin/accounts")
     assert "3 accounts, newest first" in everybody.text
     found = await visitor.look("/admin/accounts?query=SPONSOR%40")
-    assert page_of(world) in found.links()
-    assert page_of(world, "other@example.com") not in found.links()
+    assert page_of(world) in found.links
+    assert page_of(world, "other@example.com") not in found.links
     assert found.values("query") == ["SPONSOR@"]
-    assert [link for link in found.links() if link.startswith("/api/v1/admin/accounts?format=csv&query=SPONSOR")]
+    assert [link for link in found.links if link.startswith("/api/v1/admin/accounts?format=csv&query=SPONSOR")]
     assert "No account matches" in (await visitor.look("/admin/accounts?query=nobody&suspended=true")).text
     assert (await visitor.get("/admin/accounts?cursor=x")).status == 400
     assert (await visitor.get("/admin/accounts/ten_unknown")).status == 404
@@ -130,7 +130,7 @@ async def test_bookings_are_filtered_and_forms_keep_the_filter(world: World) -> 
     sent = await visitor.send("/admin/bookings?slot=left-top", do="refund", booking=first, sure="yes")
     assert sent.header("location") == "/admin/bookings?slot=left-top&notice=refund_ordered"
     seen = await visitor.look("/admin/bookings?slot=left-top&week=2026-11-23")
-    assert any(f"format=csv&week={NEXT_WEEK}&slot=left-top" in link for link in seen.links())
+    assert any(f"format=csv&week={NEXT_WEEK}&slot=left-top" in link for link in seen.links)
 
 
 async def test_a_long_list_of_bookings_pages_forward_and_back_to_the_first(world: World) -> None:
@@ -141,10 +141,10 @@ async def test_a_long_list_of_bookings_pages_forward_and_back_to_the_first(world
         world.memory.bookings[f"bok_{number}"] = replace(row, id=f"bok_{number}", payment_id=f"pay_{number}")
     visitor = boss(world)
     first = await visitor.look("/admin/bookings?status=paid")
-    [onward] = [link for link in first.links() if "cursor=" in link]
+    [onward] = [link for link in first.links if "cursor=" in link]
     second = await visitor.look(onward)
-    assert not [link for link in second.links() if "cursor=" in link]
-    assert "/admin/bookings?status=paid" in second.links()
+    assert not [link for link in second.links if "cursor=" in link]
+    assert "/admin/bookings?status=paid" in second.links
     assert "Paid 21" in second.text
 
 
@@ -161,7 +161,7 @@ async def test_the_queue_is_also_at_its_own_address_and_says_what_is_paid_and_wh
     assert seen.text.index("Begins on Monday, 23 November") < seen.text.index("Unbooked")
     assert "Nothing booked" in seen.text
     assert "New: no ad decided on yet" in seen.text
-    assert page_of(world) in seen.links()
+    assert page_of(world) in seen.links
     assert [each.get("class") for each in seen.all("article")] == ["panel", "creative"] * 2
     assert [each["class"] for each in seen.all("button") if each.get("value") == "approve"] == ["main", "main"]
 
@@ -203,7 +203,7 @@ async def test_revenue_is_a_table_by_month(world: World) -> None:
     assert "Left after refunds $120 November 2026 Paid $120 1 payment Refunded $0 0.00 % of what was paid" in seen.text
     assert "November 2026 1 $120 $0 $120" in seen.text
     assert (seen.values("from"), seen.values("to")) == (["2025-12"], ["2026-11"])
-    spans = [each for each in seen.links() if each.startswith("/admin/revenue?")]
+    spans = [each for each in seen.links if each.startswith("/admin/revenue?")]
     assert [each.partition("?")[2] for each in spans] == [
         f"from={first}&to=2026-11" for first in ("2026-11", "2026-09", "2025-12")
     ]
@@ -264,7 +264,7 @@ async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(wo
         ("/admin/bookings", MOST_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
     ):
         seen = await visitor.look(path)
-        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links()) == (
+        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links) == (
             at_once,
             True,
             True,

@@ -69,10 +69,10 @@ async def test_the_queue_shows_what_waits_the_oldest_first_page_by_page(world: W
     made = await _waiting(world, sponsor(world), 12)
     visitor = boss(world)
     first = await visitor.look("/admin")
-    [older] = [link for link in first.links() if "cursor=" in link]
+    [older] = [link for link in first.links if "cursor=" in link]
     second = await visitor.look(older)
     assert first.values("campaign") + second.values("campaign") == made
-    assert not [link for link in second.links() if "cursor=" in link]
+    assert not [link for link in second.links if "cursor=" in link]
     for words in (CAMPAIGN["headline"], CAMPAIGN["body"], CAMPAIGN["cta"], CAMPAIGN["targetUrl"], "Example Tools"):
         assert words in first.text
     assert "first version" in first.text
@@ -210,7 +210,7 @@ async def test_slots_are_in_the_order_of_their_names(world: World) -> None:
 async def test_a_slot_whose_id_is_new_has_its_page_beside_the_form_for_a_new_slot(world: World) -> None:
     add_slot(world, "new", name="The newest")
     visitor = boss(world)
-    assert "/admin/slots/~new" in (await visitor.look("/admin/slots")).links()
+    assert "/admin/slots/~new" in (await visitor.look("/admin/slots")).links
     page = await visitor.look("/admin/slots/~new")
     assert page.values("name") == ["The newest"]
     was, shown = _forms_of(page)
@@ -230,7 +230,7 @@ async def test_a_slot_form_sent_twice_makes_one_slot(world: World) -> None:
     assert again.status == 409
     page = Seen.of(again)
     assert "This form has created its slot already." in page.text
-    assert [each["id"] for _, each in page.tags if "autofocus" in each] == ["problem"]
+    assert [each["id"] for each in page.elements if "autofocus" in each] == ["problem"]
     assert len(world.memory.slots) == 1
 
 
@@ -331,7 +331,7 @@ async def test_the_video_of_a_package_is_described(world: World) -> None:
     address = "https://video.example.com/watch/1"
     after = await visitor.led("/admin/bookings", do="describe", **(form | {"youtubeUrl": address}))
     assert "Video published" in after.text
-    assert address in after.links()
+    assert address in after.links
     assert world.memory.bookings[booking].youtube_url == address
 
 
@@ -352,7 +352,7 @@ async def test_the_audit_is_read_page_by_page_and_by_target(world: World) -> Non
     made = await _waiting(world, person, 25)
     visitor = boss(world)
     first = await visitor.look("/admin/audit")
-    [older] = [link for link in first.links() if "cursor=" in link]
+    [older] = [link for link in first.links if "cursor=" in link]
     second = await visitor.look(older)
     assert first.text.count("Created the ad ") == 20
     assert second.text.count("Created the ad ") == 5
@@ -371,7 +371,7 @@ async def test_the_audit_is_read_by_who_did_it_and_up_to_a_day(world: World) -> 
     first = await visitor.look(f"/admin/audit?actor=%20{str(email).upper()}&to=2026-11-18")
     assert first.text.count("Created the ad ") == 20
     assert first.values("to") == ["2026-11-18"]
-    [older] = [link for link in first.links() if "cursor=" in link]
+    [older] = [link for link in first.links if "cursor=" in link]
     assert (await visitor.look(older)).text.count("Created the ad ") == 1
     for query in ("actor=nobody@example.com", f"actor={email}&to=2026-11-17"):
         assert "No change matches" in (await visitor.look(f"/admin/audit?{query}")).text
@@ -382,7 +382,7 @@ async def test_sponsors_are_listed_with_their_history(world: World) -> None:
     page = await boss(world).look("/admin/sponsors")
     [row] = world.memory.sponsors.values()
     assert "Example Tools" in page.text
-    assert f"/admin/audit?target={row.id}" in page.links()
+    assert f"/admin/audit?target={row.id}" in page.links
 
 
 # Operations.
