@@ -145,7 +145,6 @@ def schema() -> Any:
     return schemathesis.openapi.from_dict(deepcopy(DOCUMENT), config=configuration())
 
 
-PUBLIC = {"Keys", "Device login", "Payments", "Operation"}
 PUBLIC = {"Keys", "Sign-in", "Payments", "Operation"}
 """Tags of operations that take no key."""
 

@@ -1,7 +1,5 @@
 """The administrators' pages: who sees them, the queue, slots, bookings, the audit, tiers."""
 
-from typing import Any
-
 import pytest
 
 from actors.bookings.records import PackageKind
@@ -292,16 +290,8 @@ async def test_a_slot_that_does_not_exist_has_no_page(world: World) -> None:
 # Bookings.
 
 
-async def paid(world: World, person: Person, slot_id: str = "left-top", **slot: Any) -> str:
-    add_slot(world, slot_id, **slot)
-    await person.profile()
-    booking = (await person.booking(await person.campaign(), slot_id))["id"]
-    await person.pay(booking)
-    return str(booking)
-
-
 async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: World) -> None:
-    booking = await paid(world, sponsor(world))
+    booking = await sponsor(world).buys()
     visitor = boss(world)
     assert "Yes, refund USD 120.00" in (await visitor.look("/admin/bookings")).text
     unsure = await visitor.send("/admin/bookings", do="refund", booking=booking, reason="Not delivered.")
@@ -321,7 +311,8 @@ async def test_a_refund_is_ordered_after_a_confirmation_and_only_once(world: Wor
 
 
 async def test_the_video_of_a_package_is_described(world: World) -> None:
-    booking = await paid(world, sponsor(world), package_kind=PackageKind.YOUTUBE)
+    add_slot(world, package_kind=PackageKind.YOUTUBE)
+    booking = await sponsor(world).buys()
     visitor = boss(world)
     form = {"booking": booking, "youtubeStatus": "published", "youtubeNotes": "Recorded", "youtubeUrl": ""}
     refused = await visitor.send("/admin/bookings", do="describe", **form)
