@@ -3,16 +3,7 @@
 import pytest
 
 from actors.clock import DAY_MS
-from tests.api.sponsors import (
-    ADMIN,
-    API,
-    CAMPAIGN,
-    add_slot,
-    administrator,
-    changes,
-    sponsor,
-    tables,
-)
+from tests.api.sponsors import ADMIN, API, CAMPAIGN, add_slot, administrator, changes, sponsor, tables
 from tests.api.world import NOON_MS, World
 
 SLOT = {"id": "right-top", "name": "Right, top", "side": "right", "weekPriceCents": 15_000}

@@ -95,8 +95,7 @@ async def test_whoever_sends_it_is_asked_once_for_all(world: World, headers: dic
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("bookingId", "bok_unknown"), ("bookingId", "no id"), ("bookingId", "\x00"), ("kind", "view")],
+    ("field", "value"), [("bookingId", "bok_unknown"), ("bookingId", "no id"), ("bookingId", "\x00"), ("kind", "view")]
 )
 @pytest.mark.parametrize("place", [0, 3, 499])
 async def test_one_event_that_is_not_valid_is_a_400_that_names_it(

@@ -123,10 +123,7 @@ async def test_an_address_starts_so_many_an_hour_whatever_comes_of_them(
 
 @pytest.mark.parametrize(
     ("path", "settings"),
-    [
-        ("agent", {"MINT__PER_HOUR_TOTAL": 100}),
-        ("device", {"DEVICE__PER_HOUR_TOTAL": 100, "DEVICE__TOTAL_FACTOR": 2}),
-    ],
+    [("agent", {"MINT__PER_HOUR_TOTAL": 100}), ("device", {"DEVICE__PER_HOUR_TOTAL": 100, "DEVICE__TOTAL_FACTOR": 2})],
 )
 async def test_one_network_uses_at_most_a_tenth_of_a_total(path: str, settings: dict[str, int]) -> None:
     async with open_world(**settings) as world:

@@ -270,11 +270,7 @@ async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(wo
         ("/admin/bookings", MOST_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
     ):
         seen = await visitor.look(path)
-        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links) == (
-            at_once,
-            True,
-            True,
-        )
+        assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links) == (at_once, True, True)
         everything = await visitor.look(link)
         assert (everything.text.count("The <b>wrong week."), words in everything.text) == (9, False)
 

@@ -134,12 +134,7 @@ CASES = (
     *(Case("/device", do, {"user_code": ""}, {"user_code": DEVICE}) for do in ("approve", "deny")),
     Case("/admin/accounts/{id}", "set_tier", {"email": ANN, "tier": "gold"}, {"tier": "Choose one of the options."}),
     Case("/admin/accounts/{id}", "suspend", {"reason": LONG_NOTE}, {"reason": NOTE_OVER}),
-    Case(
-        "/admin/accounts/{id}",
-        "refund",
-        {"refund_reason": "Kept"},
-        {"sure": "Tick the box to confirm the refunds."},
-    ),
+    Case("/admin/accounts/{id}", "refund", {"refund_reason": "Kept"}, {"sure": "Tick the box to confirm the refunds."}),
     Case("/admin/accounts/{id}", "refund", {"refund_reason": LONG_NOTE, "sure": "yes"}, {"refund_reason": NOTE_OVER}),
     Case(
         "/admin/bookings",

@@ -15,15 +15,7 @@ from service.web.pages.parts.notices import NOTICES
 from service.web.pages.parts.words import date
 from service.web.pages.sponsor.bookings import GONE, WEEKS, new_uuid
 from service.web.pages.sponsor.calendar import Cell, cell_of
-from tests.api.sponsors import (
-    ADMIN,
-    CAMPAIGN,
-    NEXT_WEEK,
-    PROFILE,
-    THIS_WEEK,
-    add_slot,
-    administrator,
-)
+from tests.api.sponsors import ADMIN, CAMPAIGN, NEXT_WEEK, PROFILE, THIS_WEEK, add_slot, administrator
 from tests.api.world import NOON_MS, World, open_world
 from tests.fakes import SeededEntropy
 from tests.snapshots.rows import hold, slot, week
