@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field, RootModel, WithJsonSchema
 from actors.values import Scope
 from service.schemas.fields import Count, Edit, Milliseconds, Strict, absent, optional
 from service.schemas.texts import NAME
+from service.schemas.urls import NEWER
 
 ENCODED_WORD = "=?"
 NO_ADDRESS = "must be an email address, such as you@example.com"
@@ -26,9 +27,11 @@ def _address(value: str) -> str:
         raise ValueError(NO_ADDRESS)
     try:
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
-        return (checked.ascii_email or checked.normalized).lower()
     except EmailNotValidError:
         raise ValueError(NO_ADDRESS) from None
+    if NEWER.search(checked.domain):
+        raise ValueError(NO_ADDRESS)
+    return (checked.ascii_email or checked.normalized).lower()
 
 
 def _once(scopes: list[Scope]) -> list[Scope]:
