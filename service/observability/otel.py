@@ -255,6 +255,9 @@ class WatchedSession(requests.Session):
         except requests.Timeout:
             self.last = "it did not answer in time"
             raise
+        except requests.exceptions.ProxyError as error:
+            self.last = f"the proxy of the environment cannot be used ({_cause_of(error)})"
+            raise
         except Exception as error:
             self.last = f"it cannot be reached ({_cause_of(error)})"
             raise

@@ -23,7 +23,7 @@ def _address(value: str) -> str:
     An international domain is kept in its ASCII form, which every mail server accepts. What readers of mail decode as an
     encoded word (RFC 2047) is refused.
     """
-    if ENCODED_WORD in value:
+    if ENCODED_WORD in value or NEWER.search(value):
         raise ValueError(NO_ADDRESS)
     try:
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
