@@ -44,13 +44,13 @@ Email = Annotated[
     AfterValidator(_address),
     WithJsonSchema({"type": "string", "format": "email", "maxLength": 254}),
 ]
-MOST_MILLISECONDS = 253_402_300_799_999
+MAX_MILLISECONDS = 253_402_300_799_999
 """The end of the year 9999."""
 ExpiresAt = Annotated[
-    int, Field(ge=0, le=MOST_MILLISECONDS, description="When the key ends, in the future; epoch milliseconds")
+    int, Field(ge=0, le=MAX_MILLISECONDS, description="When the key ends, in the future; epoch milliseconds")
 ]
 """When a key ends. The operation checks that it lies ahead."""
-MOST_GRACE_SECONDS = 7 * 24 * 3_600
+MAX_GRACE_SECONDS = 7 * 24 * 3_600
 ClaimToken = Annotated[str, Field(min_length=8, max_length=200)]
 
 
@@ -132,7 +132,7 @@ class KeyRotation(Strict):
     graceSeconds: Annotated[
         int,
         Field(
-            ge=0, le=MOST_GRACE_SECONDS, description="Seconds in which both keys work; with 0 the old key ends at once"
+            ge=0, le=MAX_GRACE_SECONDS, description="Seconds in which both keys work; with 0 the old key ends at once"
         ),
     ]
 
