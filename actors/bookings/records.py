@@ -69,7 +69,7 @@ class BookingStatus(StrEnum):
 
 
 class PaymentState(StrEnum):
-    """What the processor last reported about a payment: its refund, or the state of a dispute."""
+    """The last report of the processor about a payment: its refund, or the state of a dispute."""
 
     REFUNDED = "refunded"
     REFUND_FAILED = "refund_failed"
@@ -114,7 +114,7 @@ class Sponsor:
 
     @property
     def profile(self) -> dict[str, Any]:
-        """What its owner can change."""
+        """The fields that the sponsor can change."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _NO_PROFILE}
 
     @property
@@ -240,7 +240,7 @@ class Booking:
         return "disputed" if self.disputed else self.payment_issue
 
     def unpaid_until_ms(self, now_ms: int) -> int | None:
-        """When its hold was cancelled or expired; None if it is still open or was ever paid."""
+        """Return when its hold was cancelled or expired; None if it is still open or was ever paid."""
         if self.payment_id is not None or self.status_at(now_ms) not in (
             BookingStatus.EXPIRED,
             BookingStatus.CANCELLED,
@@ -271,8 +271,8 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
-    """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
-    for a refund the payment's. `refunded_cents` is what was refunded so far, if that is only a part."""
+    """A report of the processor about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
+    for a refund the payment's. `refunded_cents` is the amount refunded so far, if it is only a part."""
 
     id: str
     payment_id: str

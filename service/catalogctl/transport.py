@@ -36,7 +36,7 @@ PIECES = 16
 """Pieces of a file that wait to be written."""
 
 NO_TUNNEL = "Tunnel connection failed: "
-"""What Python says before the status by which a proxy refuses a tunnel."""
+"""Python's words before the status with which a proxy refuses a tunnel."""
 
 NEEDS_LOGIN = "needs a login; add it to the variable, as in http://USER:PASSWORD@HOST:PORT"
 
@@ -185,7 +185,7 @@ def _whole(answer: Any, answer_bytes: int) -> Reply:
 
 
 def _failure(error: URLError, host: str) -> str:
-    """What a proxy did instead of connecting to the host."""
+    """The reason why a proxy did not connect to the host."""
     status = str(error.reason).partition(NO_TUNNEL)[2]
     if status.startswith("407"):
         return NEEDS_LOGIN

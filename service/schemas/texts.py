@@ -146,7 +146,7 @@ _UNSEEN = (
     r"\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"
 )
-"""What names and slogans refuse up to U+FFFF, except unassigned characters."""
+"""The characters up to U+FFFF that names and slogans refuse, except unassigned ones."""
 _SLOGAN_SIGN = rf"[^{_NEVER}\t\n\u2028\u2029{_UNSEEN}]"
 _NAME_SIGN = rf"[^ {_NEVER}\t\n\u2028\u2029{_UNSEEN}{_SPACES}\u2800]"
 _SELECTED_AND_JOINED = r"[\ufe0e\ufe0f]?[\u200c\u200d]?"
