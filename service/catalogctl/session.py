@@ -203,7 +203,7 @@ def _checked(key: str | None) -> str | None:
     return key
 
 
-# What identifies the objects of a response, for `--quiet`.
+# The ids of the objects of a response, for `--quiet`.
 
 
 def ids_of(document: Mapping[str, Any]) -> list[str]:

@@ -50,7 +50,7 @@ def uuid(text: str) -> str:
     return text.lower()
 
 
-# What is shown.
+# The output of the commands.
 
 
 def _sale(slot: Entry) -> str:

@@ -107,7 +107,7 @@ def _shown(value: str, letters: str) -> str:
     if _INVISIBLE.search(letters):
         raise ValueError("must not contain invisible characters")
     if _UNDEFINED.search(letters):
-        raise ValueError("must not contain characters that Unicode leaves unassigned or to private use")
+        raise ValueError("must not contain unassigned or private-use characters")
     return value
 
 

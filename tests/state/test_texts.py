@@ -253,7 +253,7 @@ def test_slogans_refuse_invisible_characters_that_compose_nothing(words: str) ->
 @pytest.mark.parametrize("words", UNDEFINED, ids=ascii)
 def test_names_and_slogans_refuse_characters_that_unicode_does_not_define(words: str) -> None:
     for rule in (pictured, titled, visible):
-        with pytest.raises(ValueError, match="unassigned or to private use"):
+        with pytest.raises(ValueError, match="unassigned or private-use"):
             rule(words)
 
 
