@@ -69,7 +69,7 @@ class BookingStatus(StrEnum):
 
 
 class PaymentState(StrEnum):
-    """The last report of the processor about a payment: its refund, or the state of a dispute."""
+    """What the processor last reported about a payment: its refund, or the state of a dispute."""
 
     REFUNDED = "refunded"
     REFUND_FAILED = "refund_failed"
@@ -271,8 +271,8 @@ class IdempotencyRecord:
 
 @dataclass(frozen=True, slots=True)
 class PaymentReport:
-    """A report of the processor about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
-    for a refund the payment's. `refunded_cents` is the amount refunded so far, if it is only a part."""
+    """What the processor reported about a payment, whether or not a booking was paid with it. `id` is the dispute's, or
+    for a refund the payment's. `refunded_cents` is what was refunded so far, if that is only a part."""
 
     id: str
     payment_id: str

@@ -37,7 +37,7 @@ SHORTEST_SESSION_MS = 30 * MINUTE_MS
 
 MARGIN_MS = 2 * MINUTE_MS
 
-MAX_REFUNDS = 100
+MOST_REFUNDS = 100
 """Refunds of a payment that are looked at."""
 
 LOOKUP_SECONDS = 2.0
@@ -207,7 +207,7 @@ class StripePayments:
 
     def _made_before(self, booking: Booking, payment_id: str, cents: int) -> stripe.Refund | None:
         """The refund of this amount that was made for the booking, and has not failed."""
-        made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MAX_REFUNDS})
+        made = self._client.v1.refunds.list({"payment_intent": payment_id, "limit": MOST_REFUNDS})
         for refund in made.data:
             metadata = refund.metadata
             ours = metadata is not None and BOOKING in metadata and metadata[BOOKING] == booking.id

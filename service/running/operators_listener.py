@@ -9,7 +9,7 @@ from service.config.model import Config
 from service.http.listen_address import ListenAddress
 from service.http.listeners import open_listeners
 from service.http.server import Server
-from service.observability.operators_app import MAX_CONNECTIONS
+from service.observability.operators_app import MOST_CONNECTIONS
 from service.running.foundation import address_of
 from service.running.limits import serving_limits
 
@@ -21,6 +21,6 @@ async def open_operators_listener(config: Config) -> AsyncIterator[Server | None
         yield None
         return
     address = ListenAddress(*address_of(config.server.ops_bind), setting="server.ops_bind")
-    limits = replace(serving_limits(config), connections=MAX_CONNECTIONS, connections_per_address=MAX_CONNECTIONS)
+    limits = replace(serving_limits(config), connections=MOST_CONNECTIONS, connections_per_address=MOST_CONNECTIONS)
     async with open_listeners([address], limits, SystemClock(), config.server.engine) as server:
         yield server

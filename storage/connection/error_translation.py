@@ -68,7 +68,7 @@ def translated(error: BaseException, *, sent_commit: bool, distributed: bool = F
 
 
 def reason_of(error: BaseException, *, connect_seconds: float | None = None) -> str:
-    """Return why the database failed, in words for an operator: Postgres's own sentence, or the fault of the connection.
+    """Why the database failed, in words for an operator: Postgres's own sentence, or what is wrong with the connection.
     `connect_seconds` bounded a connection that was being made."""
     match error:
         case pg.InsufficientPrivilegeError() if "schema public" in str(error):
