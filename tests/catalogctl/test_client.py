@@ -198,14 +198,3 @@ def test_an_unencrypted_connection_prints_a_warning(stage: Stage) -> None:
     assert "warning: http://catalog.invalid is not encrypted" in stage.err
     assert stage.run("login", "--url", "http://catalog.invalid") == 3
     assert "warning: http://catalog.invalid is not encrypted" in stage.err
-
-
-def test_the_proxy_of_the_environment_is_used_and_sees_only_the_request(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    with scripted(EMPTY) as proxy:
-        monkeypatch.setenv("http_proxy", proxy.url)
-        assert stage.run("bots", "--url", "http://catalog.invalid") == 0
-    assert proxy.targets() == ["GET http://catalog.invalid/api/v1/bots"]

@@ -68,7 +68,7 @@ def test_harmful_characters_are_replaced(letter: str) -> None:
 
 
 def test_ordinary_text_is_not_changed() -> None:
-    for text in ("Größe", "日本語", "שלום", "👩\u200d🌾 grower", "naïve “quotes” – dashes"):
+    for text in ("Größe", "日本語", "שלום", "👩\u200d🌾 grower", "🏴󠁧󠁢󠁥󠁮󠁧󠁿 only", "naïve “quotes” – dashes"):
         assert harmless(text) == text
     assert harmless("two\nlines\tand a tab\u2028more") == "two lines and a tab more"
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from service.web.pages.admin.bookings import MOST_TROUBLE
+from service.web.pages.admin.bookings import MAX_TROUBLE
 from service.web.pages.admin.review_queue import MOST_REQUESTS
 from service.web.pages.parts.notices import NOTICES
 from tests.api.sponsors import ADMIN, API, NEXT_WEEK, Person, administrator, changes, sponsor
@@ -267,7 +267,7 @@ async def test_many_requests_for_refunds_are_shown_in_part_with_a_link_to_all(wo
     visitor = boss(world)
     for path, at_once, words, link in (
         ("/admin", MOST_REQUESTS, "See all 9 refund requests", "/admin/bookings?trouble=requested"),
-        ("/admin/bookings", MOST_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
+        ("/admin/bookings", MAX_TROUBLE, "See all 9 that need attention", "/admin/bookings?trouble=true"),
     ):
         seen = await visitor.look(path)
         assert (seen.text.count("The <b>wrong week."), words in seen.text, link in seen.links) == (at_once, True, True)

@@ -6,7 +6,7 @@ from actors.bookings.records import PackageKind
 from actors.clock import DAY_MS
 from actors.events.servers import ServerReport
 from service.version import VERSION
-from service.web.pages.ops.status import MOST_REASONS, MOST_RECENT
+from service.web.pages.ops.status import MAX_REASONS, MAX_RECENT
 from service.web.pages.parts.notices import NOTICES
 from service.web.static_files import static_url
 from tests.api.sponsors import CAMPAIGN, Person, add_slot, administrator, changes, sponsor
@@ -419,7 +419,7 @@ async def test_operations_show_the_most_frequent_refusals_and_stay_short_whateve
     refusals = page.text.partition("Turned away in the last hour")[2]
     assert "operation299 not_found 2 operation0 not_found 1" in refusals
     assert "And 280 requests for other reasons." in refusals
-    assert refusals.count(" not_found") == MOST_REASONS + MOST_RECENT
+    assert refusals.count(" not_found") == MAX_REASONS + MAX_RECENT
     assert "301 Requests that were refused in the last hour" in page.text
 
 
