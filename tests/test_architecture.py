@@ -67,10 +67,7 @@ PURE = (
 )
 """Modules without I/O, clocks and randomness, beside those whose docstring says that they are pure."""
 
-STARTED_BY_NAME = (
-    "service.asgi",
-    "service.process.worker_process",
-)
+STARTED_BY_NAME = ("service.asgi", "service.process.worker_process")
 
 IMPURE = ("trio", "random", "secrets", "os", "socket", "uuid", "logging", "subprocess")
 
@@ -200,6 +197,7 @@ def test_each_library_of_the_edge_and_of_the_store_is_used_in_one_room() -> None
         ("prometheus_client",): "service.observability",
         ("opentelemetry", "requests"): "service.observability.otel",
         ("rapidfuzz",): "actors.catalog.words",
+        ("regex",): "service.schemas",
         ("stripe",): "service.payments",
         ("h11",): "service.outside.webhook_client",
         ("webauthn", "cbor2"): "service.outside.webauthn",

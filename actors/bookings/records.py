@@ -114,7 +114,7 @@ class Sponsor:
 
     @property
     def profile(self) -> dict[str, Any]:
-        """What its owner can change."""
+        """The fields that the sponsor can change."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in _NO_PROFILE}
 
     @property
@@ -240,7 +240,7 @@ class Booking:
         return "disputed" if self.disputed else self.payment_issue
 
     def unpaid_until_ms(self, now_ms: int) -> int | None:
-        """When its hold was cancelled or expired; None if it is still open or was ever paid."""
+        """Return when its hold was cancelled or expired; None if it is still open or was ever paid."""
         if self.payment_id is not None or self.status_at(now_ms) not in (
             BookingStatus.EXPIRED,
             BookingStatus.CANCELLED,

@@ -66,7 +66,7 @@ def _followed(unit: UnitOfWork, booking: Booking, message: RecordPayment) -> Ans
 
 
 def _why_too_late(unit: UnitOfWork, booking: Booking, payment: RecordPayment) -> str | None:
-    """Why a payment has to be refunded; None if the booking can have its weeks."""
+    """Return why a payment has to be refunded; None if the booking can have its weeks."""
     if (payment.amount_cents, payment.currency) != (booking.amount_cents, booking.currency):
         return "amount_mismatch"
     if booking.status is BookingStatus.CANCELLED:

@@ -15,8 +15,8 @@ from actors.times import MINUTE_MS, WEEK_MS
 WRITTEN = "written_ms"
 """The name of the value that holds the time of the mail."""
 
-JOINERS = "\u200c\u200d"
-"""Format characters that some scripts and emoji need."""
+JOINERS = frozenset("\u200c\u200d") | frozenset(map(chr, range(0xE0061, 0xE0080)))
+"""Format characters that some scripts and emoji need: joiners, and the tags of flags of regions."""
 
 ISOLATE, END_OF_ISOLATE = "\u2068", "\u2069"
 SUBJECT_LENGTH = 150

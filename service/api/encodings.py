@@ -14,7 +14,7 @@ CODINGS = (BR, GZIP)
 VARY = ("vary", "Accept-Encoding")
 """For responses that are compressed for some clients."""
 
-MOST_CHARACTERS = 256
+MAX_CHARACTERS = 256
 """A longer Accept-Encoding is taken for one that accepts no coding. Those of browsers have about 25 characters."""
 
 _ANY = (IDENTITY, *CODINGS)
@@ -32,7 +32,7 @@ def acceptable(header: str | None) -> tuple[str, ...]:
     """
     if header is None:
         return _ANY
-    return (IDENTITY,) if len(header) > MOST_CHARACTERS else _parsed(header)
+    return (IDENTITY,) if len(header) > MAX_CHARACTERS else _parsed(header)
 
 
 @lru_cache(512)

@@ -50,7 +50,7 @@ def uuid(text: str) -> str:
     return text.lower()
 
 
-# What is shown.
+# The output of the commands.
 
 
 def _sale(slot: Entry) -> str:
@@ -99,7 +99,7 @@ CAMPAIGNS = table(
     "CAMPAIGN*: id; NAME: name; STATUS*: status; HEADLINE: headline; NOTE: reviewNote", "No campaigns yet."
 )
 EDITED = {"headline": "headline", "body": "body", "button": "cta", "target": "targetUrl", "logo": "logoText"}
-"""What an edit changes that waits for review beside the approved words."""
+"""The fields of an edit that waits for review beside the approved words."""
 
 
 def _edited(field: str) -> Cell:

@@ -1,4 +1,4 @@
-"""What makes a deployment unsafe: checked before a start, and by `doctor`. Source: ADR 0064."""
+"""Finds what makes a deployment unsafe, before a start and for `doctor`. Source: ADR 0064."""
 
 import logging
 from collections.abc import Awaitable
@@ -121,7 +121,7 @@ def other_mode(config: Config, stored: str) -> str:
 
 
 def problems(config: Config) -> list[str]:
-    """What `doctor` reports about the configuration alone."""
+    """Return the problems that `doctor` reports about the configuration alone."""
     server = config.server
     lines = []
     for refuse in (refuse_unreadable_mail, refuse_untraced):

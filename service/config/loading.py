@@ -27,7 +27,7 @@ REMOVED = {
     "events.bucket_hours": "was removed in 1.2, because an event counts once a day: delete it",
     "events.shards": "was removed in 1.2, because a node commits several batches of events at once by itself: delete it",
 }
-"""What became of settings of earlier releases."""
+"""Settings of earlier releases, each with its replacement or the reason for its removal."""
 
 PACKAGE = Path(__file__).resolve().parents[1]
 INSTALLED = (PACKAGE / "config.toml").exists()

@@ -51,7 +51,7 @@ class OutboxMails(BaseModel):
 
 
 class Ending(BaseModel):
-    """What the link of a mail ends. `ended` says whether this request did, or something before it."""
+    """The target of an ending link in a mail. `ended` says whether this request did, or something before it."""
 
     kind: Literal["key", "session", "admin"]
     label: str

@@ -105,13 +105,13 @@ class InventoryQuery(Query, json_schema_extra=_integer_or_empty):
     ] = None
 
 
-MOST_WEEKS, USUAL_WEEKS = 12, 8
+MAX_WEEKS, USUAL_WEEKS = 12, 8
 
 
 class CalendarQuery(InventoryQuery):
     """Query of the calendar: the first week as in the inventory, and the number of weeks."""
 
-    weeks: Whole[Annotated[int, Field(ge=1, le=MOST_WEEKS)]] = Field(default=USUAL_WEEKS, description="Number of weeks")
+    weeks: Whole[Annotated[int, Field(ge=1, le=MAX_WEEKS)]] = Field(default=USUAL_WEEKS, description="Number of weeks")
 
 
 def slot_of(

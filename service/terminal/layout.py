@@ -11,8 +11,8 @@ from email.utils import parsedate_to_datetime
 from service.terminal.output import duration
 
 HARMLESS = "\ufffd"
-JOINERS = "\u200c\u200d"
-"""Format characters that some scripts and emoji need."""
+JOINERS = frozenset("\u200c\u200d") | frozenset(map(chr, range(0xE0061, 0xE0080)))
+"""Format characters that some scripts and emoji need: joiners, and the tags of flags of regions."""
 
 
 def is_harmful(letter: str) -> bool:

@@ -28,13 +28,13 @@ class Page(StrEnum):
 
 
 ENDING_MS = 30 * DAY_MS
-"""How long a link in a mail can end what the mail tells of."""
+"""The lifetime of an ending link in a mail."""
 
 
 @dataclass(frozen=True, slots=True)
 class EndingLink:
-    """What a link in a mail to `email` ends: its id, for an administratorship the time of its grant in milliseconds; and its
-    name for the reader."""
+    """The target of an ending link in a mail to `email`: its id, for an administratorship the time of its grant in
+    milliseconds; and its name for the reader."""
 
     ending: Ending
     target_id: str
@@ -75,7 +75,7 @@ class Links:
         return f"{self.base_url}/end/{LINK_PREFIX}{self._signer.sign(ENDING, values)}"
 
     def ending(self, token: str, now_ms: int) -> EndingLink | None:
-        """What a link ends; None if its token is not valid or too old."""
+        """Return the target of an ending link; None if its token is not valid or too old."""
         try:
             ending, target_id, label, email, until_ms = self._signer.verify(ENDING, token.removeprefix(LINK_PREFIX))
         except BadToken:

@@ -260,7 +260,7 @@ def spent_of(views: Sequence[BookingView]) -> list[Spent]:
 
 
 async def view_ending(services: Services, call: Call) -> Answer | Refused:
-    """What a link ends. Reading it changes nothing, because mail programs open links by themselves."""
+    """Return the target of an ending link. Reading it changes nothing, because mail programs open links by themselves."""
     link = _ending_of(services, call)
     return _unknown_link() if link is None else _ending(link)
 

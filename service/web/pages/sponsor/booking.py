@@ -10,7 +10,7 @@ from service.web.pages.parts.forms import Field, Form
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template, calling
 from service.web.pages.sponsor.booking_history import history
 
-MOST_INVOICES = 50
+MAX_INVOICES = 50
 """The newest documents of the account, among which those of the booking are found."""
 
 MOST_SITES = 10
@@ -98,7 +98,7 @@ def _slot_of(slots: Iterable[Json], shown: Json) -> Json | None:
 
 async def _documents(request: PageRequest, shown: Json) -> list[Json]:
     """The invoice and credit notes of the booking, oldest first."""
-    listed = await request.ask("listInvoices", query={"limit": MOST_INVOICES})
+    listed = await request.ask("listInvoices", query={"limit": MAX_INVOICES})
     if listed.refused is not None:
         return []
     return [each for each in reversed(listed.json["items"]) if each["bookingId"] == shown["id"]]

@@ -17,10 +17,10 @@ NEWEST = 50
 """The newest ads, among which those that wait for their sponsor are found."""
 
 MOST_TASKS = 6
-MOST_RUNNING = 6
+MAX_RUNNING = 6
 """Running bookings with a card; further ones are in the table."""
 
-MOST_LISTED = 12
+MAX_LISTED = 12
 """Bookings in the table; all are under Bookings."""
 
 BRAND = {"name": Field("Brand", "Write the name of your brand."), "website": Field("Website", ADDRESS)}
@@ -55,7 +55,7 @@ async def overview(request: PageRequest) -> Template:
     me = (await request.ask("getSponsor")).or_raise()
     campaigns = (await request.ask("listCampaigns", query={"limit": NEWEST})).or_raise()["items"]
     read = (await request.ask("readOverview")).or_raise()
-    running = [each for each in read["present"] if each["nextStep"] == "watch_delivery"][:MOST_RUNNING]
+    running = [each for each in read["present"] if each["nextStep"] == "watch_delivery"][:MAX_RUNNING]
     others = [each for each in read["present"] if each not in running] + read["past"]
     tasks = list(tasks_of(me, campaigns, read["present"], now_ms))
     values = {
@@ -64,7 +64,7 @@ async def overview(request: PageRequest) -> Template:
         "tasks": tasks[:MOST_TASKS],
         "more_tasks": len(tasks) - MOST_TASKS,
         "running": [await _run(request, each) for each in running],
-        "bookings": others[:MOST_LISTED],
+        "bookings": others[:MAX_LISTED],
         "total": read,
         "since": since_of(read),
         "hold_minutes": request.config.bookings.hold_minutes,
