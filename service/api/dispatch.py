@@ -20,6 +20,7 @@ from service.api.operation import Call, Operation
 from service.api.policy import Access
 from service.api.rate_limits import rate_limit_headers
 from service.api.refusals import CORS, failure, refusal, rendered
+from service.api.spreadsheets import for_people
 from service.api.validation import FORM, form_as_json, parse_body, parse_query, read_idempotency_key
 
 log = logging.getLogger(__name__)
@@ -82,7 +83,10 @@ class RequestPipeline:
         call = self._validate(caller)
         if isinstance(call, Refused):
             return call
-        return await self._operation.handler(self._services, call)
+        answer = await self._operation.handler(self._services, call)
+        if self._operation.spreadsheet and caller.signed_in is not None and isinstance(answer, Answer):
+            return for_people(answer)
+        return answer
 
     async def outcome_within_deadline(self) -> Answer | Refused:
         """The outcome, or `trio.TooSlowError` at the deadline.
