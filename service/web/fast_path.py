@@ -52,7 +52,7 @@ class FastPath:
 
     def _add(self, operation: Operation) -> None:
         most_bytes = self._services.config.http.body_bytes if operation.body_bytes is None else operation.body_bytes
-        route = _Route(operation, operation.body is not None or operation.raw_body, most_bytes)
+        route = _Route(operation, operation.reads, most_bytes)
         above, _, last = operation.path.rpartition("/")
         assert "{" not in above, f"{operation.name}: only the last part of a hot path may be a parameter"
         if operation.path_names:

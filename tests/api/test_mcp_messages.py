@@ -35,9 +35,10 @@ def told_of(response: Response) -> tuple[int, int]:
 @pytest.mark.parametrize(
     ("wanted", "agreed"),
     [
+        ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
         ("2025-11-25", "2025-11-25"),
-        ("2025-03-26", "2025-11-25"),
+        ("2024-11-05", "2025-11-25"),
         ("2026-07-28", "2025-11-25"),
         ("1", "2025-11-25"),
         ("", "2025-11-25"),
@@ -61,7 +62,7 @@ async def test_initialize_needs_all_that_the_protocol_asks_for(world: World, mis
     assert missing in response.json["error"]["message"]
 
 
-@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18", "2025-11-25"])
 async def test_older_revisions_name_themselves_in_a_header(world: World, revision: str) -> None:
     assert (await send(world, message("ping"), MCP_Protocol_Version=revision)).json == {
         "jsonrpc": "2.0",
@@ -70,19 +71,32 @@ async def test_older_revisions_name_themselves_in_a_header(world: World, revisio
     }
 
 
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+async def test_the_endpoint_has_the_same_methods_with_a_slash_at_its_end(world: World, path: str) -> None:
+    assert (await world.client.post(path, json=message("ping"))).json["result"] == {}
+    assert (await world.client.post(path, json=[message("ping")])).json["error"]["code"] == INVALID
+    for method in ("GET", "DELETE", "PUT"):
+        response = await world.client.request(method, path)
+        assert told_of(response) == (405, 405)
+        assert response.header("allow") == "OPTIONS, POST"
+    preflight = await world.client.request("OPTIONS", path, headers={"Origin": BASE_URL})
+    assert (preflight.status, preflight.header("access-control-allow-methods")) == (204, "POST")
+    assert (await world.client.post(f"{path}/x", json=message("ping"))).status == 404
+
+
 async def test_a_request_without_a_revision_is_served_as_an_older_one(world: World) -> None:
     assert (await send(world, message("tools/list"))).json["result"].keys() == {"tools"}
 
 
 @pytest.mark.parametrize(
-    "revision", ["2025-03-26", "2024-11-05", "2027-01-01", "", "nonsense", "2025-06-18, 2025-06-18"]
+    "revision", ["2025-03-27", "2024-11-05", "2027-01-01", "", "nonsense", "2025-06-18, 2025-06-18"]
 )
 async def test_other_revisions_are_refused_with_those_that_are_supported(world: World, revision: str) -> None:
     for told in (message("tools/list"), message("notifications/initialized", None, None)):
         response = await send(world, told, MCP_Protocol_Version=revision)
         assert told_of(response) == (400, UNSUPPORTED)
         assert response.json["error"]["data"] == {
-            "supported": ["2026-07-28", "2025-11-25", "2025-06-18"],
+            "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"],
             "requested": revision,
         }
 
