@@ -13,6 +13,8 @@ from service.schemas.fields import Count, Edit, Milliseconds, Strict, absent, op
 from service.schemas.texts import NAME
 
 ENCODED_WORD = "=?"
+LOCAL_BYTES = 64
+"""The longest part before the `@` (RFC 5321, 4.5.3.1.1). A domain's limits are checked by the library."""
 NO_ADDRESS = "must be an email address, such as you@example.com"
 
 
@@ -25,6 +27,8 @@ def _address(value: str) -> str:
     if ENCODED_WORD in value:
         raise ValueError(NO_ADDRESS)
     try:
+        if len(value.rpartition("@")[0].encode()) > LOCAL_BYTES:
+            raise ValueError(NO_ADDRESS)
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
         return (checked.ascii_email or checked.normalized).lower()
     except EmailNotValidError:
