@@ -27,7 +27,7 @@ from service.observability.metrics import Metrics
 from service.observability.tracing import Tracer
 from service.web.compression import Compressor
 from service.web.documents import document_views, is_published
-from service.web.fast_path import FastPath
+from service.web.fast_path import FastPath, declared_length
 from service.web.mcp import mcp_refusal, mcp_views
 from service.web.middleware import Hsts, RequestMiddleware, TracedMiddleware
 from service.web.page_views import page_view, prepare_templates, refusal_response, response_of
@@ -134,10 +134,8 @@ def _bounded(limits: Mapping[str, int]) -> type[TrioRequest]:
 
         @property
         def content_length(self) -> int | None:
-            """The declared length. Werkzeug's own would split Transfer-Encoding, which the engines have checked."""
-            length = self.headers.get("content-length", "")
-            chunked = "transfer-encoding" in self.headers
-            return int(length) if length.isascii() and length.isdigit() and not chunked else None
+            """The declared length, as the fast path reads it. Werkzeug's own would split a long Transfer-Encoding."""
+            return declared_length(self.headers.get)
 
     return BoundedRequest
 
