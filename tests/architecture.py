@@ -192,37 +192,18 @@ RULES = (
     Rule("service.payments", ("service.api", "service.web", "storage"), "a gateway does not know its callers"),
     Rule(
         "service.api",
-        (
-            "service.web",
-            "service.cli",
-            "service.process",
-            "service.running",
-            "storage",
-            *FRAMEWORKS,
-        ),
+        ("service.web", "service.cli", "service.process", "service.running", "storage", *FRAMEWORKS),
         "operations run under any server, over any store",
     ),
     Rule(
-        "service.web",
-        ("service.cli", "service.process", "service.running", "storage"),
-        "the edge is wired by others",
+        "service.web", ("service.cli", "service.process", "service.running", "storage"), "the edge is wired by others"
     ),
-    Rule(
-        "service.web.pages",
-        ("actors",),
-        "pages reach state through operations only",
-        but=VALUES,
-    ),
+    Rule("service.web.pages", ("actors",), "pages reach state through operations only", but=VALUES),
     Rule("service.process", ("service.cli", "service.web", "service.api"), "a worker does not load commands"),
     Rule("service.running", ("service.cli", "service.process"), "a node does not know who started it"),
     Rule(
         "service.running.foundation",
-        (
-            "service.running.node",
-            "service.running.assembly",
-            "service.api",
-            "service.web",
-        ),
+        ("service.running.node", "service.running.assembly", "service.api", "service.web"),
         "commands and parents use it, and serve nothing",
     ),
     Rule("service.running.assembly", ("service.web", "storage"), "stores are arguments"),

@@ -67,10 +67,7 @@ PURE = (
 )
 """Modules without I/O, clocks and randomness, beside those whose docstring says that they are pure."""
 
-STARTED_BY_NAME = (
-    "service.asgi",
-    "service.process.worker_process",
-)
+STARTED_BY_NAME = ("service.asgi", "service.process.worker_process")
 
 IMPURE = ("trio", "random", "secrets", "os", "socket", "uuid", "logging", "subprocess")
 

@@ -302,10 +302,7 @@ FIELDS = {
     "WebhookBody": ("url events", ""),
     "Webhook": ("id url events status createdAt", "failingSince disabledAt disabledReason"),
     "WebhookCreated": ("webhook secret", ""),
-    "WebhookDelivery": (
-        "id eventId type status createdAt attempts",
-        "nextAttemptAt endedAt responseStatus error",
-    ),
+    "WebhookDelivery": ("id eventId type status createdAt attempts", "nextAttemptAt endedAt responseStatus error"),
     "EndAllRequest": ("", "keepCurrent"),
     "AllEnded": ("sessions keys", ""),
     "TierOrder": ("email tier", ""),

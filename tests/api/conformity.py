@@ -188,9 +188,7 @@ def _compiled_validator(pointer: str) -> jsonschema_rs.Draft202012Validator:
 @cache
 def validator(pointer: str) -> Draft202012Validator:
     return Draft202012Validator(
-        {"$ref": f"urn:document#{pointer}"},
-        registry=_registry,
-        format_checker=Draft202012Validator.FORMAT_CHECKER,
+        {"$ref": f"urn:document#{pointer}"}, registry=_registry, format_checker=Draft202012Validator.FORMAT_CHECKER
     )
 
 

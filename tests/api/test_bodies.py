@@ -21,7 +21,8 @@ every_body = pytest.mark.parametrize(
 )
 
 MINT, CLAIM, COMPLETE = "/api/v1/auth/agent", "/api/v1/auth/claim", "/api/v1/auth/claim/complete"
-LONGEST = 16_384
+PATHS = {MINT: 16_384, CLAIM: 16_384, COMPLETE: 16_384, EVENTS: 4_096, BATCH: 131_072}
+"""Operations with a body, and their longest."""
 
 NO_JSON = {
     "a word": b"hello",
@@ -80,16 +81,16 @@ ANY_OBJECT = {
 
 @pytest.mark.parametrize("what", NO_JSON)
 async def test_what_is_no_json_is_refused(world: World, what: str) -> None:
-    for path in (MINT, CLAIM, COMPLETE):
-        response = await world.client.post(path, body=NO_JSON[what])
+    for path, longest in PATHS.items():
+        response = await world.client.post(path, body=NO_JSON[what][:longest])
         assert response.words == "400 invalid_request", path
         assert response.json["message"].startswith(f"The body is not valid JSON: {REASONS.get(what, '')}")
 
 
 @pytest.mark.parametrize("what", NO_OBJECT)
 async def test_json_that_is_no_object_is_refused(world: World, what: str) -> None:
-    for path in (MINT, CLAIM, COMPLETE):
-        assert (await world.client.post(path, body=NO_OBJECT[what])).words == "400 invalid_request", path
+    for path, longest in PATHS.items():
+        assert (await world.client.post(path, body=NO_OBJECT[what][:longest])).words == "400 invalid_request", path
 
 
 @pytest.mark.parametrize("what", ANY_OBJECT)
@@ -140,8 +141,8 @@ async def test_a_long_key_that_is_given_twice_is_cut(world: World) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b" "])
-async def test_a_claim_needs_a_body(world: World, body: bytes) -> None:
-    for path in (CLAIM, COMPLETE):
+async def test_these_operations_need_a_body(world: World, body: bytes) -> None:
+    for path in (CLAIM, COMPLETE, EVENTS, BATCH):
         assert (await world.client.post(path, body=body)).words == "400 invalid_request"
 
 
@@ -162,6 +163,10 @@ async def test_the_content_type_is_not_looked_at(world: World, kind: str | None)
     headers = {} if kind is None else {"Content-Type": kind}
     assert (await world.client.post(MINT, headers=headers, body=b"{}")).words == "200"
     assert (await world.client.post(CLAIM, headers=headers, body=b"{}")).words == "400 invalid_request"
+    await stock(world)
+    assert (await world.client.post(EVENTS, headers=headers, body=f"{{{EVENT}}}".encode())).json == {"recorded": True}
+    answer = await world.client.post(BATCH, headers=headers, body=f'{{"events": [{{{EVENT}}}]}}'.encode())
+    assert answer.json == {"results": [{"recorded": False, "dropped": "duplicate"}]}
 
 
 CODINGS = ("gzip", "br", " GZIP ", "identity, gzip", "aws-chunked", "nonsense")
@@ -245,21 +250,19 @@ def test_a_whole_number_is_read_exactly_and_nothing_else_changes(text: str, whol
     assert whole_numbers(f'{{"a 1.0": {text}}}'.encode()) == f'{{"a 1.0": {whole}}}'.encode()
 
 
-@pytest.mark.parametrize("path", [MINT, CLAIM, COMPLETE])
-async def test_a_body_of_the_longest_length_is_read(world: World, path: str) -> None:
-    body = b'{"a": "' + b"x" * (LONGEST - 9) + b'"}'
-    assert len(body) == LONGEST
-    assert (await world.client.post(path, body=body)).status != 413
-
-
 @pytest.mark.parametrize("declared", [True, False])
-@pytest.mark.parametrize("path", [MINT, CLAIM, COMPLETE])
-async def test_a_longer_body_is_413(world: World, path: str, declared: bool) -> None:
-    body = b'{"a": "' + b"x" * (LONGEST - 8) + b'"}'
-    headers = {"Content-Length": str(len(body))} if declared else {}
-    assert (await world.client.post(path, headers=headers, body=[body[:100], body[100:]])).words == (
-        "413 payload_too_large"
-    )
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_body_of_the_longest_length_is_read_and_a_longer_one_is_413(
+    world: World, path: str, declared: bool
+) -> None:
+    for size in (PATHS[path], PATHS[path] + 1, 3 * PATHS[path]):
+        body = b'{"a": "' + b"x" * (size - 9) + b'"}'
+        headers = {"Content-Length": str(size)} if declared else {}
+        answer = await world.client.post(path, headers=headers, body=[body[:100], body[100:]])
+        assert (answer.words == "413 payload_too_large") == (size > PATHS[path])
+        assert (answer.header("access-control-allow-origin") == "*") == (path in (EVENTS, BATCH)), (
+            "the page can read why"
+        )
 
 
 @pytest.mark.parametrize("declared", ["0", "5", "-1", "x", "1e3", "99999999999999999999999"])

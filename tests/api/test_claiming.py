@@ -6,7 +6,7 @@ import pytest
 
 from actors.values import Tier
 from tests.api.asgi import Response
-from tests.api.world import World, open_world
+from tests.api.world import World
 
 START, COMPLETE = "/api/v1/auth/claim", "/api/v1/auth/claim/complete"
 ANN, BOB = "ann@example.com", "bob@example.com"
@@ -126,31 +126,3 @@ async def test_a_code_that_is_not_valid_is_refused(world: World, code: Any) -> N
     await ann.start()
     response = await ann.complete(code)
     assert response.words == "400 invalid_request"
-
-
-async def test_an_address_starts_twelve_claims_an_hour(world: World) -> None:
-    statuses = [(await (await claimant(world)).start(f"a{number}@example.com")).status for number in range(13)]
-    assert statuses == [200] * 12 + [429]
-    ann = await claimant(world)
-    assert (await ann.start(address="198.51.100.1")).words == "200"
-    await world.pass_seconds(3_600)
-    assert (await (await claimant(world)).start()).words == "200"
-
-
-async def test_refused_starts_use_the_addresss_budget_too(world: World) -> None:
-    body = {"claimToken": NOBODYS, "email": ANN}
-    statuses = [(await world.client.post(START, json=body)).status for _ in range(13)]
-    assert statuses == [400] * 12 + [429]
-
-
-# Completions that are refused.
-
-
-async def test_ten_keys_are_the_limit_unless_configured(world: World) -> None:
-    assert world.config.keys.full_per_account == 10
-
-
-async def test_an_address_completes_at_most_sixty_times_an_hour() -> None:
-    async with open_world(CLAIM__COMPLETIONS_PER_HOUR=3) as world:
-        ann = await claimant(world)
-        assert [(await ann.complete("123456")).status for _ in range(4)] == [400] * 3 + [429]

@@ -61,8 +61,7 @@ def test_every_table_fits_and_is_harmless(rows: list[tuple[str, str, str]], fit:
 
 
 @pytest.mark.parametrize(
-    "letter",
-    ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041", "\ud800"],
+    "letter", ["\x00", "\x07", "\x1b", "\x7f", "\x9b", "\u202e", "\u2066", "\u200b", "\ufeff", "\U000e0041", "\ud800"]
 )
 def test_harmful_characters_are_replaced(letter: str) -> None:
     assert harmless(f"a{letter}b") == "a\ufffdb"

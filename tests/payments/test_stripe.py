@@ -132,20 +132,21 @@ async def test_a_session_that_is_first_asked_for_late_ends_half_an_hour_after_th
     assert len(stripe.sessions) == 1
 
 
-async def test_a_long_hold_ends_the_session_with_it(stripe: Processor) -> None:
-    made = replace(MADE, hold_ms=NOON_MS + 2 * HOUR_MS)
-    assert (await checkout(stripe, made, hold_ms=2 * HOUR_MS)).expires_ms == made.hold_ms
-
-
-async def test_a_short_hold_gets_the_shortest_session_there_is(stripe: Processor) -> None:
-    made = replace(MADE, hold_ms=NOON_MS + MINUTE_MS)
-    assert (await checkout(stripe, made, hold_ms=MINUTE_MS)).expires_ms == NOON_MS + 32 * MINUTE_MS
-
-
-async def test_the_longest_hold_is_within_stripes_day(stripe: Processor) -> None:
-    made = replace(MADE, hold_ms=NOON_MS + 24 * HOUR_MS)
-    stripe.now = NOON + 60
-    assert (await checkout(stripe, made, hold_ms=24 * HOUR_MS)).expires_ms == made.hold_ms
+@pytest.mark.parametrize(
+    ("hold_ms", "asked_seconds", "expires_ms"),
+    [
+        (2 * HOUR_MS, 0, 2 * HOUR_MS),
+        (MINUTE_MS, 0, 32 * MINUTE_MS),
+        (24 * HOUR_MS, 60, 24 * HOUR_MS),
+    ],
+    ids=["a long hold", "a short hold gets the shortest session", "the longest hold is within Stripe's day"],
+)
+async def test_a_session_ends_with_its_hold_within_stripes_bounds(
+    stripe: Processor, hold_ms: int, asked_seconds: int, expires_ms: int
+) -> None:
+    stripe.now = NOON + asked_seconds
+    made = replace(MADE, hold_ms=NOON_MS + hold_ms)
+    assert (await checkout(stripe, made, hold_ms=hold_ms)).expires_ms == NOON_MS + expires_ms
 
 
 async def test_two_bookings_have_two_sessions(stripe: Processor) -> None:

@@ -344,6 +344,9 @@ def test_a_declined_refund_without_weeks_waits_for_an_administrator(ledger: Ledg
 
 def test_a_refund_that_fails_later_is_no_refund_and_can_be_ordered_again(going_back: Ledger) -> None:
     going_back.act(going_back.settle("b1"))
+    late = booked(going_back.one(going_back.settle("b1", "No money")))
+    assert (late.status, late.refunded_cents) == (REFUNDED, REST + PRICE), "another node made it meanwhile"
+    assert kept_nothing(going_back)
     booking = booked(going_back.one(going_back.settle("b1", "Returned by the bank", event="evt_f")))
     assert (booking.status, booking.payment_issue, booking.refunded_cents) == (REFUNDING, "refund_failed", 0)
     assert (going_back.held("b1"), booking.refund_due_ms) == ([], None)

@@ -167,12 +167,3 @@ def no_key_outlives_its_granter(case: Case) -> Iterator[str]:
             granter = keys.get(key.granter_id or "")
             if granter is not None and granter.revoked_ms is not None and key.revoked_ms is None:
                 yield f"{commit.owner} left {key.id} alive, but {granter.id}, which granted it, is revoked"
-
-
-CHECKS = (
-    no_key_outlives_its_granter,
-    only_who_may_is_let_in,
-    who_may_is_let_in,
-    no_key_gives_what_it_lacks,
-    memberships_are_as_answered,
-)

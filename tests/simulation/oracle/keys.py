@@ -372,19 +372,3 @@ def claimed_keys_carry_no_administration(case: Case) -> Iterator[str]:
     for key in case.memory.keys.values():
         if key.admin and key.kind is Kind.ANONYMOUS:
             yield f"{key.id}, which anybody can mint, carries administration"
-
-
-CHECKS = (
-    claimed_keys_carry_no_administration,
-    keys_are_as_they_were_given,
-    every_claim_has_one_owner,
-    codes_are_compared_at_most_five_times,
-    spent_codes_open_nothing,
-    right_codes_are_accepted,
-    starts_are_refused_for_a_reason,
-    codes_are_sent_at_a_pace,
-    keys_are_refused_for_a_reason,
-    one_key_for_each_idempotency_key,
-    changes_are_stored_and_audited_once,
-    tiers_follow_their_audit,
-)

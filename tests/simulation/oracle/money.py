@@ -189,15 +189,3 @@ def what_is_sold_is_the_weeks_that_are_held(case: Case) -> Iterator[str]:
                 sold[week] = booking.id
     if any(case.memory.slot_weeks.get(week) != booking_id for week, booking_id in sold.items()):
         yield "some sold weeks are not held"
-
-
-CHECKS = (
-    nothing_is_paid_back_twice,
-    every_payment_is_accounted_for,
-    every_movement_of_money_has_its_document,
-    numbers_of_invoices_have_no_gaps,
-    nothing_is_declined_that_the_processor_did_not_decline,
-    nothing_is_left_undone,
-    nobody_pays_for_weeks_that_nobody_saw,
-    what_is_sold_is_the_weeks_that_are_held,
-)

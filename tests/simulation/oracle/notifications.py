@@ -5,7 +5,7 @@ The transactions of sessions and of devices are judged by `visits` and `logins`,
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from actors.keys.messages import Claim
@@ -208,10 +208,3 @@ def notifications_are_true(world: "World", commit: Commit) -> Iterator[str]:
             counts = world.memory.delivery_days.get((webhook_event.subject_id, day), (0, 0))
             if (data["impressions"], data["clicks"]) != counts:
                 yield f"{webhook_event} is about {counts} impressions and clicks"
-
-
-CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
-    each_change_is_notified_once,
-    each_event_is_queued_for_each_webhook_that_wants_it,
-    notifications_are_true,
-)

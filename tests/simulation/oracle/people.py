@@ -163,15 +163,3 @@ def nobody_ends_another_account_s_keys(case: Case) -> Iterator[str]:
     for operation in case.of("revoke another's"):
         if surely(operation):
             yield f"{operation.about} was ended by another account: {operation.result}"
-
-
-CHECKS = (
-    refusals_are_documented,
-    answers_are_stored,
-    decisions_are_not_old,
-    codes_come_by_mail_and_open_one_session,
-    sessions_work_until_they_end,
-    lists_show_what_lives,
-    keys_that_were_handed_out_are_known,
-    nobody_ends_another_account_s_keys,
-)

@@ -191,14 +191,3 @@ def the_days_of_keys_add_up(case: Case) -> Iterator[str]:
         low, used = granted - refunds.get(key_id, 0), of_keys.get(key_id, 0)
         if not low <= used <= granted + doubtful:
             yield f"{key_id} used {used}, expected {low} to {granted + doubtful}"
-
-
-CHECKS = (
-    rotations_are_as_answered,
-    rotations_are_refused_for_a_reason,
-    edits_are_as_answered,
-    old_keys_never_work_after_their_grace,
-    old_keys_work_until_then,
-    successors_end_with_a_key_that_rotated_itself,
-    the_days_of_keys_add_up,
-)
