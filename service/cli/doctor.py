@@ -52,6 +52,8 @@ async def doctor(config: Config, data_dir: Path) -> int:
         print("note: admin.require_passkey is false: whoever reads an administrator's mail can administer")
     if not config.mail.smtp_url and not deployment.is_public(config.server.base_url):
         print("note: mail.smtp_url is empty: mail is printed to the log and shown at /dev/outbox")
+    for note in deployment.notes(config):
+        print(f"note: {note}")
     for problem in problems:
         print(f"PROBLEM: {problem}")
     return USAGE if problems else SUCCESS

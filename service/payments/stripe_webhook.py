@@ -19,6 +19,8 @@ from service.payments.gateway import DisputeUpdated, PaymentEvent, PaymentSuccee
 
 log = logging.getLogger(__name__)
 
+LONGEST_SIGNATURE = 1_024
+"""Characters of the header. Stripe sends a time and a signature of 80 characters for each secret."""
 TOLERANCE_SECONDS = 300
 """Maximum age of a signature, as in Stripe's libraries. Events are handled once, whatever their age."""
 
@@ -64,6 +66,8 @@ class StripeWebhook:
         The age is checked here, because the library uses the system's clock. `_signed_seconds` reads the time exactly as
         the library does, so it is the time that was verified.
         """
+        if len(signature) > LONGEST_SIGNATURE:
+            return Refused(Code.INVALID_REQUEST, "The Stripe-Signature header is too long.")
         try:
             WebhookSignature.verify_header(body, signature, self._secret)
         except (SignatureVerificationError, ValueError, TypeError):
