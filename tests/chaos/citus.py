@@ -89,7 +89,9 @@ class Server:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         # Its parent may never ask how it ended, and then its number stays in use.
+        lock = Path(self._line(4)) / f".s.PGSQL.{self.port}.lock"
         (self.directory / "postmaster.pid").unlink()
+        lock.unlink(missing_ok=True)
 
     def start(self) -> None:
         owner = (self.directory / "PG_VERSION").stat().st_uid
