@@ -154,6 +154,7 @@ VALUES = (
     "actors.clock",
     "actors.shared.browsers",
     "actors.shared.dates",
+    "actors.shared.money",
     "actors.times",
     "actors.times",
     "actors.catalog.store",

@@ -43,6 +43,10 @@ FORMS: Mapping[str, Callable[[Any, Entry], str | list[str]]] = {
     "day": lambda value, _: day(value),
     "moment": lambda value, _: moment(value),
     "money": lambda value, entry: money(value, entry.get("currency", "usd")),
+    "money back": lambda value, entry: (
+        (value and money(value, entry.get("paidCurrency") or entry.get("currency"))) or ""
+    ),
+    "first day": lambda value, entry: day(entry.get("periodStart", value)),
     "money if any": lambda value, entry: (value and FORMS["money"](value, entry)) or "",
     "time left": lambda value, entry: time_left(value, entry.get("Date")),
     "words": lambda value, _: printable(value).replace("_", " "),

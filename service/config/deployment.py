@@ -120,6 +120,17 @@ def other_mode(config: Config, stored: str) -> str:
     )
 
 
+def notes(config: Config) -> list[str]:
+    """What `doctor` says about the configuration that need not be a mistake."""
+    server = config.server
+    if not is_public(server.base_url) or server.ops_bind:
+        return []
+    return [
+        f"{server.base_url}/metrics is public: anybody can read the load of the service; set server.ops_bind to serve it at "
+        "a private address only, or block it in the proxy"
+    ]
+
+
 def problems(config: Config) -> list[str]:
     """Return the problems that `doctor` reports about the configuration alone."""
     server = config.server

@@ -80,6 +80,7 @@ class Purchase(BaseModel):
     weeks: int
     weekStart: int
     weekEnd: int
+    periodStart: int
     amountCents: int
     currency: str
     holdUntil: int

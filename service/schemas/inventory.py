@@ -92,7 +92,6 @@ def _integer_or_empty(schema: dict[str, Any]) -> None:
     week = schema["properties"]["weekStart"]
     numbers = [kind for kind in week["anyOf"] if kind != {"type": "null"}]
     week["anyOf"] = [*numbers, {"type": "string", "maxLength": 0}]
-    del week["default"]
 
 
 class InventoryQuery(Query, json_schema_extra=_integer_or_empty):

@@ -14,6 +14,8 @@ from service.schemas.texts import NAME
 from service.schemas.urls import NEWER
 
 ENCODED_WORD = "=?"
+LOCAL_BYTES = 64
+"""The longest part before the `@` (RFC 5321, 4.5.3.1.1). A domain's limits are checked by the library."""
 NO_ADDRESS = "must be an email address, such as you@example.com"
 
 
@@ -26,6 +28,8 @@ def _address(value: str) -> str:
     if ENCODED_WORD in value or NEWER.search(value):
         raise ValueError(NO_ADDRESS)
     try:
+        if len(value.rpartition("@")[0].encode()) > LOCAL_BYTES:
+            raise ValueError(NO_ADDRESS)
         checked = validate_email(value, check_deliverability=False, allow_smtputf8=False)
     except EmailNotValidError:
         raise ValueError(NO_ADDRESS) from None

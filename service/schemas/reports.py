@@ -52,13 +52,8 @@ DayIn = Annotated[
 ]
 
 
-def _without_default(schema: dict[str, Any]) -> None:
-    schema.pop("default", None)
-
-
 def day_field(description: str) -> Any:
-    """An optional field whose description in the document has no default."""
-    return Field(None, description=description, json_schema_extra=_without_default)
+    return Field(None, description=description)
 
 
 class DeliveryQuery(Query):

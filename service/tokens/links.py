@@ -54,8 +54,10 @@ class Links:
         return self._url(Page.CHECKOUT, booking)
 
     def receipt_url(self, booking: Booking) -> str | None:
-        """The receipt of a paid booking (`receiptUrl` in the API). A payment of a wrong amount is refunded and has none."""
-        return self.result_url(booking) if booking.paid_cents == booking.amount_cents else None
+        """The receipt of a paid booking (`receiptUrl` in the API). A payment of a wrong amount or
+        currency is refunded and has none."""
+        paid_in_full = booking.paid_cents == booking.amount_cents and booking.paid_currency is None
+        return self.result_url(booking) if paid_in_full else None
 
     def result_url(self, booking: Booking) -> str:
         """The receipt page, paid or not. The processor redirects to it after the payment."""

@@ -58,13 +58,12 @@ class Representation:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A small document that caches may store. `shared` lets pages of other sites read it. A body that is a function needs an
-    `etag`, and is made only for clients that do not have it."""
+    """A small document that caches may store. A body that is a function needs an `etag`, and is made only for clients that do
+    not have it."""
 
     body: bytes | Callable[[], bytes]
     content_type: str
     etag: str = ""
-    shared: bool = False
     link: str = ""
     """The value of its `Link` header, if it has one."""
 
@@ -74,8 +73,6 @@ class Published:
         assert self.etag or isinstance(body, bytes), "without an ETag, the body has to be known"
         etag = self.etag if not isinstance(body, bytes) else etag_of(digest_of(body))
         own: Headers = [("cache-control", f"public, max-age={MAX_AGE_SECONDS}"), VARY]
-        if self.shared:
-            own.append(("access-control-allow-origin", "*"))
         if self.link:
             own.append(("link", self.link))
         tag = known_tag(headers, etag)

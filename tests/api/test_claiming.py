@@ -81,10 +81,13 @@ async def test_the_answer_to_a_start_does_not_tell_whether_an_email_is_known(wor
     assert answers[0].body == answers[1].body == b'{"sent":true}'
 
 
-async def test_spaces_around_a_code_do_no_harm(world: World) -> None:
+async def test_a_code_is_read_as_people_paste_it_and_one_that_is_none_costs_no_attempt(world: World) -> None:
     ann = await claimant(world)
     await ann.start()
-    assert (await ann.complete(f" {await world.emailed_code(ANN)}\n")).words == "200"
+    code = await world.emailed_code(ANN)
+    for malformed in (code[:5], f"{code}0", "abcdef", f"{code[:5]}x", "----", code[:4], "12345"):
+        assert (await ann.complete(malformed)).words == "400 invalid_code"
+    assert (await ann.complete(f" {code[:3]}\u00a0\u200b{code[3:]}\n")).words == "200"
 
 
 # Starts that are refused.
@@ -102,6 +105,9 @@ async def test_spaces_around_a_code_do_no_harm(world: World) -> None:
         {"email": "Ann <ann@example.com>"},
         {"email": "ann@example.com\nBcc: bob@example.com"},
         {"email": "a" * 250 + "@example.com"},
+        {"email": "a" * 65 + "@example.com"},
+        {"email": "a@" + "b" * 64 + ".com"},
+        {"email": "a@" + f"{'b' * 60}." * 4 + "example.com"},
         {"email": "änn@example.com"},
     ],
 )

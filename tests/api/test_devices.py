@@ -189,6 +189,16 @@ async def test_a_decision_that_is_not_valid_is_refused_and_charged_to_nobody(wor
     assert world.memory.device_guesses == {}
 
 
+async def test_a_code_that_is_not_complete_costs_no_guess(world: World) -> None:
+    token, device = world.session(ANN), await started(world)
+    for malformed in 4 * ("WDJB", "1234-5678", "WDJBMJHTT"):
+        assert (await looked(world, token, malformed)).words == "400 invalid_code"
+        assert (await decided(world, token, malformed)).words == "400 invalid_code"
+    assert world.memory.device_guesses == {}
+    full_width = "".join(chr(ord(each) + 0xFEE0) if each.isalpha() else "\u2011" for each in device["user_code"])
+    assert (await looked(world, token, full_width)).words == "200"
+
+
 async def test_the_numbers_are_those_of_the_configuration() -> None:
     settings = {"DEVICE__EXPIRES_SECONDS": 60, "DEVICE__INTERVAL_SECONDS": 7, "DEVICE__WRONG_CODES": 1}
     async with open_world(**settings, DEVICE__LOCK_MINUTES=2, KEYS__FULL_PER_ACCOUNT=1) as world:

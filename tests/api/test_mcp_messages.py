@@ -32,11 +32,13 @@ def outcome_of(response: Response) -> tuple[int, int]:
 # Revisions.
 
 
-@pytest.mark.parametrize("wanted", ["2025-06-18", "2025-11-25", "2025-03-26", "2026-07-28", "1", ""])
+@pytest.mark.parametrize("wanted", ["2025-03-26", "2025-06-18", "2025-11-25", "2024-11-05", "2026-07-28", "1", ""])
 async def test_initialize_agrees_on_a_revision(world: World, wanted: str) -> None:
     params = {"protocolVersion": wanted, "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
     result = (await send(world, message("initialize", params))).json["result"]
-    assert result["protocolVersion"] == (wanted if wanted in ("2025-06-18", "2025-11-25") else "2025-11-25")
+    assert result["protocolVersion"] == (
+        wanted if wanted in ("2025-03-26", "2025-06-18", "2025-11-25") else "2025-11-25"
+    )
     assert result["capabilities"] == {"tools": {}}
     assert result["serverInfo"]["name"] == "catalog-service"
     assert "mcp-session-id" not in dict((await send(world, message("initialize", params))).headers)
@@ -51,7 +53,20 @@ async def test_initialize_needs_all_that_the_protocol_asks_for(world: World, mis
     assert missing in response.json["error"]["message"]
 
 
-@pytest.mark.parametrize("revision", ["2025-06-18", "2025-11-25"])
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/"])
+async def test_the_endpoint_has_the_same_methods_with_a_slash_at_its_end(world: World, path: str) -> None:
+    assert (await world.client.post(path, json=message("ping"))).json["result"] == {}
+    assert (await world.client.post(path, json=[message("ping")])).json["error"]["code"] == INVALID
+    for method in ("GET", "DELETE", "PUT"):
+        response = await world.client.request(method, path)
+        assert outcome_of(response) == (405, 405)
+        assert response.header("allow") == "OPTIONS, POST"
+    preflight = await world.client.request("OPTIONS", path, headers={"Origin": BASE_URL})
+    assert (preflight.status, preflight.header("access-control-allow-methods")) == (204, "POST")
+    assert (await world.client.post(f"{path}/x", json=message("ping"))).status == 404
+
+
+@pytest.mark.parametrize("revision", ["2025-03-26", "2025-06-18", "2025-11-25"])
 async def test_older_revisions_name_themselves_in_a_header_or_nowhere(world: World, revision: str) -> None:
     for headers in ({}, {"MCP_Protocol_Version": revision}):
         response = await send(world, message("ping"), **headers)
@@ -60,14 +75,14 @@ async def test_older_revisions_name_themselves_in_a_header_or_nowhere(world: Wor
 
 
 @pytest.mark.parametrize(
-    "revision", ["2025-03-26", "2024-11-05", "2027-01-01", "", "nonsense", "2025-06-18, 2025-06-18"]
+    "revision", ["2025-03-27", "2024-11-05", "2027-01-01", "", "nonsense", "2025-06-18, 2025-06-18"]
 )
 async def test_other_revisions_are_refused_with_those_that_are_supported(world: World, revision: str) -> None:
     for sent in (message("tools/list"), message("notifications/initialized", None, None)):
         response = await send(world, sent, MCP_Protocol_Version=revision)
         assert outcome_of(response) == (400, UNSUPPORTED)
         assert response.json["error"]["data"] == {
-            "supported": ["2026-07-28", "2025-11-25", "2025-06-18"],
+            "supported": ["2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26"],
             "requested": revision,
         }
 

@@ -34,6 +34,17 @@ async def person(world: World) -> Person:
     return made
 
 
+async def test_a_file_for_a_browser_session_begins_with_a_byte_order_mark_and_one_for_a_key_does_not(
+    world: World,
+) -> None:
+    person = sponsor(world)
+    cookie = {"Cookie": f"__Host-session={world.session('sponsor@example.com')}"}
+    by_browser = await world.client.get(f"{REPORT}?format=csv", headers=cookie)
+    by_key = await person.get(f"{REPORT}?format=csv")
+    assert by_browser.body == b"\xef\xbb\xbf" + by_key.body
+    assert (await world.client.get(REPORT, headers=cookie)).json == (await person.get(REPORT)).json
+
+
 async def test_a_booking_is_a_file_of_its_days(world: World, person: Person) -> None:
     booking_id = await person.buys(week=THIS_WEEK)
     world.memory.delivery_days[booking_id, TODAY - 1] = (1_000, 21)

@@ -151,9 +151,14 @@ async def test_a_body_that_is_none_is_400(world: World, body: object) -> None:
     assert (await Browser(world.client).post(COMPLETE, body)).words == "400 invalid_request"
 
 
-async def test_spaces_around_a_code_are_forgiven(world: World, browser: Browser) -> None:
+async def test_a_code_is_read_as_people_paste_it_and_one_that_is_none_costs_no_attempt(
+    world: World, browser: Browser
+) -> None:
     await start(browser)
-    assert (await complete(browser, f" {await world.emailed_code(ANN)}\n")).words == "200"
+    code = await world.emailed_code(ANN)
+    for malformed in 3 * (code[:5], f"{code}0", "abcdef"):
+        assert (await complete(browser, malformed)).words == "400 invalid_code"
+    assert (await complete(browser, f" {code[:3]}-{code[3:]}\n")).words == "200"
 
 
 async def test_without_its_database_nobody_is_signed_in_and_no_cookie_is_given(world: World, browser: Browser) -> None:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.clock import DAY_MS
-from actors.shared import dates
 from actors.times import day_of
 from service.web.pages.parts import words
-from service.web.pages.parts.booking_words import HELD, days_left
+from service.web.pages.parts.booking_words import HELD, days_left, period
 from service.web.pages.parts.forms import Field, Form, address_of, line_of
 from service.web.pages.parts.messages import ADDRESS
 from service.web.pages.parts.page import Audience, FormError, Page, PageRequest, SeeOther, Template
@@ -78,7 +77,7 @@ def tasks_of(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json], now_
     held = [each for each in bookings if each["status"] in HELD]
     for each in sorted(held, key=lambda each: each["heldUntil"]):
         yield Task(
-            f"Pay for {each['slotName']}, {dates.days(each['weekStart'], each['weekEnd'], now_ms)}",
+            f"Pay for {each['slotName']}, {period(each, now_ms)}",
             "",
             "",
             f"/sponsor/bookings/{each['id']}",
@@ -89,7 +88,7 @@ def tasks_of(me: Json, campaigns: Sequence[Json], bookings: Sequence[Json], now_
     for each in bookings:
         if each["nextStep"] in BLOCKED:
             is_so, button, page = BLOCKED[each["nextStep"]]
-            when = dates.days(each["weekStart"], each["weekEnd"], now_ms)
+            when = period(each, now_ms)
             path = f"/sponsor/{page}/{each['id'] if page == 'bookings' else each['campaignId']}"
             yield Task(f"“{each['campaignName']}” {is_so}", f"You paid for {each['slotName']}, {when}.", button, path)
     paid_for = {each["campaignId"] for each in bookings if each["nextStep"] in BLOCKED}
