@@ -71,6 +71,7 @@ class Claim(Section):
 class Keys(Section):
     full_per_account: Annotated[int, Field(ge=1, le=1_000)]
     scoped_per_account: Annotated[int, Field(ge=1, le=1_000)]
+    per_day: Annotated[int, Field(ge=1, le=1_000)]
     remember_seconds: Annotated[int, Field(ge=1, le=10)]
     remember_keys: Count
     uses_seconds: Seconds

@@ -19,7 +19,7 @@ BUGS = Bugs(Scene.PEOPLE)
 _Batch: Any = state._Batch
 _wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._save, _Batch._as_of_now, _Batch._guessed
 _redeem, _decide, _charge, _audit = _Batch._redeem, _Batch._decide, _Batch._charge, _Batch._audit
-_live_keys, _locked = live_keys, state._locked
+_live_keys, _locked, _redeemed_before = live_keys, state._locked, _Batch._redeemed_before
 
 
 # The pace.
@@ -68,6 +68,18 @@ def key_handed_out_twice(unit: Any, device: Device) -> Device:
     stored = replace(device, status=Status.APPROVED) if device.status is Status.REDEEMED else device
     _keep(unit, stored)
     return device
+
+
+@BUGS.function(_Batch, "_redeemed_before")
+def key_handed_out_for_ever(unit: Any, device: Device, poll: Poll) -> Any:
+    """A device code returns its key as long as its row is there."""
+    return _redeemed_before(unit, replace(device, polled_ms=unit._now_ms), poll)
+
+
+@BUGS.function(_Batch, "_redeemed_before")
+def lost_answer_lost(unit: Any, device: Device, poll: Poll) -> Any:
+    """A poll whose answer was lost gets no key."""
+    return state.unknown_code()
 
 
 @BUGS.function(_Batch, "_save")

@@ -152,5 +152,6 @@ DEVICES = DeviceRules(
     interval_seconds=1,
     wrong_codes=3,
     lock_ms=2_500,
+    repeat_ms=1_500,
     full_keys_per_account=RULES.full_keys_per_account,
 )

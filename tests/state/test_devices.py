@@ -191,7 +191,7 @@ def test_two_starts_of_one_batch_take_different_codes() -> None:
 def test_what_is_begun_can_be_used_in_the_same_batch() -> None:
     messages: list[Message] = [Start(device(), (CODE,)), poll(), look(), deciding(), poll(), poll()]
     answers = decide(snapshot(), messages, NOW, RULES).answers
-    expected = ["pending", "authorization_pending", "pending", "approved", "a key", "invalid_code"]
+    expected = ["pending", "authorization_pending", "pending", "approved", "a key", "a key"]
     assert [word(answer) for answer in answers] == expected
 
 
@@ -364,10 +364,23 @@ def test_an_account_that_is_not_counted_has_no_keys() -> None:
     assert word(answer) == "a key"
 
 
-def test_a_key_that_was_handed_out_is_noted_in_its_login_and_cannot_be_had_again() -> None:
-    decision = decide(snapshot(device(Status.APPROVED), live=1), [poll(), poll()], NOW, RULES)
-    assert [word(answer) for answer in decision.answers] == ["a key", "invalid_code"]
-    assert decision.changed.devices == {"dev_1": device(Status.REDEEMED, key_id="key_1")}
+def test_a_key_that_was_handed_out_is_noted_in_its_login_and_is_returned_for_a_while() -> None:
+    other = replace(KEY, id="key_2")
+    decision = decide(snapshot(device(Status.APPROVED), live=1), [poll(), poll(), poll(other)], NOW, RULES)
+    assert [word(answer) for answer in decision.answers] == ["a key", "a key", "invalid_code"]
+    redeemed = device(Status.REDEEMED, key_id="key_1", polled_ms=NOW)
+    assert decision.changed.devices == {"dev_1": redeemed}
+    assert [each.id for each in decision.keys] == ["key_1"]
+    for late_ms, said in ((-MINUTE, "a key"), (RULES.repeat_ms - 1, "a key"), (RULES.repeat_ms, "invalid_code")):
+        answer, repeated = one(poll(), redeemed, after_ms=late_ms)
+        assert (word(answer), repeated) == (said, Decision(answers=[answer]))
+    assert word(decide(replace(snapshot(redeemed), accounts={}), [poll()], NOW, RULES).answers[0]) == "invalid_code"
+
+
+def test_an_account_that_has_made_all_keys_of_the_day_approves_no_device() -> None:
+    rows = replace(snapshot(device()), made_today={"ten_ann": RULES.keys_per_day})
+    assert [word(answer) for answer in decide(rows, [deciding()], NOW, RULES).answers] == ["rate_limited"]
+    assert word(decide(rows, [deciding(approve=False)], NOW, RULES).answers[0]) == "denied"
 
 
 @pytest.mark.parametrize(("approved", "said"), [(True, "approved"), (False, "denied")])
