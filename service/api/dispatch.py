@@ -24,7 +24,7 @@ from service.api.validation import FORM, form_as_json, parse_body, parse_query, 
 
 log = logging.getLogger(__name__)
 
-TOO_MANY_REQUESTS = HTTPStatus.TOO_MANY_REQUESTS.value  # members are slow to look up
+NOT_MODIFIED, TOO_MANY_REQUESTS = HTTPStatus.NOT_MODIFIED.value, HTTPStatus.TOO_MANY_REQUESTS.value
 
 
 async def dispatch(services: Services, operation: Operation, request: Request, viewer: Caller | None = None) -> Answer:
@@ -58,6 +58,8 @@ class RequestPipeline:
         self._operation = operation
         self._request = request
         self._viewer = viewer
+        # The limit per minute of a request that is charged once its outcome is known.
+        self._uncharged: Allowance | None = None
         # The tenant after the charge, and the key that was charged.
         self._charged: tuple[Tenant, str] | None = None
         # The key's limit per minute when it was last checked, and its counters if it was charged.
@@ -79,10 +81,23 @@ class RequestPipeline:
             return refused
         if caller.resolved is not None:
             self._services.key_uses.note(caller.resolved.key.id)
+        if self._uncharged is not None:
+            return await self._outcome_unless_known(caller, self._uncharged)
+        return await self._handle(caller)
+
+    async def _handle(self, caller: Caller) -> Answer | Refused:
         call = self._validate(caller)
         if isinstance(call, Refused):
             return call
         return await self._operation.handler(self._services, call)
+
+    async def _outcome_unless_known(self, caller: Caller, allowance: Allowance) -> Answer | Refused:
+        """The outcome of a read by a client that may have the response: charged like any other, unless it is a 304. It is
+        found first, which costs no more, because these reads change nothing."""
+        outcome = await self._handle(caller)
+        if isinstance(outcome, Refused):
+            return outcome if outcome.code is Code.RATE_LIMITED else await self._charge(caller, allowance) or outcome
+        return outcome if outcome.status == NOT_MODIFIED else await self._charge(caller, allowance) or outcome
 
     async def outcome_within_deadline(self) -> Answer | Refused:
         """The outcome, or `trio.TooSlowError` at the deadline.
@@ -156,7 +171,8 @@ class RequestPipeline:
         return caller
 
     async def _admit(self, caller: Caller) -> Refused | None:
-        """Check the limit per address or key, then authorization, then charge the quota. None admits the request."""
+        """Check the limit per address or key, then authorization, then charge the quota, unless the client may have the
+        response. None admits the request."""
         operation, services = self._operation, self._services
         if operation.budget is not None:
             refused = too_fast(services.budgets.spend(operation.budget, self._request.client))
@@ -174,13 +190,18 @@ class RequestPipeline:
             return too_fast(allowance) or authorize(operation, caller)
         if caller.resolved is None:
             # A budget of the operation replaces the limit of keyless readers.
-            return None if operation.budget else too_fast(services.budgets.read(self._request.client))
+            return (
+                None if operation.budget else too_fast(services.budgets.read(self._request.client, operation.keyless))
+            )
         subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
         self._limits = allowance, None
         refused = too_fast(allowance) or authorize(operation, caller)
         if refused is not None or not operation.metered:
             return refused
+        if operation.cacheable and "if-none-match" in self._request.headers:
+            self._uncharged = allowance
+            return None
         return await self._charge(caller, allowance)
 
     async def _charge(self, caller: Caller, allowance: Allowance) -> Refused | None:

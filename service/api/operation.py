@@ -68,6 +68,7 @@ class Operation:
     metered: bool = False  # requests use quota
     usecase: bool = False  # requests also count in `usecase_reads`
     budget: Budget | None = None
+    keyless: Budget = Budget.KEYLESS  # what requests without a key use if there is no `budget`
     cors: bool = False  # any web page may call this, without credentials
     cacheable: bool = False
     hot: bool = False  # the fast path may serve this

@@ -51,6 +51,10 @@ class Keyless(Section):
     per_minute: Count
 
 
+class Placements(Section):
+    per_minute: Count
+
+
 class Mint(Section):
     per_hour: Count
     per_hour_total: Count

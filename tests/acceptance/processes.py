@@ -28,6 +28,7 @@ ROOMY: Settings = {
     "mint.per_hour": 100_000,
     "mint.per_hour_total": 100_000,
     "keyless.per_minute": 1_000_000,
+    "placements.per_minute": 1_000_000,
     "claim.starts_per_hour": 10_000,
     "claim.completions_per_hour": 10_000,
     "mail.per_hour_total": 100_000,

@@ -59,6 +59,52 @@ async def test_an_answer_of_4xx_counts_too(world: World, target: str, words: str
     assert counters(world, key) == (1, 1, 1, 0)
 
 
+PUBLIC = (USECASES, USECASE, BOTS, BOT, f"{BOTS}?q=receipts", "/api/v1/categories")
+SHOWN = tuple(f"/api/v1/sponsors/{name}" for name in ("inventory", "calendar", "placements", "rate-card"))
+
+
+@pytest.mark.parametrize("target", [*PUBLIC, *SHOWN])
+async def test_a_304_charges_nothing_and_every_other_answer_one(world: World, target: str) -> None:
+    key = world.key(tier=Tier.CLAIMED, email="ann@example.com")
+    first = await world.client.get(target, key)
+    tag = first.header("etag") or ""
+    assert tag == (await world.client.get(target)).header("etag")
+    before = counters(world, key)
+    assert before[1] == 1
+    for _ in range(3):
+        known = await world.client.get(target, key, headers={"If-None-Match": tag})
+        assert (known.status, known.body, known.header("etag")) == (304, b"", tag)
+        assert limits_of(known).keys() == {"minute"}, "nothing was charged, so no other counter was read"
+    assert counters(world, key) == before
+    other = await world.client.get(target, key, headers={"If-None-Match": '"other"'})
+    assert (other.status, other.body) == (200, first.body)
+    assert limits_of(other).keys() == {"minute", "day", "month"}
+    assert counters(world, key)[1] == 2
+
+
+@pytest.mark.parametrize("target", [f"{USECASES}/nobody", f"{USECASES}?limit=0"])
+async def test_a_refusal_is_charged_whatever_tag_the_request_names(world: World, target: str) -> None:
+    key = world.key()
+    assert (await world.client.get(target, key, headers={"If-None-Match": "*"})).status in (400, 404)
+    assert counters(world, key) == (1, 1, 1, 1)
+
+
+async def test_a_tag_gets_nothing_past_a_cap(world: World) -> None:
+    tag = (await world.client.get(USECASES)).header("etag") or ""
+    used_up = {
+        "403 claim_required": world.key(used=600, usecase_reads=200),
+        "429 rate_limited": world.key(used=600, used_today=500),
+        "403 quota_exhausted": world.key(used=1_000),
+    }
+    for words, key in used_up.items():
+        before = counters(world, key)
+        assert (await world.client.get(USECASES, key, headers={"If-None-Match": '"other"'})).words == words
+        assert (await world.client.get(USECASES, key, headers={"If-None-Match": tag})).status == 304
+        assert counters(world, key) == before
+    paced = [(await world.client.get(USECASES, key, headers={"If-None-Match": tag})).status for _ in range(60)]
+    assert paced[-1] == 429
+
+
 async def test_a_usecase_that_is_not_there_is_a_read_as_well(world: World) -> None:
     key = world.key()
     assert (await world.client.get(f"{USECASES}/nobody", key)).words == "404 not_found"
