@@ -28,7 +28,7 @@ from actors.devices.unit_of_work import Decision, DeviceRules, Snapshot, UnitOfW
 from actors.shared.notices import Ending, with_facts
 from actors.shared.records import too_many_today
 from actors.times import SECOND_MS
-from actors.values import Code, Refused
+from actors.values import Code, Refused, session_ended
 
 __all__ = ["Decision", "DeviceRules", "LockSet", "Snapshot", "decide", "rows_to_lock", "unknown_code"]
 
@@ -167,7 +167,7 @@ class _Batch(UnitOfWork):
         """The device with a user code. A wrong code is charged to the session in the transaction that compares it."""
         guesses = self._guesses(message.session_id)
         if guesses is None:
-            return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+            return session_ended()
         if self._now_ms < guesses.locked_until_ms:
             return _locked(guesses.locked_until_ms - self._now_ms)
         device_id = self._by_user_code.get(message.user_code)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from actors.quota.messages import Answer, Charge, Message, Metered, Moved, Read, Refund
 from actors.times import DAY_MS, SECOND_MS, day_of, month_of
-from actors.values import Code, Refused, Tenant, Tier
+from actors.values import NO_HINT, Code, Refused, Tenant, Tier
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,8 @@ def charged(tenant: Tenant, charge: Charge, now_ms: int, caps: Caps) -> Metered 
     if refused := exhausted(tenant, caps):
         return refused
     if caps.monthly is not None and tenant.month_used >= caps.monthly:
-        return Refused(
-            Code.QUOTA_EXHAUSTED, f"All {caps.monthly} requests of this month are used. Try again next month."
-        )
+        words = f"All {caps.monthly} requests of this month are used. Try again next month."
+        return Refused(Code.QUOTA_EXHAUSTED, words, hint=NO_HINT)
     if charge.usecase and caps.usecase_reads is not None and tenant.usecase_reads >= caps.usecase_reads:
         return Refused(
             Code.CLAIM_REQUIRED,

@@ -20,7 +20,7 @@ class Family(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorResponse:
-    """The status of a code, and the endpoint that resolves the error."""
+    """The status of a code, and the endpoint that usually resolves the error."""
 
     status: int
     hint: str | None = None
@@ -116,11 +116,12 @@ def body_of(refused: Refused, family: Family) -> dict[str, object]:
     """
     message = message_of(refused)
     body: dict[str, object] = {"error": str(refused.code), "message": message}
-    hint = refused.hint or (None if family is Family.SPONSORSHIP else TABLE[refused.code].hint)
+    usual = None if family is Family.SPONSORSHIP else TABLE[refused.code].hint
+    hint = usual if refused.hint is None else refused.hint
     if family is Family.DEVICE:
         # For clients that follow RFC 6749 (5.2) and RFC 8628 (3.5) only.
         body["error_description"] = message
-    if hint is not None:
+    if hint:
         body["hint"] = hint
     if fields := fields_of(refused.problems):
         body["fields"] = fields

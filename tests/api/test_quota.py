@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 import trio
@@ -31,6 +32,24 @@ def limits_of(response: Response) -> dict[str, dict[str, int]]:
             parameters = dict(pair.split("=") for pair in match[2][1:].split(";"))
             merged.setdefault(match[1], {}).update((name, int(number)) for name, number in parameters.items())
     return merged
+
+
+async def test_a_hint_names_what_resolves_a_used_up_quota_and_time_has_none(world: World) -> None:
+    for scopes in (None, (Scope.LIBRARY_READ,)):
+        key = world.key(tier=Tier.CLAIMED, email="ann@example.com", scopes=scopes, used=100_000)
+        for target in (USECASES, BOT):
+            refused = await world.client.get(target, key)
+            assert (refused.words, "hint" in refused.json) == ("403 quota_exhausted", False)
+    minted = (await world.client.post("/api/v1/auth/agent")).json
+    key_id = world.id_of(minted["apiKey"])
+    tenant_id = world.memory.keys[key_id].tenant_id
+    world.memory.tenants[tenant_id] = replace(world.memory.tenants[tenant_id], lifetime_used=1_000)
+    hint = (await world.client.get(BOTS, minted["apiKey"])).json["hint"]
+    claim = {"claimToken": minted["claimToken"], "email": "bob@example.com"}
+    assert (await world.client.post(hint, json=claim)).words == "200"
+    claim["code"] = await world.emailed_code("bob@example.com")
+    assert (await world.client.post(f"{hint}/complete", json=claim)).words == "200"
+    assert (await world.client.get(BOTS, minted["apiKey"])).words == "200"
 
 
 # Counting.

@@ -25,7 +25,7 @@ from actors.devices.messages import (
     ViewDevice,
 )
 from actors.devices.state import Decision, DeviceRules, Snapshot, rows_to_lock
-from actors.values import Account, AuditRecord, Code, Refused
+from actors.values import SIGN_IN, Account, AuditRecord, Code, Refused
 from tests.fakes import SeededEntropy
 from tests.state.manners import well_kept, well_said
 from tests.stores.logins import word
@@ -463,7 +463,7 @@ def test_a_session_that_is_gone_decides_nothing() -> None:
     empty = Snapshot({"dev_1": device()})
     for message in (look(), deciding()):
         [answer] = decide(empty, [message], NOW, RULES).answers
-        assert word(answer) == "unauthorized"
+        assert (word(answer), isinstance(answer, Refused) and answer.hint) == ("unauthorized", SIGN_IN)
 
 
 def test_what_a_batch_wants_is_sorted_and_named_once() -> None:
