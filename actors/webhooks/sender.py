@@ -14,7 +14,6 @@ from actors.webhooks.messages import Attempt, Backlog, Room, Task
 from actors.webhooks.sending import Retries, cleaned, judge_with
 from actors.webhooks.store import DeliveryFailed, Receivers, WebhookStore
 
-
 NO_RESPONSE = "no HTTP response"
 
 
@@ -103,8 +102,8 @@ class WebhookSender(LeasingSender[Task, Attempt]):
             return self._ended(work, now_ms, error=str(error), answered=error.answered)
 
     def _failed(self, work: Task, now_ms: int, error: str) -> Attempt:
-        """An attempt without an HTTP response. Accounts see one error for all of them, because a webhook can name any host and
-        port: whether a port is closed, silent or of another protocol is for the log alone."""
+        """An attempt without an HTTP response. Accounts see one error for all of them, because a webhook can name any host
+        and port: whether a port is closed, silent or of another protocol is for the log alone."""
         return self._ended(work, now_ms, error=NO_RESPONSE, detail=error)
 
     def _ended(
