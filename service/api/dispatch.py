@@ -193,7 +193,9 @@ class RequestPipeline:
             return (
                 None if operation.budget else too_fast(services.budgets.read(self._request.client, operation.keyless))
             )
-        subject = caller.tenant_id if operation.metered else f"{caller.tenant_id} {operation.name}"
+        siblings = caller.resolved.siblings
+        tenant_id = min(caller.tenant_id, *siblings) if siblings else caller.tenant_id
+        subject = tenant_id if operation.metered else f"{tenant_id} {operation.name}"
         allowance = services.quota.pace(subject, caller.tier)
         self._limits = allowance, None
         refused = too_fast(allowance) or authorize(operation, caller)
@@ -209,7 +211,8 @@ class RequestPipeline:
         services, usecase = self._services, self._operation.usecase
         assert caller.resolved is not None, "only keys are charged"
         key = caller.resolved.key
-        answer = await services.quota.charge(caller.tenant_id, usecase=usecase, key_id=key.id)
+        siblings = caller.resolved.siblings
+        answer = await services.quota.charge(caller.tenant_id, usecase=usecase, key_id=key.id, siblings=siblings)
         if isinstance(answer, Moved):
             services.key_cache.forget([key.hash])
             again = await self._authenticate()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from actors.keys.messages import Claim, Key, Resolved
+from actors.keys.messages import MOST_SIBLINGS, Claim, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS
@@ -29,7 +29,8 @@ class PostgresKeys(Store):
         )
 
     async def resolve(self, hashes: Sequence[bytes]) -> Mapping[bytes, Resolved]:
-        return {row["hash"]: _resolved(row) for row in await self._database.fetch(SQL.resolve, list(hashes))}
+        rows = await self._database.fetch(SQL.resolve, list(hashes), MOST_SIBLINGS)
+        return {row["hash"]: _resolved(row) for row in rows}
 
     async def resolve_prefix(self, prefix: str) -> Sequence[Resolved]:
         return [_resolved(row) for row in await self._database.fetch(SQL.resolve_prefix, prefix)]
@@ -141,4 +142,5 @@ async def _write_tenants(connection: Connection, tenants: Sequence[Tenant]) -> N
 
 
 def _resolved(row: Row) -> Resolved:
-    return Resolved(record_of(Key, row), Tier(row["tier"]), row["email"], row["administers"], row["suspended"])
+    facts = Tier(row["tier"]), row["email"], row["administers"], row["suspended"], tuple(row["siblings"])
+    return Resolved(record_of(Key, row), *facts)

@@ -105,17 +105,29 @@ on conflict (tenant_id, key_id, day) do update set used = key_usage_days.used + 
 select pg_notify('catalog', topic) from unnest($1::text[]) as topic
 
 -- name: resolve
--- Keys by hash, with the tier of their tenant, the email of its account, and whether that is an administrator or suspended.
+-- Keys by hash, with the tier of their tenant, the email of its account, whether that is an administrator or suspended, and if it
+-- never paid the tenants of the other accounts of its mailbox that never paid either.
 select {keys.keys}, tier, accounts.email, administrators.email is not null as administers,
-    suspended_ms is not null as suspended
+    suspended_ms is not null as suspended, coalesce(siblings, '{}') as siblings
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
+left join lateral (
+    select array_agg(id order by id) as siblings from (
+        select others.id from accounts as other join tenants as others on others.id = other.tenant_id
+        where mailbox_of(other.email) = mailbox_of(accounts.email) and other.email <> accounts.email
+            and tenants.tier = 'claimed' and others.tier = 'claimed'
+            and not exists (
+                select from bookings where tenant_id in (accounts.tenant_id, other.tenant_id) and paid_ms is not null
+            )
+        order by others.month desc, others.month_used desc, others.id limit $2
+    ) as counted
+) as shared on true
 where hash = any ($1::bytea[])
 
 -- name: resolve_prefix
--- Keys by displayed prefix, with the same columns as `resolve`.
+-- Keys by displayed prefix, with the same columns as `resolve`, but for the siblings.
 select {keys.keys}, tier, accounts.email, administrators.email is not null as administers,
-    suspended_ms is not null as suspended
+    suspended_ms is not null as suspended, '{}'::text[] as siblings
 from api_keys as keys join tenants on tenants.id = keys.tenant_id left join accounts on accounts.tenant_id = keys.tenant_id
 left join administrators on administrators.email = accounts.email
 where prefix = $1 order by keys.id limit 10

@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 import trio
 
+from actors.bookings.records import BookingStatus
 from actors.values import Scope, Tier
 from tests.api.asgi import Response
-from tests.api.world import World, away, broken, fails_once
+from tests.api.world import World, away, broken, fails_once, open_world
+from tests.snapshots.rows import booking
 
 USECASES, USECASE, BOTS, BOT = "/api/v1/usecases", "/api/v1/usecases/case-04", "/api/v1/bots", "/api/v1/bots/bot-00"
 
@@ -273,3 +275,25 @@ async def test_usage_tells_the_limit_of_its_own_minute(world: World) -> None:
 async def test_who_has_no_key_is_told_nothing_of_limits(world: World) -> None:
     response = await world.client.get(BOTS)
     assert response.header("ratelimit") is None
+
+
+async def test_accounts_of_one_mailbox_share_their_quota_until_one_has_paid() -> None:
+    async with open_world(TIERS__CLAIMED__MONTHLY=10, TIERS__CLAIMED__DAILY=10, TIERS__CLAIMED__PER_MINUTE=12) as world:
+        one, two, other = (
+            world.key(tier=Tier.CLAIMED, email=f"{name}@example.com", used=4, used_today=4)
+            for name in ("one+0", "one+1", "other")
+        )
+        words = [(await world.client.get(BOTS, key)).words for key in (one, two, one)]
+        assert words == ["200", "200", "403 quota_exhausted"]
+        refused = await world.client.get(BOTS, two)
+        assert "by the accounts of your mailbox" in refused.json["message"]
+        assert (await world.client.get(BOTS, other)).words == "200"
+        usage = (await world.client.get("/api/v1/usage", two)).json
+        assert usage["requestsUsed"] == 5, "an account reads what it used itself"
+        for _ in range(8):
+            await world.client.get(BOTS, one)
+        assert (await world.client.get(BOTS, two)).words == "429 rate_limited", "the minute is shared as well"
+        paid = booking("bok_1", tenant_id=world.tenant_of(two).id, status=BookingStatus.PAID, paid_ms=world.now_ms)
+        world.memory.bookings[paid.id] = paid
+        await world.pass_seconds(60)
+        assert (await world.client.get(BOTS, two)).words == "200"

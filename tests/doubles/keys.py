@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from actors.bookings.store import TOPIC
 from actors.devices.messages import Status
-from actors.keys.messages import Key, Resolved
+from actors.keys.messages import MOST_SIBLINGS, Key, Resolved
 from actors.keys.state import Decision, LockSet, Snapshot
 from actors.keys.store import ENDED_LISTED, Decide
 from actors.keys.validity import CLOCKS_DIFFER_MS, is_live
+from actors.shared.code_mails import mailbox_of
 from actors.times import day_of
-from actors.values import BatchId, Contended
+from actors.values import Account, BatchId, Contended, Tier
 from tests.doubles.conditions import count_in_grace, count_live
 from tests.doubles.tables import Memory, MemoryStore, picked
 
@@ -71,7 +72,21 @@ class MemoryKeys(MemoryStore):
         if account is None:
             return Resolved(key, tier, None)
         admin = account.email in self._memory.administrators
-        return Resolved(key, tier, account.email, admin, account.suspended_ms is not None)
+        return Resolved(key, tier, account.email, admin, account.suspended_ms is not None, self._siblings(account))
+
+    def _siblings(self, account: Account) -> tuple[str, ...]:
+        """The other accounts of a mailbox, if none of them has paid."""
+        tables, mailbox = self._memory, mailbox_of(account.email)
+        paid = {row.tenant_id for row in tables.bookings.values() if row.paid_ms is not None}
+        same = [row.tenant_id for row in tables.accounts.values() if mailbox_of(row.email) == mailbox]
+        unpaid = [
+            tables.tenants[each] for each in same if each not in paid and tables.tenants[each].tier is Tier.CLAIMED
+        ]
+        if account.tenant_id not in {tenant.id for tenant in unpaid}:
+            return ()
+        others = [tenant for tenant in unpaid if tenant.id != account.tenant_id]
+        others.sort(key=lambda tenant: (-tenant.month, -tenant.month_used, tenant.id))
+        return tuple(sorted(tenant.id for tenant in others[:MOST_SIBLINGS]))
 
     def _snapshot(self, lock_set: LockSet, now_ms: int) -> Snapshot:
         tables = self._memory

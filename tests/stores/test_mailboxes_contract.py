@@ -1,5 +1,6 @@
 """Limits of accounts that never paid count by mailbox, over Postgres and in memory: tags of one address are one mailbox."""
 
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -11,11 +12,13 @@ from actors.keys.state import Decision as KeysDecision
 from actors.keys.state import LockSet as KeysWanted
 from actors.keys.state import Snapshot as KeysSnapshot
 from actors.shared.code_mails import mailbox_of
-from actors.values import Account, Code, Refused
+from actors.shared.credentials import Kind
+from actors.values import Account, Code, Refused, Tenant, Tier
 from storage.connection.pool import Database
 from tests.fakes import together
 from tests.stores.books import NOW, Books, a_world, booking, campaign, origin, reserve, slot, week
 from tests.stores.conftest import Stores, stores_over
+from tests.stores.test_keys_and_quota_contract import hash_of, key
 
 EMAILS = (
     *("one+0@example.com", "one+1@example.com", "one@example.com", "one+a+b@example.com", "o.ne@example.com"),
@@ -85,6 +88,25 @@ async def test_campaigns_that_wait_for_review_count_together(books: Books) -> No
     assert codes(await books.send(made[3], rules=rules)) == [Code.CAMPAIGN_LIMIT]
     other = CreateCampaign(campaign(30, 7, status=CampaignStatus.PENDING), origin(7))
     assert codes(await books.send(other, rules=rules)) == [None]
+
+
+async def test_keys_are_read_with_the_accounts_that_share_their_quota(books: Books) -> None:
+    keys, tenants = books.stores.keys, [f"ten_{number}" for number in ONE]
+    made = {f"key_{n}": replace(key(n), tenant_id=f"ten_{n}", kind=Kind.USER) for n in range(1, len(EMAILS) + 1)}
+    changed = KeysDecision(changed=KeysSnapshot(keys=made))
+    await keys.transact(books.next_batch_id(), KeysWanted(), lambda _: changed, NOW)
+
+    async def siblings(number: int) -> tuple[str, ...]:
+        return (await keys.resolve([hash_of(number)]))[hash_of(number)].siblings
+
+    for number in ONE:
+        assert await siblings(number) == tuple(each for each in tenants if each != f"ten_{number}")
+    assert [await siblings(number) for number in range(5, 9)] == [()] * 4
+    await books.lay_out(booking(1, 1, status=BookingStatus.PAID, paid_ms=NOW))
+    upgraded = {"ten_2": Tenant("ten_2", Tier.UPGRADED)}
+    changed = KeysDecision(changed=KeysSnapshot(tenants=upgraded))
+    await keys.transact(books.next_batch_id(), KeysWanted(), lambda _: changed, NOW)
+    assert [await siblings(number) for number in ONE] == [(), (), ("ten_4",), ("ten_3",)]
 
 
 async def test_two_nodes_never_exceed_the_holds_of_a_mailbox(database: Database) -> None:
