@@ -14,7 +14,7 @@ from service.api.authorization import authorize
 from service.api.context import Services
 from service.api.cookies import from_our_page
 from service.api.deadlines import answer_seconds, best_effort, extend_deadline, pays, start_deadline, within_deadline
-from service.api.errors import too_fast, unavailable
+from service.api.errors import too_fast, too_many_changes, unavailable
 from service.api.messages import Answer, Headers, Request, note
 from service.api.operation import Call, Operation
 from service.api.policy import Access
@@ -25,6 +25,7 @@ from service.api.validation import FORM, form_as_json, parse_body, parse_query, 
 log = logging.getLogger(__name__)
 
 NOT_MODIFIED, TOO_MANY_REQUESTS = HTTPStatus.NOT_MODIFIED.value, HTTPStatus.TOO_MANY_REQUESTS.value
+BAD_REQUEST = HTTPStatus.BAD_REQUEST.value
 
 
 async def dispatch(services: Services, operation: Operation, request: Request, viewer: Caller | None = None) -> Answer:
@@ -46,6 +47,8 @@ async def dispatch(services: Services, operation: Operation, request: Request, v
     answer = answer_of(outcome, operation.family) if isinstance(outcome, Refused) else outcome
     if answer.status >= 500 or answer.status == TOO_MANY_REQUESTS:
         await pipeline.refund()
+    if answer.status >= BAD_REQUEST:
+        pipeline.not_changed()
     answer.headers += pipeline.headers()
     return answer
 
@@ -60,6 +63,8 @@ class RequestPipeline:
         self._viewer = viewer
         # The limit per minute of a request that is charged once its outcome is known.
         self._uncharged: Allowance | None = None
+        # The account whose change was counted.
+        self._changing: str | None = None
         # The tenant after the charge, and the key that was charged.
         self._charged: tuple[Tenant, str] | None = None
         # The key's limit per minute when it was last checked, and its counters if it was charged.
@@ -89,7 +94,15 @@ class RequestPipeline:
         call = self._validate(caller)
         if isinstance(call, Refused):
             return call
+        if self._operation.repeatable and (refused := self._count_change(caller.owner)):
+            return refused
         return await self._operation.handler(self._services, call)
+
+    def _count_change(self, tenant_id: str) -> Refused | None:
+        refused = too_many_changes(self._services.budgets.change(tenant_id))
+        if refused is None:
+            self._changing = tenant_id
+        return refused
 
     async def _outcome_unless_known(self, caller: Caller, allowance: Allowance) -> Answer | Refused:
         """The outcome of a read by a client that may have the response: charged like any other, unless it is a 304. It is
@@ -107,6 +120,11 @@ class RequestPipeline:
         """
         with within_deadline():
             return await self.outcome()
+
+    def not_changed(self) -> None:
+        """Give back a change that was refused."""
+        if self._changing is not None:
+            self._services.budgets.not_changed(self._changing)
 
     async def refund(self) -> None:
         """Refund the charge, if any. Neither a 5xx nor a 429 from the handler counts (ADR 0003)."""

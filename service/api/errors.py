@@ -99,6 +99,15 @@ def too_fast(allowance: Allowance) -> Refused | None:
     return Refused(Code.RATE_LIMITED, f"Too many requests. Try again in {wait} s.", wait)
 
 
+def too_many_changes(allowance: Allowance) -> Refused | None:
+    """The refusal of a change beyond those that an account may make in a day, or None."""
+    if allowance.allowed:
+        return None
+    hours = max(1, -(-allowance.reset_seconds // 3_600))
+    words = f"This account has made {allowance.limit} changes in a day, the maximum. Try again in {hours} h."
+    return Refused(Code.RATE_LIMITED, words, allowance.reset_seconds)
+
+
 def status_of(refused: Refused) -> int:
     return TABLE[refused.code].status
 

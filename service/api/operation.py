@@ -72,6 +72,7 @@ class Operation:
     cors: bool = False  # any web page may call this, without credentials
     cacheable: bool = False
     hot: bool = False  # the fast path may serve this
+    repeatable: bool = False  # can be repeated without end, each time with a row in the audit or a queue
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer

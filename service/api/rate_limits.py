@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from actors.clock import HOUR_MS, SECOND_MS, Clock
+from actors.clock import DAY_MS, HOUR_MS, SECOND_MS, Clock
 from actors.quota.state import Caps
 from actors.shared.code_mails import Origin
 from actors.shared.limits import Allowance, SharedTotal, WindowLimiter, single_node
@@ -53,6 +53,7 @@ class Budgets:
         self._clock = clock
         minutes = (WindowLimiter(60, nodes=nodes) for _ in range(5))
         self._minutes, self._placements, self._events, self._pages, self._unknown = minutes
+        self._changes = WindowLimiter(DAY_MS // SECOND_MS, nodes=nodes)
         hours = (WindowLimiter(HOUR_MS // SECOND_MS, nodes=nodes) for _ in range(3))
         self._hours, self._bookings, self._booking_networks = hours
         totals = (SharedTotal(HOUR_MS // SECOND_MS, nodes=nodes) for _ in range(3))
@@ -101,6 +102,14 @@ class Budgets:
             device = self._config.device
             return self._devices.hit(network_of(address), device.per_hour_total, device.total_factor, now_ms)
         return allowance
+
+    def change(self, tenant_id: str) -> Allowance:
+        """Count one change that an account can repeat without end."""
+        return self._changes.hit(tenant_id, self._config.account.changes_per_day, self._clock.now_ms())
+
+    def not_changed(self, tenant_id: str) -> None:
+        """Give back what `change` counted for a request that was refused."""
+        self._changes.subtract(tenant_id, self._clock.now_ms())
 
     def mail(self, address: str) -> Allowance:
         """Count one code to be mailed for this address, among those of all addresses."""

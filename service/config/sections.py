@@ -159,6 +159,7 @@ class Bookings(Section):
 
 
 class Account(Section):
+    changes_per_day: Count
     undo_days: Annotated[int, Field(ge=1, le=90)]
     exports_per_hour: Count
 

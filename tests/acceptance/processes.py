@@ -29,6 +29,8 @@ ROOMY: Settings = {
     "mint.per_hour_total": 100_000,
     "keyless.per_minute": 1_000_000,
     "placements.per_minute": 1_000_000,
+    "account.changes_per_day": 1_000_000,
+    "keys.per_day": 1_000,
     "claim.starts_per_hour": 10_000,
     "claim.completions_per_hour": 10_000,
     "mail.per_hour_total": 100_000,
