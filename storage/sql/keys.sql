@@ -50,10 +50,10 @@ select found.id from (
     select unnest($1::text[]) union select tenant_id from api_keys where id = any ($2::text[])
 ) as owner (id) cross join lateral (
     select id from api_keys
-    where tenant_id = owner.id and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $3
+    where tenant_id collate "C" = owner.id and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $3
     union all (
         select id from api_keys
-        where tenant_id = owner.id and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $4
+        where tenant_id collate "C" = owner.id and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $4
             and coalesce(expires_ms, 9223372036854775807) <= $3
         order by coalesce(expires_ms, 9223372036854775807) desc limit 50
     )
@@ -67,7 +67,7 @@ select tenant_id, scoped, coalesce(sum(live) filter (where not rotated), 0)::big
     coalesce(sum(live) filter (where rotated), 0)::bigint as in_grace, sum(made)::bigint as made
 from (
     select tenant_id, scopes is not null as scoped, successor_id is not null as rotated, count(*) as live, 0 as made
-    from api_keys where tenant_id = any ($1::text[]) and revoked_ms is null
+    from api_keys where tenant_id collate "C" = any ($1::text[]) and revoked_ms is null
         and coalesce(expires_ms, 9223372036854775807) > $2
     group by 1, 2, 3
     union all
@@ -75,7 +75,9 @@ from (
     where tenant_id = any ($1::text[]) and status = 'approved' and expires_ms > $2 group by 1
     union all
     select owner.id, false, false, 0, (
-        select count(*) from (select from api_keys where tenant_id = owner.id and created_ms >= $3 limit 1001) as made
+        select count(*) from (
+            select from api_keys where tenant_id = owner.id and created_ms >= $3 order by created_ms desc limit 1001
+        ) as made
     )
     from unnest($1::text[]) as owner (id)
 ) as counted group by 1, 2
@@ -138,13 +140,13 @@ where prefix = $1 order by keys.id limit 10
 select {keys} from (
     (
         select *, false as ended from api_keys
-        where tenant_id = $1 and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $2
+        where tenant_id collate "C" = $1 and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) > $2
         order by created_ms desc, id collate "C" desc limit 2000
     )
     union all
     (
         select *, true from api_keys
-        where tenant_id = $1 and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) <= $2
+        where tenant_id collate "C" = $1 and revoked_ms is null and coalesce(expires_ms, 9223372036854775807) <= $2
         order by coalesce(expires_ms, 9223372036854775807) desc limit $3
     )
 ) as listed
