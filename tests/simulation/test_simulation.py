@@ -28,6 +28,7 @@ WHOLE = list(Scene).index(Scene.WHOLE)
 SEEDS_FOR_A_BUG = 100
 """Each in the scene that can show it."""
 FOUND_BY = {
+    "keys-of-a-day-unlimited": 6,
     "closed-dispute-opened-again": 17,
     "disputed-and-shown": 1,
     "early-reports-forgotten": 9,
