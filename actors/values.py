@@ -147,7 +147,7 @@ class Refused:
     `interval_seconds` is the new pace of a device that polled too early. `problems` lists what is wrong with the input;
     each edge renders the list in its own way. A message without a full stop, such as "The body is not valid", introduces the
     list; a sentence already says all that is in it. `hint` is the path of the endpoint that resolves the refusal, if it is
-    another than the usual one of the code.
+    another than the usual one of the code; `NO_HINT` if nothing but time does.
     """
 
     code: Code
@@ -161,6 +161,15 @@ class Refused:
     def introduces_problems(self) -> bool:
         """Whether the message is complete only together with the problems."""
         return bool(self.problems) and not self.message.endswith(".")
+
+
+NO_HINT = ""
+SIGN_IN = "/api/v1/auth/session"
+"""The operation that begins a sign-in: the hint of refusals for want of one, where a new key would not help."""
+
+
+def session_ended() -> Refused:
+    return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.", hint=SIGN_IN)
 
 
 def invalid_field(field: str, code: str, message: str) -> Refused:

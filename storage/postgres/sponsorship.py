@@ -16,10 +16,8 @@ from actors.bookings.records import (
 )
 from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import (
-    APPROVALS,
     COUNTED,
     HELD,
-    REJECTIONS,
     UNBOOKED,
     Before,
     BookingFilter,
@@ -224,9 +222,7 @@ class PostgresSponsorship(Store):
 
     async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
         place = after or (-1, "")
-        rows = await self._database.fetch(
-            OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED, APPROVALS, REJECTIONS
-        )
+        rows = await self._database.fetch(OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED)
         return [
             Waiting(
                 campaign_view_of(row), row["email"], row["begins_ms"], row["paid"], row["approved"], row["rejected"]

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from actors.bookings.records import BookingStatus
 from actors.bookings.transitions import BOOKING_MOVES
@@ -37,7 +37,7 @@ ALSO_FINE: Mapping[str, frozenset[str]] = {
 }
 """Other allowed outcomes, by client and request."""
 
-Place = TypeVar("Place")
+Place = TypeVar("Place", bound=tuple[Any, ...])
 
 HELD = frozenset({"reserved", "checkout", "paid", "refunding"})
 
