@@ -12,9 +12,11 @@ from actors.devices import state
 from actors.devices.codes import ALPHABET, USER_CODE_BYTES, format_code, read_code, user_code_from
 from actors.devices.messages import (
     Answer,
+    ApprovedEnded,
     Decide,
     Device,
     DeviceView,
+    EndApproved,
     FreshKey,
     Guesses,
     Message,
@@ -270,6 +272,40 @@ def test_a_decision_names_the_session_and_is_audited(approve: bool) -> None:
     [audit] = decision.audits
     assert (audit.action, audit.actor_id, audit.target_id) == (f"device.{status}", "ses_ann", "dev_1")
     assert decision.keys == []
+
+
+@pytest.mark.parametrize("approve", [True, False])
+def test_only_an_approval_lets_the_key_administer_and_the_audit_says_so(approve: bool) -> None:
+    answer, decision = one(replace(deciding(approve=approve), admin=True), device())
+    assert isinstance(answer, DeviceView)
+    assert answer.device.admin is approve
+    told = {"agent": "a-program/1.0"} | ({"admin": "true"} if approve else {})
+    assert json.loads(decision.audits[0].changes) == told
+    redeemed, _ = one(poll(), device(Status.APPROVED, admin=True))
+    assert isinstance(redeemed, Redeemed)
+    assert redeemed.key.admin
+
+
+def test_a_suspended_account_denies_devices_and_approves_none() -> None:
+    rows = snapshot(device())
+    rows.accounts[ANN] = replace(rows.accounts[ANN], suspended_ms=NOW)
+    answers = decide(rows, [deciding(), deciding(approve=False)], NOW, RULES).answers
+    assert answers[0] == Refused(Code.FORBIDDEN, "This account is suspended, so it approves no devices.")
+    assert word(answers[1]) == "denied"
+
+
+def test_an_order_expires_the_live_approvals_of_its_account_alone() -> None:
+    logins = [
+        device(Status.APPROVED, id="dev_ann"),
+        device(Status.APPROVED, id="dev_over", expires_ms=NOW),
+        device(Status.APPROVED, id="dev_bob", email=BOB),
+        device(Status.REDEEMED, id="dev_used"),
+        device(id="dev_new"),
+    ]
+    answer, decision = one(EndApproved(ANN), *logins)
+    assert answer == ApprovedEnded(1)
+    assert decision.changed.devices == {"dev_ann": replace(logins[0], status=Status.EXPIRED)}
+    assert one(EndApproved(ANN), *logins[1:])[0] == ApprovedEnded(0)
 
 
 @pytest.mark.parametrize(("live", "expected"), [(9, "approved"), (10, "key_limit"), (11, "key_limit")])
