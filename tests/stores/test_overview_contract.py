@@ -11,6 +11,7 @@ from actors.bookings.records import Booking, BookingStatus, BookingView
 from actors.bookings.reports import Days
 from actors.bookings.store import BookingFilter, BookingTotals, CurrencySpent, MonthRevenue, SponsorshipStore
 from actors.times import DAY_MS
+from actors.values import Account
 from storage.connection.pool import Database
 from tests.stores.books import NOW, Books, a_world, booking, week
 from tests.stores.conftest import Stores
@@ -116,6 +117,22 @@ async def test_the_revenue_follows_each_change_of_a_booking(books: Books, reads:
     ):
         await books.lay_out(row, weeks=False)
         assert await sums() == expected, row
+
+
+async def test_an_export_of_counts_goes_on_over_many_bookings(books: Books, stores: Stores) -> None:
+    """Few bookings of many have counts, and a page may end between two days of one."""
+    rows = [booking(number, **PAID) for number in range(450)]
+    await books.lay_out(*rows, weeks=False)
+    counted = sorted(f"bok_{number}" for number in (3, 44, 310, 311, 449))
+    for booking_id in counted:
+        for day in (20_000, 20_001, 20_002):
+            await books.deliver(booking_id, day, 5, 1)
+    await books.deliver("bok_of_another", 20_000, 5, 1)
+    places, after = [], ""
+    while page := await stores.accounts.export(Account("person1@example.com", "ten_1", NOW), "delivery_days", after, 2):
+        places += [each.place for each in page]
+        after = places[-1]
+    assert places == [f"{booking_id} {day:010}" for booking_id in counted for day in (20_000, 20_001, 20_002)]
 
 
 async def test_a_deleted_booking_leaves_the_revenue(database: Database) -> None:
