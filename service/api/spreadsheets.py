@@ -21,8 +21,8 @@ Cell = str | int | float | None
 """None is an empty cell. Numbers are written as they are; only text can be taken for a formula."""
 
 CSV = "text/csv; charset=utf-8; header=present"
-PAGE_ROWS = 100
-"""Rows that one read of the store returns at most. Reading them keeps other requests waiting for about a millisecond."""
+PAGE_ROWS = 200
+"""Rows that one read of the store returns at most. Reading them keeps other requests waiting for a millisecond or two."""
 
 SLICE_LINES = 40
 """Lines that are made at a time, between which other requests go on."""

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import trio
+
 from actors.bookings.invoices import Invoice
 from actors.bookings.records import (
     OPEN,
@@ -57,6 +59,9 @@ COVERING = """id = any (array(
 ))"""
 """Bookings that cover a week: a booking of n weeks begins less than n weeks before it. The longest has 52. `offset 0` makes
 Postgres look into the index for each of these weeks, instead of reading all bookings once."""
+
+SLICE = 40
+"""Bookings that are made of rows at a time, between which other requests go on."""
 
 REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
 IN_TROUBLE = f"(disputed or (payment_issue is not null and status in ('paid', 'refunding')) or {REQUESTED})"
@@ -285,9 +290,15 @@ class PostgresSponsorship(Store):
         ]
 
     async def _with_sums(self, rows: Sequence[Row]) -> list[BookingView]:
+        if not rows:
+            return []
         counts = await self._database.fetch(LEDGER.delivered, [row["id"] for row in rows])
         sums = {row["booking_id"]: row for row in counts}
-        return [booking_view_of(row, sums.get(row["id"])) for row in rows]
+        views: list[BookingView] = []
+        for first in range(0, len(rows), SLICE):
+            views += [booking_view_of(row, sums.get(row["id"])) for row in rows[first : first + SLICE]]
+            await trio.lowlevel.checkpoint()
+        return views
 
 
 def _weeks_of(days: Days) -> tuple[int, int]:

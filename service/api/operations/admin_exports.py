@@ -69,13 +69,15 @@ BOOKING = (
 
 
 async def bookings_file(services: Services, fetch: Fetch[BookingView]) -> Answer:
+    now_ms = services.clock.now_ms()
+
     def cells(view: BookingView) -> Sequence[Cell]:
         booking = view.booking
         return cells_of(
             BOOKING,
             booking,
             view,
-            status=booking.status_at(services.clock.now_ms()).value,
+            status=booking.status_at(now_ms).value,
             slot=booking.slot_name,
             campaign=view.campaign_name,
             sponsor=view.sponsor_name,
