@@ -158,7 +158,7 @@ def _save_edit(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Origin
 
 
 def too_many_campaigns(unit: UnitOfWork, tenant_id: str, *, new: Campaign | None) -> Refused | None:
-    """Why the account cannot have this new campaign, which waits for review; None if it can, or if there is none."""
+    """Return why the account cannot have this new campaign, which waits for review; None if it can, or if there is none."""
     if new is None:
         return None
     total, most = unit.campaigns_of(tenant_id).total, unit.rules.campaigns
@@ -172,8 +172,8 @@ def _all_pending(unit: UnitOfWork, tenant_id: str) -> Refused | None:
     most = unit.rules.pending_campaigns
     if unit.campaigns_of(tenant_id).pending < most:
         return None
-    words = f"This account has {most} campaigns that wait for review, the maximum. Wait for a review, or withdraw one."
-    return Refused(Code.CAMPAIGN_LIMIT, words)
+    words = f"{unit.having(tenant_id)} {most} campaigns that wait for review, the maximum."
+    return Refused(Code.CAMPAIGN_LIMIT, f"{words} Wait for a review, or withdraw one.")
 
 
 def is_bookable(campaign: Campaign) -> bool:

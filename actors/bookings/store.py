@@ -102,10 +102,10 @@ class MonthRevenue:
 
 
 class MoneyOf(NamedTuple):
-    """What a booking costs. `paid_ms` is None if it was never paid."""
+    """What was paid for a booking, and refunded. `paid_ms` is None if it was never paid."""
 
     currency: str
-    amount_cents: int
+    paid_cents: int
     refunded_cents: int
     paid_ms: int | None
 
@@ -138,7 +138,7 @@ def totals_of(bookings: Iterable[MoneyOf], impressions: int, clicks: int) -> Boo
         if each.paid_ms is not None:
             since_ms = each.paid_ms if since_ms is None else min(since_ms, each.paid_ms)
             sums = spent[each.currency]
-            sums.paid_cents += each.amount_cents
+            sums.paid_cents += each.paid_cents
             sums.refunded_cents += each.refunded_cents
             sums.refunds += each.refunded_cents > 0
     return BookingTotals(number, since_ms, impressions, clicks, dict(sorted(spent.items())))
@@ -305,7 +305,8 @@ class SponsorshipStore(Protocol):
         ...
 
     async def due_refunds(self, now_ms: int, limit: int) -> Sequence[Booking]:
-        """Bookings whose `refund_due_ms` has passed, longest first."""
+        """Bookings whose `refund_due_ms` has passed, longest first. A refund waits while its payment is disputed: the
+        processor would decline it."""
         ...
 
     async def due_steps(self, now_ms: int, limit: int) -> Sequence[str]:

@@ -30,12 +30,9 @@ from actors.sessions.second_factor import (
 )
 from actors.shared.credentials import constant_time_equal
 from actors.times import MINUTE_MS
-from actors.values import AuditRecord, Code, Done, OutboxMessage, Refused, unknown
+from actors.values import SIGN_IN, AuditRecord, Code, Done, OutboxMessage, Refused, session_ended, unknown
 
 unknown_passkey = partial(unknown, "passkey")
-
-SIGN_IN = "/api/v1/auth/session"
-"""The operation that begins a sign-in: the hint of refusals for want of one, where a new key would not help."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ def may_add(session: Session, now_ms: int, rules: PasskeyRules, *, first: bool) 
 
 
 def confirmed_until(session: Session, rules: PasskeyRules) -> int:
-    """Until when a session may remove passkeys: for a while after it has shown one."""
+    """Return the time until which a session may remove passkeys: a while after it has shown one."""
     return 0 if session.passkey_ms is None else session.passkey_ms + rules.fresh_ms
 
 
@@ -323,5 +320,5 @@ class Passkeys:
     def _live_session(self, session_id: str, email: str) -> Session | Refused:
         session = self._sessions.session(session_id)
         if session is None or session.email != email or not session.is_live(self._now_ms):
-            return Refused(Code.UNAUTHORIZED, "This session has ended. Sign in again.")
+            return session_ended()
         return session

@@ -161,7 +161,7 @@ class Backlog:
 class Attempt:
     """How an attempt ended. `answered` is the HTTP status, if there was one; `error` is None after a 2xx response.
 
-    With `started` False nothing was sent, because the event was too old.
+    With `started` False nothing was sent, because the event was too old. `detail` is for the log and is not stored.
     """
 
     delivery_id: str
@@ -172,6 +172,7 @@ class Attempt:
     error: str | None = None
     answered: int | None = None
     started: bool = True
+    detail: str | None = None
 
 
 # The webhook actor.

@@ -68,9 +68,11 @@ class Operation:
     metered: bool = False  # requests use quota
     usecase: bool = False  # requests also count in `usecase_reads`
     budget: Budget | None = None
+    keyless: Budget = Budget.KEYLESS  # what requests without a key use if there is no `budget`
     cors: bool = False  # any web page may call this, without credentials
     cacheable: bool = False
     hot: bool = False  # the fast path may serve this
+    repeatable: bool = False  # can be repeated without end, each time with a row in the audit or a queue
     keyed: bool = False  # reads the header `Idempotency-Key`
     while_suspended: bool = False  # the session of a suspended account may call this
     pays: bool = False  # calls the payment processor, so the deadline is longer
@@ -80,6 +82,11 @@ class Operation:
     def path_names(self) -> tuple[str, ...]:
         """The path's parameters, in order."""
         return tuple(re.findall(r"\{(\w+)\}", self.path))
+
+    @property
+    def reads(self) -> bool:
+        """Whether the operation reads a body."""
+        return self.body is not None or self.raw_body
 
     @property
     def account(self) -> bool:
@@ -104,6 +111,8 @@ class Operation:
                 codes.add(Code.FORBIDDEN)
         elif self.access is not Access.PUBLIC:
             codes |= {Code.UNAUTHORIZED, Code.INVALID_API_KEY, Code.KEY_EXPIRED, Code.FORBIDDEN}
+        if self.reads:
+            codes.add(Code.UNSUPPORTED_MEDIA_TYPE)
         if self.keyed:
             codes.add(Code.IDEMPOTENCY_CONFLICT)
         if self.scopes:

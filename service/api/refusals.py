@@ -6,19 +6,11 @@ import logging
 import trio
 
 from actors.values import ActorFailed, Overloaded, Refused, Stopped, StorageUnavailable
+from service.api.cors import CORS
 from service.api.errors import Family, body_of, headers_of, internal_error, invalid_cursor, status_of, unavailable
 from service.api.messages import Answer, note
 from service.api.operation import Operation
 from service.tokens.signing import BadCursor
-
-CORS = (
-    ("access-control-allow-origin", "*"),
-    (
-        "access-control-expose-headers",
-        "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, X-Event-Dropped, X-Request-Id, X-Search-Relaxed",
-    ),
-)
-"""Headers that let pages of any site read the response."""
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +41,8 @@ def failure(name: str, error: Exception) -> Refused:
     is the caller's."""
     match error:
         case StorageUnavailable() | Overloaded() | Stopped() | trio.TooSlowError():
-            log.warning("%s is unavailable: %s", name, str(error) or type(error).__name__)
+            # The library's error has no text.
+            log.warning("%s is answered with 503: %s", name, str(error) or "it was not done in time")
             return unavailable()
         case BadCursor():
             return invalid_cursor()

@@ -40,6 +40,14 @@ async def open_with_running_node(config: Config, data_dir: Path, *, create: bool
 
 
 @asynccontextmanager
+async def open_to_read(config: Config, data_dir: Path) -> AsyncIterator[Opened]:
+    """`open_with_running_node`, for a command that reports: nothing is migrated, and no statement can write."""
+    async with open_storage(storage_options(config), data_dir, beside=True, create=False, reads_only=True) as opened:
+        with database_errors():
+            yield opened
+
+
+@asynccontextmanager
 async def open_actor(config: Config, data_dir: Path, new: "NewActor[A]") -> AsyncIterator[tuple[A, Opened]]:
     """A running actor over open storage. Raises `CommandError` if the database fails during the block."""
     async with open_with_running_node(config, data_dir) as opened:
@@ -67,7 +75,7 @@ def accepted(outcome: T | Refused) -> T:
 Progress = Callable[[int, int], None]
 """Shows how much is done, and of how much; 0 if that is unknown."""
 
-MOST_COLUMNS = 100
+MAX_COLUMNS = 100
 
 tqdm.monitor_interval = 0  # no thread that refreshes bars
 
@@ -80,7 +88,7 @@ def progress_bar(words: str, unit: str) -> Iterator[Progress]:
     look = {"unit": "B", "unit_scale": True} if in_bytes else {"unit": f" {unit}"}
     # The size is given, because a terminal may not know its own.
     size = shutil.get_terminal_size()
-    columns = min(size.columns, MOST_COLUMNS)
+    columns = min(size.columns, MAX_COLUMNS)
     with tqdm(desc=words, file=sys.stderr, disable=None, ncols=columns, nrows=size.lines, **look) as bar:
 
         def show(done: int, total: int) -> None:

@@ -1,4 +1,4 @@
-"""What makes a deployment unsafe: checked before a start, and by `doctor`. Source: ADR 0064."""
+"""Finds what makes a deployment unsafe, before a start and for `doctor`. Source: ADR 0064."""
 
 import logging
 from collections.abc import Awaitable
@@ -7,6 +7,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from service.config.model import Config
+from service.config.process import binds_of
 from service.config.user_errors import ConfigError
 from service.http.addresses import is_loopback
 from service.outside.smtp import smtp_server
@@ -44,6 +45,16 @@ def host_of(address: str) -> str:
     if address.startswith("["):
         return address.partition("]")[0] + "]"
     return address.rpartition(":")[0] or address
+
+
+def local_url(config: Config) -> str:
+    """Where the service is found on this machine, as far as its configuration says it."""
+    return f"http://{binds_of(config.server.bind)[0]}"
+
+
+def binds_local(setting: str) -> bool:
+    """Whether all addresses of `server.bind` or `tls.bind` are reached from this machine only."""
+    return all(is_local(host_of(bind)) for bind in binds_of(setting))
 
 
 def refuse_unsafe(config: Config) -> None:
@@ -109,8 +120,19 @@ def other_mode(config: Config, stored: str) -> str:
     )
 
 
+def notes(config: Config) -> list[str]:
+    """What `doctor` says about the configuration that need not be a mistake."""
+    server = config.server
+    if not is_public(server.base_url) or server.ops_bind:
+        return []
+    return [
+        f"{server.base_url}/metrics is public: anybody can read the load of the service; set server.ops_bind to serve it at "
+        "a private address only, or block it in the proxy"
+    ]
+
+
 def problems(config: Config) -> list[str]:
-    """What `doctor` reports about the configuration alone."""
+    """Return the problems that `doctor` reports about the configuration alone."""
     server = config.server
     lines = []
     for refuse in (refuse_unreadable_mail, refuse_untraced):
@@ -128,7 +150,7 @@ def problems(config: Config) -> list[str]:
         )
     if server.base_url.startswith("http:"):
         lines.append("server.base_url is http: keys and sessions cross the network unencrypted; use https")
-    if not server.trusted_proxies and is_local(host_of(server.bind)) and not config.tls.bind:
+    if not server.trusted_proxies and binds_local(server.bind) and not config.tls.bind:
         lines.append(
             "server.bind is reached from this machine only, so a proxy must be in front of it, and server.trusted_proxies "
             "is empty: all visitors share the limits of one address; set it to the proxy's address"

@@ -40,7 +40,7 @@ from service.observability.tracing import Attributes, SpanCounts
 
 log = logging.getLogger(__name__)
 
-MOST_LINKS = 128
+MAX_LINKS = 128
 """Most requests that the span of a batch links to."""
 
 SEND_SECONDS = 1.0
@@ -90,7 +90,7 @@ class OtelTracer:
         traces = dict.fromkeys(each.trace for each in batch.envelopes if each.trace is not None and each.trace.sampled)
         if not traces:
             return
-        requests = [_span_context(trace) for trace in islice(traces, MOST_LINKS)]
+        requests = [_span_context(trace) for trace in islice(traces, MAX_LINKS)]
         span = self._start(f"{batch.actor} batch", SpanKind.INTERNAL, requests[0], batch.started, requests)
         span.set_attributes(
             {"catalog.actor": batch.actor, "catalog.messages": batch.size, "catalog.requests": len(traces)}
@@ -255,6 +255,9 @@ class WatchedSession(requests.Session):
         except requests.Timeout:
             self.last = "it did not answer in time"
             raise
+        except requests.exceptions.ProxyError as error:
+            self.last = f"the proxy of the environment cannot be used ({_cause_of(error)})"
+            raise
         except Exception as error:
             self.last = f"it cannot be reached ({_cause_of(error)})"
             raise
@@ -266,7 +269,7 @@ class WatchedSession(requests.Session):
 
 
 def _cause_of(error: BaseException) -> str:
-    """The system's words for a failed connection, which are the innermost error's, or the class of another error."""
+    """The system's words for a failed connection, which are the innermost error's, or a general one."""
     while error.__context__ is not None:
         error = error.__context__
-    return getattr(error, "strerror", None) or type(error).__name__
+    return getattr(error, "strerror", None) or "the connection failed"

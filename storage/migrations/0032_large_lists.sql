@@ -21,13 +21,15 @@ create function count_revenue() returns trigger language plpgsql as $$
 begin
     if tg_op = 'INSERT' then
         insert into revenue_months as sums (month, currency, mode, payments, paid_cents, refunded_cents)
-        select revenue_month(paid_ms), currency, mode, count(*), sum(coalesce(paid_cents, amount_cents)), sum(refunded_cents)
+        select revenue_month(paid_ms), coalesce(paid_currency, currency), mode, count(*), sum(coalesce(paid_cents, amount_cents)),
+            sum(refunded_cents)
         from after where paid_ms is not null and not demo group by 1, 2, 3 order by 1, 2, 3
         on conflict (month, currency, mode) do update set payments = sums.payments + excluded.payments,
             paid_cents = sums.paid_cents + excluded.paid_cents, refunded_cents = sums.refunded_cents + excluded.refunded_cents;
     elsif tg_op = 'DELETE' then
         insert into revenue_months as sums (month, currency, mode, payments, paid_cents, refunded_cents)
-        select revenue_month(paid_ms), currency, mode, -count(*), -sum(coalesce(paid_cents, amount_cents)), -sum(refunded_cents)
+        select revenue_month(paid_ms), coalesce(paid_currency, currency), mode, -count(*),
+            -sum(coalesce(paid_cents, amount_cents)), -sum(refunded_cents)
         from before where paid_ms is not null and not demo group by 1, 2, 3 order by 1, 2, 3
         on conflict (month, currency, mode) do update set payments = sums.payments + excluded.payments,
             paid_cents = sums.paid_cents + excluded.paid_cents, refunded_cents = sums.refunded_cents + excluded.refunded_cents;
@@ -35,10 +37,11 @@ begin
         insert into revenue_months as sums (month, currency, mode, payments, paid_cents, refunded_cents)
         select revenue_month(paid_ms), currency, mode, sum(payments), sum(paid), sum(refunded)
         from (
-            select paid_ms, currency, mode, 1 as payments, coalesce(paid_cents, amount_cents) as paid, refunded_cents as refunded
+            select paid_ms, coalesce(paid_currency, currency) as currency, mode, 1 as payments,
+                coalesce(paid_cents, amount_cents) as paid, refunded_cents as refunded
             from after where paid_ms is not null and not demo
             union all
-            select paid_ms, currency, mode, -1, -coalesce(paid_cents, amount_cents), -refunded_cents
+            select paid_ms, coalesce(paid_currency, currency), mode, -1, -coalesce(paid_cents, amount_cents), -refunded_cents
             from before where paid_ms is not null and not demo
         ) as changed
         group by 1, 2, 3 having sum(payments) <> 0 or sum(paid) <> 0 or sum(refunded) <> 0 order by 1, 2, 3
@@ -55,10 +58,11 @@ create trigger count_revenue_of_old after delete on bookings
 create trigger count_revenue_of_changed after update on bookings
     referencing old table as before new table as after for each statement execute function count_revenue();
 insert into revenue_months
-select revenue_month(paid_ms), currency, mode, count(*), sum(coalesce(paid_cents, amount_cents)), sum(refunded_cents)
+select revenue_month(paid_ms), coalesce(paid_currency, currency), mode, count(*), sum(coalesce(paid_cents, amount_cents)),
+    sum(refunded_cents)
 from bookings where paid_ms is not null and not demo group by 1, 2, 3;
 
-create index bookings_paid_of_tenant on bookings (tenant_id, week_start_ms, weeks) where paid_ms is not null;
+create index bookings_weeks_of_tenant on bookings (tenant_id, week_start_ms, weeks) where paid_ms is not null;
 create index bookings_by_id_of_tenant on bookings (tenant_id, id collate "C") include (status, hold_ms);
 create index bookings_by_weeks on bookings (week_start_ms, weeks);
 create index bookings_demo on bookings (id) where demo;

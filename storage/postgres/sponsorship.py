@@ -18,10 +18,8 @@ from actors.bookings.records import (
 )
 from actors.bookings.reports import LATE_DAYS, MOST_ENDED, BookingDelivered, Days, SlotReach, reach_of
 from actors.bookings.store import (
-    APPROVALS,
     COUNTED,
     HELD,
-    REJECTIONS,
     UNBOOKED,
     Before,
     BookingFilter,
@@ -64,7 +62,8 @@ SLICE = 40
 """Bookings that are made of rows at a time, between which other requests go on."""
 
 REQUESTED = "(refund_requested_ms is not null and status = 'paid')"
-IN_TROUBLE = f"(disputed or (payment_issue is not null and status in ('paid', 'refunding')) or {REQUESTED})"
+HAS_ISSUE = "(payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))"
+IN_TROUBLE = f"(disputed or {HAS_ISSUE} or {REQUESTED})"
 
 OLDEST = Before(-1, "")
 """A place before every row, for lists that are oldest first."""
@@ -256,9 +255,7 @@ class PostgresSponsorship(Store):
 
     async def review_queue(self, now_ms: int, after: Urgency | None, limit: int) -> Sequence[Waiting]:
         place = after or (-1, "")
-        rows = await self._database.fetch(
-            OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED, APPROVALS, REJECTIONS
-        )
+        rows = await self._database.fetch(OVERSIGHT.review_queue, now_ms, *place, limit, HELD, UNBOOKED)
         return [
             Waiting(
                 campaign_view_of(row), row["email"], row["begins_ms"], row["paid"], row["approved"], row["rejected"]

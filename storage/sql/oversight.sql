@@ -21,7 +21,8 @@ select id from bookings where payment_id = $1 and not payment_shared
 
 -- name: review_queue
 -- The campaigns that wait for review, or whose edit does: paid ones by their first week, then held ones, then the others by age. $5 and $6 are
--- added to the time of those that are not paid.
+-- added to the time of those that are not paid. The actions are constants, so that their index serves: a campaign can have
+-- any number of records of edits.
 with waiting as materialized (
     select id, coalesce(submitted_ms, created_ms) as since_ms,
         (select min(week_start_ms) from bookings where campaign_id = campaigns.id and status = 'paid'
@@ -36,9 +37,11 @@ with waiting as materialized (
     from waiting where (coalesce(paid_ms, held_ms + $5, since_ms + $6), id) > ($2, $3) order by urgency, id limit $4
 )
 select campaigns.*, begins_ms, paid, sponsors.name as sponsor_name, accounts.email,
-    (select count(*) from campaigns as own join audit on audit.target_id = own.id and audit.action = any ($7::text[])
+    (select count(*) from campaigns as own join audit on audit.target_id = own.id
+        and action in ('campaign.approved', 'campaign.edit_approved')
         where own.tenant_id = campaigns.tenant_id) as approved,
-    (select count(*) from campaigns as own join audit on audit.target_id = own.id and audit.action = any ($8::text[])
+    (select count(*) from campaigns as own join audit on audit.target_id = own.id
+        and action in ('campaign.rejected', 'campaign.edit_rejected')
         where own.tenant_id = campaigns.tenant_id) as rejected
 from page join campaigns on campaigns.id = page.id
 left join sponsors on sponsors.tenant_id = campaigns.tenant_id
@@ -75,7 +78,8 @@ union all select 'paused' as status, (select count(*) from (select from campaign
 -- The bookings in trouble, the requests for refunds and the sponsors, each counted no further than $1.
 select (
     select count(*) from (
-        select from bookings where disputed or (payment_issue is not null and status in ('paid', 'refunding'))
+        select from bookings where disputed
+            or (payment_issue is not null and payment_issue <> 'dispute_lost' and status in ('paid', 'refunding'))
             or (refund_requested_ms is not null and status = 'paid') limit $1
     ) as counted
 ) as trouble, (

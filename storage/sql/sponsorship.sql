@@ -111,8 +111,10 @@ left join sponsors on sponsors.tenant_id = page.tenant_id
 order by page.week_start_ms desc, page.created_ms desc, page.id desc
 
 -- name: newest_of
--- What the newest bookings of one account cost.
-select id, currency, amount_cents, refunded_cents, paid_ms from bookings where tenant_id = $1
+-- The money of the newest bookings of one account.
+select id, coalesce(paid_currency, currency) as currency, coalesce(nullif(paid_cents, 0), amount_cents) as paid_cents, refunded_cents,
+    paid_ms
+from bookings where tenant_id = $1
 order by created_ms desc, id desc limit $2
 
 -- name: delivered_by_all
@@ -176,7 +178,7 @@ select id from bookings where status in ('reserved', 'checkout') and hold_ms <= 
 -- name: due_refunds
 -- Bookings to refund now, longest due first.
 select {bookings}
-from bookings where refund_due_ms <= $1 order by refund_due_ms, id limit $2
+from bookings where refund_due_ms <= $1 and not disputed order by refund_due_ms, id limit $2
 
 -- name: due_steps
 -- Paid bookings whose schedule goes on by now, longest due first.

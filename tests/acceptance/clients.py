@@ -5,8 +5,7 @@
 import json
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -141,43 +140,6 @@ async def once(url: str, path: str, key: str | None = None) -> Reply:
         return await wire.get(path, key)
     finally:
         wire.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One request and its address."""
-
-    url: str
-    path: str
-    body: object = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-async def at_once(asks: Sequence[Ask], on_answer: Callable[[], None] = lambda: None) -> list[Reply | None]:
-    """Open all connections, then send all requests at the same moment. A request with a body is a POST.
-
-    Returns the responses in order; None if one was lost.
-    """
-    wires = [await Wire.open(ask.url) for ask in asks]
-    replies: list[Reply | None] = [None] * len(asks)
-
-    async def one(place: int) -> None:
-        ask, wire = asks[place], wires[place]
-        method, body = ("GET", b"") if ask.body is None else ("POST", json.dumps(ask.body).encode())
-        with suppress(Unanswered, Torn):
-            await wire.send(ask.path, method=method, body=body, headers=ask.headers)
-            replies[place] = await wire.read()
-            on_answer()
-
-    try:
-        with trio.fail_after(ANSWER_SECONDS):
-            async with trio.open_nursery() as nursery:
-                for place in range(len(asks)):
-                    nursery.start_soon(one, place)
-    finally:
-        for wire in wires:
-            wire.close()
-    return replies
 
 
 async def until_answer(url: str, path: str, status: int, key: str | None = None, *, seconds: float) -> Reply:

@@ -39,25 +39,10 @@ class Person:
     def reads(self, node: Service, user_code: str) -> dict[str, Any]:
         answer = node.http.get("/api/v1/auth/device/approval", params={"userCode": user_code}, headers=self.headers)
         assert answer.status_code == 200, answer.text
-        told: dict[str, Any] = answer.json()
-        return told
+        login: dict[str, Any] = answer.json()
+        return login
 
     def decides(self, node: Service, user_code: str, decision: str = "approve") -> None:
         body = {"userCode": user_code, "decision": decision}
         answer = node.http.post("/api/v1/auth/device/approval", json=body, headers=self.headers)
-        assert answer.status_code == 200, answer.text
-
-    def issues(self, node: Service) -> tuple[str, str]:
-        """Issue a full key of the account. Returns the key and its id."""
-        answer = node.http.post("/api/v1/account/keys", json={"name": "A key"}, headers=self.headers)
-        assert answer.status_code == 200, answer.text
-        issued = answer.json()
-        return str(issued["apiKey"]), str(issued["id"])
-
-    def revokes(self, node: Service, key_id: str) -> None:
-        answer = node.http.delete(f"/api/v1/account/keys/{key_id}", headers=self.headers)
-        assert answer.status_code == 200, answer.text
-
-    def signs_out(self, node: Service) -> None:
-        answer = node.http.delete(f"/api/v1/auth/sessions/{self.session}", headers=self.headers)
         assert answer.status_code == 200, answer.text

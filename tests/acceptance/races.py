@@ -174,21 +174,21 @@ def judge(race: Race, bookings: Sequence[dict[str, Any]]) -> Counter[str]:
     assert sold.most_common(1)[0][1] == 1, f"sold twice: {sold.most_common(3)}"
     there = {each["id"]: each for each in bookings}
     outcomes: dict[tuple[str, str], set[str]] = {}
-    said: dict[tuple[str, ...], set[str]] = {}
+    answers: dict[tuple[str, ...], set[str]] = {}
     codes: Counter[str] = Counter()
     for account, body, reply in race.answers:
         code = "lost" if reply is None else f"{reply.status} {reply.error}".strip()
         codes[code] += 1
-        said.setdefault((account.key, *map(str, body.values())), set()).add(code)
+        answers.setdefault((account.key, *map(str, body.values())), set()).add(code)
         if reply is not None and reply.status == 200:
             booking = reply.json()["booking"]
-            kept = there[booking["id"]]
-            assert (kept["weekStart"], kept["campaignId"]) == (body["weekStart"], body["campaignId"])
-            assert kept["slotName"] == body["slotId"].replace("slot-", "Slot ")
+            stored = there[booking["id"]]
+            assert (stored["weekStart"], stored["campaignId"]) == (body["weekStart"], body["campaignId"])
+            assert stored["slotName"] == body["slotId"].replace("slot-", "Slot ")
             outcomes.setdefault((account.key, body["idempotencyKey"]), set()).add(booking["id"])
     assert all(len(ids) == 1 for ids in outcomes.values()), "a key with two outcomes"
-    assert there.keys() == {next(iter(ids)) for ids in outcomes.values()}, "there is what nobody was told of"
-    assert not [each for each in said.values() if "200" in each and each & ANSWERED != {"200"}], (
+    assert there.keys() == {next(iter(ids)) for ids in outcomes.values()}, "there is what nobody was answered"
+    assert not [each for each in answers.values() if "200" in each and each & ANSWERED != {"200"}], (
         "one request, two answers"
     )
     assert set(codes) <= ANSWERED | NOT_ANSWERED

@@ -1,6 +1,5 @@
 """A failing mail server: claims are still accepted, mail is retried, and the rest of the service is unaffected."""
 
-from functools import partial
 from pathlib import Path
 
 from tests.acceptance.postgres import free_port
@@ -29,10 +28,6 @@ def _wait_for_failure(service: Service, times: int) -> None:
     until(lambda: service.log().count(" failed on attempt ") >= times, what="a failed attempt")
 
 
-def _tried(mail_server: MailServer, before: int) -> bool:
-    return mail_server.attempts > before
-
-
 def test_mail_is_sent_once_the_server_that_was_away_or_failing_takes_it(data_dir: Path) -> None:
     port, mail_server = free_port(), MailServer()
     claims = []
@@ -42,28 +37,11 @@ def test_mail_is_sent_once_the_server_that_was_away_or_failing_takes_it(data_dir
         with SmtpServer(mail_server, port):
             for mood in (Mood.REFUSES, Mood.DROPS, Mood.HANGS):
                 mail_server.mood = mood
-                failures, attempts = service.log().count(" failed on attempt "), mail_server.attempts
+                failures = service.log().count(" failed on attempt ")
                 claims.append(_start_claim(service, f"{mood.name.lower()}@example.com"))
-                until(partial(_tried, mail_server, attempts), what=f"an attempt at a server that {mood.value}")
-                _wait_for_failure(service, failures + 1)
-            assert mail_server.messages == []
+                _wait_for_failure(service, failures + 2)
+            assert (mail_server.messages, mail_server.attempts > 3) == ([], True)
             mail_server.mood = Mood.TAKES
             for claim in claims:
                 _complete(service, claim, mail_server.code_for(claim["email"]))
         assert "Traceback" not in service.log()
-
-
-def test_a_service_whose_mail_server_hangs_stops_in_time_and_sends_the_letter_after_the_next_start(
-    data_dir: Path,
-) -> None:
-    mail_server = MailServer()
-    mail_server.mood = Mood.HANGS
-    with SmtpServer(mail_server) as smtp:
-        settings = {"mail.smtp_url": smtp.url, "mail.timeout_seconds": 1}
-        with serving(data_dir, settings) as service:
-            claim = _start_claim(service, "later@example.com")
-            until(lambda: mail_server.attempts == 1, what="the first attempt")
-            service.stop()
-        mail_server.mood = Mood.TAKES
-        with serving(data_dir, settings) as service:
-            _complete(service, claim, mail_server.code_for("later@example.com"))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.acceptance.postgres import ask, free_port
 from tests.acceptance.processes import Settings, command, complaint, run, serving, until
@@ -99,13 +98,3 @@ def test_a_failure_is_one_line_of_the_log_and_the_service_goes_on(data_dir: Path
         found = dict(figures(service.url))
         assert found == {'catalog_backups_total{outcome="made"}': 0, 'catalog_backups_total{outcome="failed"}': 1}
         assert service.mint()
-
-
-@pytest.mark.parametrize("kind", ["a file", "below a file"])
-def test_a_directory_that_cannot_be_used_refuses_the_start(kind: str, data_dir: Path) -> None:
-    place = data_dir.parent / "file"
-    place.write_text("no directory")
-    wanted = place if kind == "a file" else place / "below"
-    settings = {**DAILY, "backup.directory": wanted}
-    line = complaint(run("serve", "--bind", "127.0.0.1:0", "--data-dir", data_dir, settings=settings))
-    assert line == f"service: backup.directory: cannot use {wanted}: Not a directory"

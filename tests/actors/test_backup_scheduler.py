@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.backups.scheduler import BackupScheduler
 from actors.backups.state import BackupRules, Room, name_at
@@ -70,9 +69,7 @@ def at(hours: float) -> str:
     return name_at(START + int(hours * HOUR_MS))
 
 
-async def test_it_backs_up_at_once_and_at_every_interval_and_keeps_the_newest_of_its_own_files(
-    autojump_clock: MockClock,
-) -> None:
+async def test_it_backs_up_at_once_and_at_every_interval_and_keeps_the_newest_of_its_own_files() -> None:
     files = MemoryFiles()
     async with running([scheduler_of(files)]) as _:
         await trio.sleep(30 * HOUR + 1)
@@ -81,7 +78,7 @@ async def test_it_backs_up_at_once_and_at_every_interval_and_keeps_the_newest_of
     assert set(FOREIGN) < set(files.files)
 
 
-async def test_a_restart_neither_postpones_nor_repeats_a_backup(autojump_clock: MockClock) -> None:
+async def test_a_restart_neither_postpones_nor_repeats_a_backup() -> None:
     files = MemoryFiles([at(-4)])
     for _ in range(3):
         async with running([scheduler_of(files)]):
@@ -92,16 +89,14 @@ async def test_a_restart_neither_postpones_nor_repeats_a_backup(autojump_clock: 
     assert files.begun == [2 * HOUR]
 
 
-async def test_what_takes_long_does_not_shift_the_schedule(autojump_clock: MockClock) -> None:
+async def test_what_takes_long_does_not_shift_the_schedule() -> None:
     files = MemoryFiles(script=[HOUR, HOUR])
     async with running([scheduler_of(files)]):
         await trio.sleep(13 * HOUR)
     assert files.begun == [0, 6 * HOUR, 12 * HOUR]
 
 
-async def test_each_failure_is_one_error_line_and_retries_come_ever_later(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_each_failure_is_one_error_line_and_retries_come_ever_later(caplog: pytest.LogCaptureFixture) -> None:
     files, old = MemoryFiles([at(-9)], script=[FULL] * 8), at(-9)
     scheduler = scheduler_of(files, keep=1)
     async with running([scheduler]):
@@ -118,9 +113,7 @@ async def test_each_failure_is_one_error_line_and_retries_come_ever_later(
     assert scheduler.statistics().made == 1
 
 
-async def test_a_bug_is_logged_with_its_traceback_and_ends_nothing(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_bug_is_logged_with_its_traceback_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
     files = MemoryFiles(script=[RuntimeError("a bug")] * 6)
     async with running([scheduler_of(files)]):
         await trio.sleep(2 * HOUR)
@@ -128,9 +121,7 @@ async def test_a_bug_is_logged_with_its_traceback_and_ends_nothing(
     assert len(files.own()) == 1
 
 
-async def test_too_little_room_is_found_before_anything_is_written(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_too_little_room_is_found_before_anything_is_written(caplog: pytest.LogCaptureFixture) -> None:
     files = MemoryFiles(room=Room(free_bytes=100 * 2**20, database_bytes=50 * 2**20))
     async with running([scheduler_of(files)]):
         await trio.sleep(1)
@@ -144,9 +135,7 @@ async def test_too_little_room_is_found_before_anything_is_written(
     assert files.own() == [name_at(START + 60_000)]
 
 
-async def test_a_stop_gives_up_the_backup_under_way_at_once(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_stop_gives_up_the_backup_under_way_at_once(caplog: pytest.LogCaptureFixture) -> None:
     files = MemoryFiles(script=[HOUR])
     async with running([scheduler_of(files)]):
         await trio.sleep(60)
@@ -154,9 +143,7 @@ async def test_a_stop_gives_up_the_backup_under_way_at_once(
     assert (files.given_up, files.own(), caplog.messages) == (1, [], [])
 
 
-async def test_a_backup_that_takes_longer_than_the_interval_fails(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_backup_that_takes_longer_than_the_interval_fails(caplog: pytest.LogCaptureFixture) -> None:
     files = MemoryFiles(script=[8 * HOUR])
     async with running([scheduler_of(files)]):
         await trio.sleep(6 * HOUR + 61)
@@ -164,9 +151,7 @@ async def test_a_backup_that_takes_longer_than_the_interval_fails(
     assert caplog.messages == ["backup failed, retrying in 60 s: it took longer than backup.every_hours"]
 
 
-async def test_files_that_cannot_be_deleted_do_not_make_a_backup_fail(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_files_that_cannot_be_deleted_do_not_make_a_backup_fail(caplog: pytest.LogCaptureFixture) -> None:
     files = MemoryFiles([at(-8), at(-7)])
     files.undeletable = True
     scheduler = scheduler_of(files, keep=1)
@@ -181,7 +166,7 @@ async def test_files_that_cannot_be_deleted_do_not_make_a_backup_fail(
     assert scheduler.statistics().failed == 0
 
 
-async def test_a_clock_that_is_set_forward_makes_a_backup_due_within_a_minute(autojump_clock: MockClock) -> None:
+async def test_a_clock_that_is_set_forward_makes_a_backup_due_within_a_minute() -> None:
     clock, files = HandClock(START), MemoryFiles([at(-1)])
     async with running([BackupScheduler(files, clock, BackupRules(every_ms=6 * HOUR_MS, keep=3))]):
         await trio.sleep(HOUR)
@@ -191,7 +176,7 @@ async def test_a_clock_that_is_set_forward_makes_a_backup_due_within_a_minute(au
     assert len(files.begun) == 1
 
 
-async def test_the_age_is_that_of_the_newest_file_from_the_start_on(autojump_clock: MockClock) -> None:
+async def test_the_age_is_that_of_the_newest_file_from_the_start_on() -> None:
     scheduler = scheduler_of(MemoryFiles([at(-2), at(-5)]))
     assert scheduler.age_seconds() is None
     async with running([scheduler]):

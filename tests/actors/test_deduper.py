@@ -6,7 +6,6 @@ from functools import partial
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.events.actor import RecentKeys
 from actors.events.state import VisitorHasher
@@ -22,7 +21,7 @@ AWAY, LOST = StorageUnavailable("away"), OutcomeUnknown("broken")
 # True once.
 
 
-async def test_an_event_is_recorded_once_and_then_a_duplicate(autojump_clock: MockClock) -> None:
+async def test_an_event_is_recorded_once_and_then_a_duplicate() -> None:
     memory = a_memory()
     events = deduper(memory)
     async with running([events]):
@@ -31,7 +30,7 @@ async def test_an_event_is_recorded_once_and_then_a_duplicate(autojump_clock: Mo
     assert kept(memory) == {DAY: 1}
 
 
-async def test_kinds_bookings_and_visitors_count_each_by_itself(autojump_clock: MockClock) -> None:
+async def test_kinds_bookings_and_visitors_count_each_by_itself() -> None:
     memory = a_memory()
     events = deduper(memory)
     async with running([events]):
@@ -40,7 +39,7 @@ async def test_kinds_bookings_and_visitors_count_each_by_itself(autojump_clock: 
     assert kept(memory) == {DAY: 4}
 
 
-async def test_of_equal_events_in_one_message_the_first_is_recorded(autojump_clock: MockClock) -> None:
+async def test_of_equal_events_in_one_message_the_first_is_recorded() -> None:
     memory = a_memory()
     events = deduper(memory)
     async with running([events]):
@@ -49,7 +48,7 @@ async def test_of_equal_events_in_one_message_the_first_is_recorded(autojump_clo
     assert kept(memory) == {DAY: 4}
 
 
-async def test_of_equal_events_of_many_callers_in_one_batch_one_is_recorded(autojump_clock: MockClock) -> None:
+async def test_of_equal_events_of_many_callers_in_one_batch_one_is_recorded() -> None:
     memory = a_memory(before=[1.0])
     events = deduper(memory)
     async with running([events]):
@@ -59,7 +58,7 @@ async def test_of_equal_events_of_many_callers_in_one_batch_one_is_recorded(auto
     assert kept(memory) == {DAY: 2}
 
 
-async def test_of_two_nodes_one_records(autojump_clock: MockClock) -> None:
+async def test_of_two_nodes_one_records() -> None:
     memory = a_memory()
     nodes = [deduper(memory, node=node) for node in ("one", "other")]
     async with running(nodes):
@@ -68,7 +67,7 @@ async def test_of_two_nodes_one_records(autojump_clock: MockClock) -> None:
     assert kept(memory) == {DAY: 50}
 
 
-async def test_no_events_are_no_batch(autojump_clock: MockClock) -> None:
+async def test_no_events_are_no_batch() -> None:
     events = deduper(a_memory())
     async with running([events]):
         assert await events.record([]) == []
@@ -78,7 +77,7 @@ async def test_no_events_are_no_batch(autojump_clock: MockClock) -> None:
 # The memory of keys.
 
 
-async def test_a_duplicate_is_answered_without_the_store(autojump_clock: MockClock) -> None:
+async def test_a_duplicate_is_answered_without_the_store() -> None:
     memory = a_memory(before=[None, AWAY])
     events = deduper(memory)
     async with running([events]):
@@ -88,7 +87,7 @@ async def test_a_duplicate_is_answered_without_the_store(autojump_clock: MockClo
     assert events.statistics().batches == 2
 
 
-async def test_only_what_is_not_known_weighs(autojump_clock: MockClock) -> None:
+async def test_only_what_is_not_known_weighs() -> None:
     events = deduper(a_memory())
     async with running([events]):
         await events.record([seen(1), seen(2)])
@@ -97,7 +96,7 @@ async def test_only_what_is_not_known_weighs(autojump_clock: MockClock) -> None:
     assert events.statistics().messages == 3
 
 
-async def test_what_another_node_recorded_is_remembered_once_it_was_met(autojump_clock: MockClock) -> None:
+async def test_what_another_node_recorded_is_remembered_once_it_was_met() -> None:
     memory = a_memory()
     one, other = deduper(memory, node="one"), deduper(memory, node="other")
     async with running([one, other]):
@@ -107,7 +106,7 @@ async def test_what_another_node_recorded_is_remembered_once_it_was_met(autojump
     assert other.statistics().batches == 1
 
 
-async def test_what_was_not_committed_is_not_remembered(autojump_clock: MockClock) -> None:
+async def test_what_was_not_committed_is_not_remembered() -> None:
     memory = a_memory(before=[AWAY])
     events = deduper(memory)
     async with running([events]):
@@ -117,7 +116,7 @@ async def test_what_was_not_committed_is_not_remembered(autojump_clock: MockCloc
     assert kept(memory) == {DAY: 1}
 
 
-async def test_while_a_commit_is_under_way_nothing_is_known(autojump_clock: MockClock) -> None:
+async def test_while_a_commit_is_under_way_nothing_is_known() -> None:
     """The second caller must not be told that the event counts, because the commit may still fail."""
     memory = a_memory(before=[2.0, AWAY])
     events = deduper(memory)
@@ -128,7 +127,7 @@ async def test_while_a_commit_is_under_way_nothing_is_known(autojump_clock: Mock
     assert results[1] == [False], "the store had kept it before it went away"
 
 
-async def test_the_memory_is_bounded_and_forgets_the_oldest(autojump_clock: MockClock) -> None:
+async def test_the_memory_is_bounded_and_forgets_the_oldest() -> None:
     memory = a_memory()
     events = deduper(memory, remember=4)
     async with running([events]):
@@ -171,9 +170,7 @@ def test_keys_that_are_added_again_are_forgotten_later_than_those_that_came_with
 
 
 @pytest.mark.parametrize("was_kept", [True, False])
-async def test_an_unknown_outcome_is_settled_and_the_answer_is_the_truth(
-    was_kept: bool, autojump_clock: MockClock
-) -> None:
+async def test_an_unknown_outcome_is_settled_and_the_answer_is_the_truth(was_kept: bool) -> None:
     memory = a_memory(after=[None, LOST]) if was_kept else a_memory(before=[None, LOST])
     events = deduper(memory)
     async with running([events]):
@@ -185,7 +182,7 @@ async def test_an_unknown_outcome_is_settled_and_the_answer_is_the_truth(
 
 
 @pytest.mark.parametrize("was_kept", [True, False])
-async def test_a_batch_in_doubt_keeps_its_day_over_midnight(was_kept: bool, autojump_clock: MockClock) -> None:
+async def test_a_batch_in_doubt_keeps_its_day_over_midnight(was_kept: bool) -> None:
     memory = a_memory(after=[LOST]) if was_kept else a_memory(before=[LOST])
     clock = TrioClock(MIDNIGHT_MS - 20)
     events = deduper(memory, clock)
@@ -197,7 +194,7 @@ async def test_a_batch_in_doubt_keeps_its_day_over_midnight(was_kept: bool, auto
     assert kept(memory) == {DAY: 2, DAY + 1: 1}
 
 
-async def test_a_batch_that_was_contended_runs_again_and_keeps_its_day(autojump_clock: MockClock) -> None:
+async def test_a_batch_that_was_contended_runs_again_and_keeps_its_day() -> None:
     memory = a_memory(before=[Contended("another node"), Contended("another node")])
     events = deduper(memory, TrioClock(MIDNIGHT_MS - 20))
     async with running([events]):
@@ -205,9 +202,7 @@ async def test_a_batch_that_was_contended_runs_again_and_keeps_its_day(autojump_
     assert kept(memory) == {DAY: 1}
 
 
-async def test_a_doubt_that_cannot_be_settled_is_refused_and_a_retry_hears_that_it_counts(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_doubt_that_cannot_be_settled_is_refused_and_a_retry_hears_that_it_counts() -> None:
     memory = a_memory(before=[None, AWAY, AWAY], after=[LOST])
     events = deduper(memory, limits=ActorLimits(settle_attempts=3))
     async with running([events]):
@@ -218,7 +213,7 @@ async def test_a_doubt_that_cannot_be_settled_is_refused_and_a_retry_hears_that_
 
 
 @pytest.mark.parametrize("seed", range(5))
-async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojump_clock: MockClock) -> None:
+async def test_under_random_mishaps_every_answer_is_the_truth(seed: int) -> None:
     chance = random.Random(seed)
     mishaps: list[Step] = [None, None, 0.01, AWAY, LOST, Contended("another node")]
     memory = a_memory(*([chance.choice(mishaps) for _ in range(400)] for _ in range(2)))
@@ -253,9 +248,7 @@ async def test_under_random_mishaps_every_answer_is_the_truth(seed: int, autojum
 # Midnight.
 
 
-async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for_the_new_day(
-    autojump_clock: MockClock,
-) -> None:
+async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for_the_new_day() -> None:
     memory = a_memory(before=[0.1])
     events = deduper(memory, TrioClock(MIDNIGHT_MS - 50))
     async with running([events]):
@@ -271,7 +264,7 @@ async def test_what_came_in_before_midnight_and_is_committed_after_it_counts_for
     assert kept(memory) == {DAY: 1, DAY + 1: 3}
 
 
-async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojump_clock: MockClock) -> None:
+async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice() -> None:
     memory, clock = a_memory(), HandClock(MIDNIGHT_MS)
     events = deduper(memory, clock)
     async with running([events]):
@@ -287,9 +280,7 @@ async def test_a_clock_that_steps_back_over_midnight_counts_nobody_twice(autojum
 # Refusals and cancelled callers.
 
 
-async def test_without_its_store_events_are_refused_and_come_in_again_when_it_is_back(
-    autojump_clock: MockClock,
-) -> None:
+async def test_without_its_store_events_are_refused_and_come_in_again_when_it_is_back() -> None:
     memory = a_memory(before=[AWAY])
     events = deduper(memory)
     async with running([events]):
@@ -299,7 +290,7 @@ async def test_without_its_store_events_are_refused_and_come_in_again_when_it_is
     assert kept(memory) == {DAY: 1}
 
 
-async def test_the_events_of_a_cancelled_caller_are_counted_and_its_retry_is_told_so(autojump_clock: MockClock) -> None:
+async def test_the_events_of_a_cancelled_caller_are_counted_and_its_retry_is_told_so() -> None:
     memory = a_memory(before=[5.0])
     events = deduper(memory)
     async with running([events]):
@@ -313,7 +304,7 @@ def test_sections_have_names_and_the_first_one_has_that_of_the_only_one() -> Non
     assert [deduper(a_memory(), section=section).name for section in range(3)] == ["events", "events-1", "events-2"]
 
 
-async def test_of_equal_events_in_two_lanes_one_is_recorded(autojump_clock: MockClock) -> None:
+async def test_of_equal_events_in_two_lanes_one_is_recorded() -> None:
     memory = a_memory(before=[2.0, 1.0])
     events = deduper(memory, limits=ActorLimits(lanes=2, gather=2))
     async with running([events]):
@@ -324,7 +315,7 @@ async def test_of_equal_events_in_two_lanes_one_is_recorded(autojump_clock: Mock
     assert kept(memory) == {DAY: 4}
 
 
-async def test_lanes_that_commit_around_midnight_have_days_of_their_own(autojump_clock: MockClock) -> None:
+async def test_lanes_that_commit_around_midnight_have_days_of_their_own() -> None:
     unknown = OutcomeUnknown("lost")
     memory, clock = a_memory(before=[1.0, 0.0, 0.0], after=[None, unknown]), HandClock(MIDNIGHT_MS - 1)
     events = deduper(memory, clock, limits=ActorLimits(lanes=2, gather=1))

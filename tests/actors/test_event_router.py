@@ -5,7 +5,6 @@ from functools import partial
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.events.messages import Event
 from actors.events.router import EventOutcome, EventRouter
@@ -38,15 +37,8 @@ def seen_in(section: int, visitor: int) -> Event:
     return next(event for event in (seen(visitor, booking) for booking in BOOKINGS) if section_of(event) == section)
 
 
-async def test_an_event_is_recorded_and_then_a_duplicate(autojump_clock: MockClock) -> None:
-    events = router(a_memory())
-    async with running(events.dedupers):
-        assert [await events.record(seen(1)) for _ in range(2)] == [EventOutcome.RECORDED, EventOutcome.DUPLICATE]
-    assert events.outcomes == {EventOutcome.RECORDED: 1, EventOutcome.DUPLICATE: 1}
-
-
 @pytest.mark.parametrize("sections", [1, 2, 3])
-async def test_answers_come_in_the_order_of_the_events(sections: int, autojump_clock: MockClock) -> None:
+async def test_answers_come_in_the_order_of_the_events(sections: int) -> None:
     memory = a_memory()
     events = router(*[memory] * sections)
     many = [seen(visitor, booking) for visitor in range(3) for booking in BOOKINGS]
@@ -59,7 +51,7 @@ async def test_answers_come_in_the_order_of_the_events(sections: int, autojump_c
     assert kept(memory) == {DAY: len(many) + 2}
 
 
-async def test_a_booking_spreads_over_all_sections_and_each_event_has_one(autojump_clock: MockClock) -> None:
+async def test_a_booking_spreads_over_all_sections_and_each_event_has_one() -> None:
     memories = [a_memory() for _ in range(SECTIONS)]
     events = router(*memories)
     many = [seen(visitor) for visitor in range(30)]
@@ -70,7 +62,7 @@ async def test_a_booking_spreads_over_all_sections_and_each_event_has_one(autoju
         assert kept(memory) == {DAY: sum(section_of(event) == section for event in many)}
 
 
-async def test_sections_commit_at_the_same_time(autojump_clock: MockClock) -> None:
+async def test_sections_commit_at_the_same_time() -> None:
     events = router(*(a_memory(before=[2.0]) for _ in range(SECTIONS)))
     async with running(events.dedupers):
         started = trio.current_time()
@@ -78,9 +70,7 @@ async def test_sections_commit_at_the_same_time(autojump_clock: MockClock) -> No
         assert trio.current_time() - started == 2
 
 
-async def test_where_one_section_fails_its_events_are_told_so_and_the_others_recorded(
-    autojump_clock: MockClock,
-) -> None:
+async def test_where_one_section_fails_its_events_are_told_so_and_the_others_recorded() -> None:
     memories = [a_memory(), a_memory(before=[AWAY]), a_memory(before=[1.0])]
     events = router(*memories)
     many = [seen_in(section, 1) for section in (0, 1, 1, 2)]
@@ -101,7 +91,7 @@ async def test_where_one_section_fails_its_events_are_told_so_and_the_others_rec
         ]
 
 
-async def test_where_all_sections_of_a_batch_fail_it_fails_as_a_whole(autojump_clock: MockClock) -> None:
+async def test_where_all_sections_of_a_batch_fail_it_fails_as_a_whole() -> None:
     events = router(a_memory(before=[AWAY]), a_memory(before=[AWAY]), a_memory())
     many = [seen_in(section, 1) for section in (1, 0)]
     async with running(events.dedupers):
@@ -110,7 +100,7 @@ async def test_where_all_sections_of_a_batch_fail_it_fails_as_a_whole(autojump_c
         assert await events.record_all(many) == [EventOutcome.RECORDED] * 2
 
 
-async def test_overload_of_one_section_leaves_the_others_working(autojump_clock: MockClock) -> None:
+async def test_overload_of_one_section_leaves_the_others_working() -> None:
     limits = ActorLimits(mailbox=1, batch=1)
     events = router(a_memory(before=[5.0]), a_memory(), a_memory(), limits=limits)
 
@@ -125,7 +115,7 @@ async def test_overload_of_one_section_leaves_the_others_working(autojump_clock:
     assert kinds(results) == [EventOutcome, EventOutcome, Overloaded, EventOutcome, list]
 
 
-async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(autojump_clock: MockClock) -> None:
+async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted() -> None:
     memories = [a_memory(before=[5.0]) for _ in range(SECTIONS)]
     events = router(*memories)
     many = [seen_in(section, 1) for section in range(SECTIONS)]
@@ -140,7 +130,7 @@ async def test_a_cancelled_caller_is_gone_at_once_and_its_events_are_counted(aut
         assert await events.record_all(many) == [EventOutcome.DUPLICATE] * SECTIONS
 
 
-async def test_a_caller_cancelled_before_the_call_counts_nothing_as_answered(autojump_clock: MockClock) -> None:
+async def test_a_caller_cancelled_before_the_call_counts_nothing_as_answered() -> None:
     events = router(a_memory())
     async with running(events.dedupers):
         with trio.CancelScope() as scope:
@@ -158,9 +148,7 @@ async def test_what_was_dropped_before_it_came_here_is_counted_too() -> None:
     assert events.outcomes == dropped
 
 
-async def test_hundreds_of_callers_at_once_on_several_sections_are_each_told_about_their_own(
-    autojump_clock: MockClock,
-) -> None:
+async def test_hundreds_of_callers_at_once_on_several_sections_are_each_told_about_their_own() -> None:
     memory = a_memory(before=[0.003] * 1_000)
     events = router(*[memory] * SECTIONS)
     calls = [

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.kernel.supervision import Intensity, running
 from actors.nodes.heartbeat import Heartbeat
@@ -33,14 +32,14 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Sequence[str]:
     return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-async def test_a_node_counts_itself_from_the_start(autojump_clock: MockClock) -> None:
+async def test_a_node_counts_itself_from_the_start() -> None:
     one = heartbeat(Memory())
     assert (one.live(), one.age_seconds) == (1, None)
     async with running([one]):
         assert (one.live(), one.age_seconds, trio.current_time()) == (1, 0.0, 0.0)
 
 
-async def test_nodes_know_of_each_other_after_a_heartbeat(autojump_clock: MockClock) -> None:
+async def test_nodes_know_of_each_other_after_a_heartbeat() -> None:
     memory = Memory()
     one, two, three = (heartbeat(memory, name) for name in ("n1", "n2", "n3"))
     async with running([one]):
@@ -52,7 +51,7 @@ async def test_nodes_know_of_each_other_after_a_heartbeat(autojump_clock: MockCl
             assert [each.node.id for each in one.nodes()] == ["n1", "n2", "n3"]
 
 
-async def test_a_node_that_stops_in_order_is_gone_with_the_next_heartbeat(autojump_clock: MockClock) -> None:
+async def test_a_node_that_stops_in_order_is_gone_with_the_next_heartbeat() -> None:
     memory = Memory()
     one = heartbeat(memory)
     async with running([one]):
@@ -65,7 +64,7 @@ async def test_a_node_that_stops_in_order_is_gone_with_the_next_heartbeat(autoju
     assert memory.nodes == {}
 
 
-async def test_a_killed_node_counts_until_its_last_heartbeat_is_too_old(autojump_clock: MockClock) -> None:
+async def test_a_killed_node_counts_until_its_last_heartbeat_is_too_old() -> None:
     memory = Memory()
     one = heartbeat(memory)
     async with running([one]):
@@ -79,7 +78,7 @@ async def test_a_killed_node_counts_until_its_last_heartbeat_is_too_old(autojump
 
 
 async def test_while_the_store_is_away_the_last_number_holds_for_a_while_and_then_the_node_is_alone(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     memory = Memory()
     one = heartbeat(memory)
@@ -96,11 +95,13 @@ async def test_while_the_store_is_away_the_last_number_holds_for_a_while_and_the
         await trio.sleep(15 * RULES.beat_seconds)
         assert one.age_seconds is not None
         assert one.age_seconds < RULES.beat_seconds
-    assert warnings(caplog) == ["nodes failed, retrying in 2 s (assuming 2 live nodes for up to 60 s): away"]
+    assert warnings(caplog) == [
+        "the background task nodes failed, retrying in 2 s (assuming 2 live nodes for up to 60 s): away"
+    ]
 
 
 async def test_heartbeats_that_succeed_again_count_at_once_and_the_next_outage_is_logged_again(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     memory = Memory()
     one, two = heartbeat(memory), heartbeat(memory, "n2")
@@ -113,13 +114,13 @@ async def test_heartbeats_that_succeed_again_count_at_once_and_the_next_outage_i
             memory.before = Script([AWAY] * 2)
             await trio.sleep(2 * RULES.beat_seconds)
     words = [record.getMessage().partition(",")[0] for record in caplog.records]
-    assert words.count("nodes failed") == 4, "twice for each of two nodes"
-    assert words.count("nodes recovered") == 4
+    assert words.count("the background task nodes failed") == 4, "twice for each of two nodes"
+    assert words.count("the background task nodes recovered") == 4
 
 
 @pytest.mark.parametrize("error", [AWAY, OutcomeUnknown("broken"), Contended("locked"), RuntimeError("a bug")])
 async def test_no_error_ends_the_process_or_is_logged_more_than_once(
-    error: Exception, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     one = heartbeat(failing(*[error] * 50))
     async with running([one], intensity=Intensity(2, 3_600.0)):
@@ -129,7 +130,7 @@ async def test_no_error_ends_the_process_or_is_logged_more_than_once(
     assert (caplog.records[0].exc_info is not None) is isinstance(error, RuntimeError)
 
 
-async def test_a_store_that_is_away_at_the_start_does_not_keep_the_node_from_serving(autojump_clock: MockClock) -> None:
+async def test_a_store_that_is_away_at_the_start_does_not_keep_the_node_from_serving() -> None:
     memory = failing(AWAY)
     one = heartbeat(memory)
     async with running([one]):
@@ -138,14 +139,14 @@ async def test_a_store_that_is_away_at_the_start_does_not_keep_the_node_from_ser
         assert list(memory.nodes) == ["n1"]
 
 
-async def test_heartbeats_never_overlap_however_slow_the_store_is(autojump_clock: MockClock) -> None:
+async def test_heartbeats_never_overlap_however_slow_the_store_is() -> None:
     memory = failing(0.0, *[6.0] * 5)
     async with running([heartbeat(memory)], drain_seconds=60):
         await trio.sleep(40)
         assert memory.before.calls == 6  # type: ignore[attr-defined]
 
 
-async def test_a_node_that_stops_while_the_store_is_away_does_not_sign_off(autojump_clock: MockClock) -> None:
+async def test_a_node_that_stops_while_the_store_is_away_does_not_sign_off() -> None:
     memory = Memory()
     async with running([heartbeat(memory)]):
         await trio.sleep(1)
@@ -156,7 +157,7 @@ async def test_a_node_that_stops_while_the_store_is_away_does_not_sign_off(autoj
     assert list(memory.nodes) == ["n1"]
 
 
-async def test_a_sign_off_that_fails_is_no_failure(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_sign_off_that_fails_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
     memory = Memory()
     async with running([heartbeat(memory)]):
         memory.before = Script([AWAY])
@@ -164,7 +165,7 @@ async def test_a_sign_off_that_fails_is_no_failure(autojump_clock: MockClock, ca
     assert warnings(caplog) == []
 
 
-async def test_a_heartbeat_that_is_closed_before_it_runs_leaves_nothing_behind(autojump_clock: MockClock) -> None:
+async def test_a_heartbeat_that_is_closed_before_it_runs_leaves_nothing_behind() -> None:
     memory = Memory()
     one = heartbeat(memory)
     one.abandon()

@@ -1,11 +1,11 @@
 """The key actor over a store in memory: from minting to claiming, and what it never stores in clear."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
-from trio.testing import MockClock
 
 from actors.clock import DAY_MS, HOUR_MS
 from actors.kernel.actor import ActorLimits
@@ -16,7 +16,7 @@ from actors.keys.messages import ByKey, Claimed, Membership
 from actors.keys.state import KeyRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import CLAIM_TOKEN, Kind, code_from, digest, is_key
-from actors.values import Agent, Code, Done, OutcomeUnknown, Refused, Scope, Tier
+from actors.values import Agent, Code, Done, Refused, Scope, Tier
 from tests.doubles.keys import MemoryKeys
 from tests.doubles.tables import Memory
 from tests.fakes import Script, SeededEntropy, TrioClock, after, now, together
@@ -56,11 +56,20 @@ async def claimed(keys: KeyActor, memory: Memory, email: str = ANN) -> Minted:
     return minted
 
 
-async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await keys.mint()
+@pytest.fixture
+def memory() -> Memory:
+    return Memory()
+
+
+@pytest.fixture
+async def keys(memory: Memory) -> AsyncIterator[KeyActor]:
+    actor = key_actor(memory)
+    async with running([actor]):
+        yield actor
+
+
+async def test_a_minted_key_is_anonymous_and_lives_for_three_days(keys: KeyActor, memory: Memory) -> None:
+    minted = await keys.mint()
     assert is_key(minted.api_key)
     assert CLAIM_TOKEN.matches(minted.claim_token)
     assert minted.key == memory.keys[minted.key.id]
@@ -68,65 +77,42 @@ async def test_a_minted_key_is_anonymous_and_lives_for_three_days(autojump_clock
     assert memory.tenants[minted.key.tenant_id].tier is Tier.ANONYMOUS
 
 
-async def test_neither_key_nor_token_nor_code_is_kept_or_shown(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await claimed(keys, memory)
-        issued = await keys.issue(ANN, CLI)
+async def test_neither_key_nor_token_nor_code_is_stored_or_shown(keys: KeyActor, memory: Memory) -> None:
+    minted = await claimed(keys, memory)
+    issued = await keys.issue(ANN, CLI)
     assert not isinstance(issued, Refused)
-    kept = repr(memory) + repr(minted) + repr(issued)
+    visible = repr(memory) + repr(minted) + repr(issued)
     for secret in (minted.api_key, minted.claim_token, issued.api_key, last_code(memory)):
-        assert secret not in kept
-        assert secret.rpartition("_")[2] not in kept
+        assert secret not in visible
+        assert secret.rpartition("_")[2] not in visible
     assert memory.keys[minted.key.id].hash == digest(minted.api_key)
 
 
-async def test_two_nodes_never_mint_the_same(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
-    async with running(nodes):
-        minted = await together(*[node.mint for node in nodes * 50])
-    assert len({each.api_key for each in minted}) == len({each.claim_token for each in minted}) == 100
-    assert len(memory.keys) == len(memory.tenants) == len(memory.claims) == 100
-
-
-async def test_a_claim_by_email_makes_an_account(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await claimed(keys, memory)
+async def test_a_claim_by_email_makes_an_account(keys: KeyActor, memory: Memory) -> None:
+    minted = await claimed(keys, memory)
     assert memory.keys[minted.key.id] == replace(minted.key, expires_ms=None)
     assert memory.accounts[ANN].tenant_id == minted.key.tenant_id
     assert memory.tenants[minted.key.tenant_id].tier is Tier.CLAIMED
 
 
-async def test_the_mail_goes_to_the_email_and_carries_no_code(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        await keys.start_claim((await keys.mint()).claim_token, ANN, ORIGIN)
+async def test_the_mail_goes_to_the_email_and_carries_no_code(keys: KeyActor, memory: Memory) -> None:
+    await keys.start_claim((await keys.mint()).claim_token, ANN, ORIGIN)
     [message] = memory.messages.values()
     assert (message.recipient, message.template) == (ANN, "claim_code")
     assert message.expires_ms - message.created_ms == 600_000
 
 
-async def test_the_code_of_one_token_does_not_open_another(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        one, another = await keys.mint(), await keys.mint()
-        await keys.start_claim(one.claim_token, ANN, ORIGIN)
-        code = last_code(memory)
-        await keys.start_claim(another.claim_token, ANN, ORIGIN)
-        answer = await keys.complete_claim(another.claim_token, ANN, code, ORIGIN)
+async def test_the_code_of_one_token_does_not_open_another(keys: KeyActor, memory: Memory) -> None:
+    one, another = await keys.mint(), await keys.mint()
+    await keys.start_claim(one.claim_token, ANN, ORIGIN)
+    code = last_code(memory)
+    await keys.start_claim(another.claim_token, ANN, ORIGIN)
+    answer = await keys.complete_claim(another.claim_token, ANN, code, ORIGIN)
     assert isinstance(answer, Refused)
     assert answer.code is Code.INVALID_CODE
 
 
-async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_comes_too_late(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_comes_too_late() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -142,9 +128,7 @@ async def test_a_hundred_guesses_at_once_spend_five_attempts_and_the_right_code_
     assert memory.claims[digest(minted.claim_token)].attempts == 5
 
 
-async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_once(
-    autojump_clock: MockClock,
-) -> None:
+async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_once() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -158,38 +142,7 @@ async def test_two_nodes_that_complete_one_claim_at_once_answer_alike_and_audit_
     assert [record.action for record in memory.audits] == ["key.claimed"]
 
 
-async def test_two_nodes_that_claim_first_keys_of_one_email_make_one_account(autojump_clock: MockClock) -> None:
-    memory = Memory(before=Script([0.01] * 100))
-    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
-    async with running(nodes):
-        minted = [await node.mint() for node in nodes]
-        codes = []
-        for node, each in zip(nodes, minted, strict=True):
-            await node.start_claim(each.claim_token, ANN, ORIGIN)
-            codes.append(last_code(memory))
-        answers = await together(
-            *[
-                now(node.complete_claim, each.claim_token, ANN, code, ORIGIN)
-                for node, each, code in zip(nodes, minted, codes, strict=True)
-            ]
-        )
-    assert {answer.tenant.id for answer in answers} == {memory.accounts[ANN].tenant_id}
-    assert sum(tenant.merged_into is None for tenant in memory.tenants.values()) == 1
-
-
-async def test_a_claim_whose_outcome_was_unknown_is_claimed_once(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        minted = await keys.mint()
-        await keys.start_claim(minted.claim_token, ANN, ORIGIN)
-        memory.after = Script([OutcomeUnknown("broken")])
-        answer = await keys.complete_claim(minted.claim_token, ANN, last_code(memory), ORIGIN)
-    assert isinstance(answer, Claimed)
-    assert len(memory.audits) == 1
-
-
-async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> None:
+async def test_a_claim_is_announced_to_every_node() -> None:
     memory = Memory()
     heard: list[str] = []
     memory.listeners.append(heard.append)
@@ -202,13 +155,8 @@ async def test_a_claim_is_announced_to_every_node(autojump_clock: MockClock) -> 
 @pytest.mark.parametrize(
     ("scopes", "kind"), [(None, Kind.USER), ((Scope.LIBRARY_READ,), Kind.SCOPED), ((), Kind.SCOPED)]
 )
-async def test_a_key_is_issued_full_or_scoped(
-    scopes: tuple[Scope, ...] | None, kind: Kind, autojump_clock: MockClock
-) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        issued = await keys.issue(ANN, CLI, scopes=scopes, name="laptop")
+async def test_a_key_is_issued_full_or_scoped(scopes: tuple[Scope, ...] | None, kind: Kind, keys: KeyActor) -> None:
+    issued = await keys.issue(ANN, CLI, scopes=scopes, name="laptop")
     assert not isinstance(issued, Refused)
     assert is_key(issued.api_key)
     assert (issued.key.kind, issued.key.scopes, issued.key.name, issued.key.expires_ms) == (
@@ -220,7 +168,7 @@ async def test_a_key_is_issued_full_or_scoped(
     assert issued.key.hash == digest(issued.api_key)
 
 
-async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
+async def test_who_acted_is_in_the_audit() -> None:
     memory = Memory()
     keys = key_actor(memory)
     request_id.set("req-7")
@@ -240,21 +188,7 @@ async def test_who_acted_is_in_the_audit(autojump_clock: MockClock) -> None:
     assert len({each.id for each in memory.audits}) == 3
 
 
-async def test_merging_moves_the_days_of_use(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        first = await claimed(keys, memory)
-        second = await keys.mint()
-        memory.usage_days = {(first.key.tenant_id, 1): 5, (second.key.tenant_id, 1): 3, (second.key.tenant_id, 2): 4}
-        memory.key_usage_days = {(second.key.tenant_id, second.key.id, day): used for day, used in ((1, 3), (2, 4))}
-        await keys.start_claim(second.claim_token, ANN, ORIGIN)
-        await keys.complete_claim(second.claim_token, ANN, last_code(memory), ORIGIN)
-    assert memory.key_usage_days == {(first.key.tenant_id, second.key.id, day): used for day, used in ((1, 3), (2, 4))}
-    assert memory.usage_days == {(first.key.tenant_id, 1): 8, (first.key.tenant_id, 2): 4}
-
-
-async def test_who_appointed_and_removed_an_administrator_is_in_the_audit(autojump_clock: MockClock) -> None:
+async def test_who_appointed_and_removed_an_administrator_is_in_the_audit() -> None:
     memory = Memory()
     heard: list[str] = []
     keys = key_actor(memory)
@@ -270,30 +204,13 @@ async def test_who_appointed_and_removed_an_administrator_is_in_the_audit(autoju
     assert heard == [f"tenant:{issued.key.tenant_id}"] * 2
 
 
-async def test_of_nodes_that_start_at_once_one_brings_the_first_administrators(autojump_clock: MockClock) -> None:
-    memory = Memory(before=Script([0.01] * 100))
-    nodes = [key_actor(memory, number) for number in (1, 2, 3)]
-    async with running(nodes):
-        answers = await together(
-            *[now(node.bootstrap_admins, [f"{place}@example.org", BOB, BOB], CLI) for place, node in enumerate(nodes)]
-        )
-    assert sorted(len(answer.changed) for answer in answers) == [0, 0, 2]
-    assert {answer.administrators for answer in answers} == {2}
-    assert len(memory.administrators) == len(memory.audits) == 2
-
-
-async def test_a_scoped_keys_name_and_scopes_are_in_the_audit(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    keys = key_actor(memory)
-    async with running([keys]):
-        await keys.issue(ANN, CLI)
-        await keys.issue(ANN, CLI, scopes=(Scope.LIBRARY_READ,), name="laptop")
+async def test_a_scoped_keys_name_and_scopes_are_in_the_audit(keys: KeyActor, memory: Memory) -> None:
+    await keys.issue(ANN, CLI)
+    await keys.issue(ANN, CLI, scopes=(Scope.LIBRARY_READ,), name="laptop")
     assert [record.changes for record in memory.audits] == ["{}", '{"scopes": ["library:read"], "name": "laptop"}']
 
 
-async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_afterwards(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_afterwards() -> None:
     memory = Memory(before=Script([0.01] * 100))
     nodes = [key_actor(memory, 1), key_actor(memory, 2)]
     async with running(nodes):
@@ -309,16 +226,3 @@ async def test_a_key_and_its_revocation_on_another_node_leave_no_key_granted_aft
     assert isinstance(late, Refused)
     assert late.code is Code.INVALID_API_KEY
     assert len(memory.keys) == 2
-
-
-async def test_two_nodes_do_not_pass_the_limit_of_scoped_keys(autojump_clock: MockClock) -> None:
-    memory = Memory(before=Script([0.01] * 200))
-    nodes = [key_actor(memory, 1), key_actor(memory, 2)]
-    async with running(nodes):
-        answers = await together(
-            *[now(nodes[place % 2].issue, ANN, CLI, scopes=(Scope.LIBRARY_READ,)) for place in range(60)]
-        )
-        assert sum(isinstance(answer, Issued) for answer in answers) == 25
-        [owner] = {answer.key.tenant_id for answer in answers if isinstance(answer, Issued)}
-        listed = await nodes[0].scoped_keys(owner)
-    assert {key.id for key in listed} == memory.keys.keys()

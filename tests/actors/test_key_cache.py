@@ -1,11 +1,10 @@
 """The key cache over a store in memory: few lookups, a short memory, and no stale entry after a change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.kernel.actor import ActorLimits
 from actors.kernel.supervision import running
@@ -21,6 +20,11 @@ NOON = 20_000 * 86_400_000
 ENTROPY = SeededEntropy()
 TEXTS = [new_key(Kind.USER, ENTROPY.token(ENTROPY_BYTES)) for _ in range(20)]
 A, B, C = TEXTS[:3]
+CHANGES: dict[str, Callable[[KeyCache], None]] = {
+    "key": lambda cache: cache.forget(hashes=[digest(A)]),
+    "tenant": lambda cache: cache.forget(tenants=["t0"]),
+    "all": lambda cache: cache.forget_all(),
+}
 
 
 class CountingKeys(MemoryKeys):
@@ -72,46 +76,48 @@ class CachedKeys:
         return len(self.store.lookups)
 
 
-async def test_a_key_stands_for_its_record_its_tier_and_its_email(autojump_clock: MockClock) -> None:
+@pytest.fixture
+async def cached() -> AsyncIterator[CachedKeys]:
+    """A running cache that knows the key A."""
+    one = CachedKeys(A)
+    async with running([one.directory]):
+        yield one
+
+
+async def test_a_key_stands_for_its_record_its_tier_and_its_email() -> None:
     cached = CachedKeys(A)
     cached.memory.accounts["ann@example.org"] = Account("ann@example.org", "t0", NOON)
     async with running([cached.directory]):
         assert await cached.directory.resolve(A) == Resolved(cached.memory.keys["k0"], Tier.CLAIMED, "ann@example.org")
 
 
-async def test_a_wrong_checksum_costs_no_look_up(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        for text in (A[:-1] + ("0" if A[-1] != "0" else "1"), "", "cs_user_", A + " ", "Bearer " + A):
-            assert await cached.directory.resolve(text) is None
+async def test_a_wrong_checksum_costs_no_look_up(cached: CachedKeys) -> None:
+    for text in (A[:-1] + ("0" if A[-1] != "0" else "1"), "", "cs_user_", A + " ", "Bearer " + A):
+        assert await cached.directory.resolve(text) is None
     assert cached.lookups == 0
 
 
-async def test_an_unknown_key_is_none_and_is_looked_for_each_time(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.directory.resolve(B) is None
-        assert await cached.directory.resolve(B) is None
+async def test_an_unknown_key_is_none_and_is_looked_for_each_time(cached: CachedKeys) -> None:
+    assert await cached.directory.resolve(B) is None
+    assert await cached.directory.resolve(B) is None
     assert cached.lookups == 2
     assert len(cached.directory) == 0
 
 
-async def test_a_key_that_was_just_made_is_found_although_it_was_unknown_before(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.directory.resolve(B) is None
-        cached.memory.keys["k9"] = Key("k9", digest(B), prefix_of(B), Kind.USER, "t0", NOON)
-        assert await cached.is_live(B)
+async def test_a_key_that_was_just_made_is_found_although_it_was_unknown_before(cached: CachedKeys) -> None:
+    assert await cached.directory.resolve(B) is None
+    cached.memory.keys["k9"] = Key("k9", digest(B), prefix_of(B), Kind.USER, "t0", NOON)
+    assert await cached.is_live(B)
 
 
-async def test_revoked_and_expired_keys_are_found_too(autojump_clock: MockClock) -> None:
+async def test_revoked_and_expired_keys_are_found_too() -> None:
     cached = CachedKeys(A)
     cached.revoke(0)
     async with running([cached.directory]):
         assert not await cached.is_live(A)
 
 
-async def test_many_who_ask_at_once_share_one_look_up(autojump_clock: MockClock) -> None:
+async def test_many_who_ask_at_once_share_one_look_up() -> None:
     cached = CachedKeys(A, B, C, returns=[1.0])
     async with running([cached.directory]):
         await together(
@@ -120,7 +126,7 @@ async def test_many_who_ask_at_once_share_one_look_up(autojump_clock: MockClock)
     assert cached.store.lookups == [[digest(A)], sorted([digest(B), digest(C)])]
 
 
-async def test_each_asker_of_a_shared_look_up_gets_its_own_key(autojump_clock: MockClock) -> None:
+async def test_each_asker_of_a_shared_look_up_gets_its_own_key() -> None:
     cached = CachedKeys(A, B, returns=[1.0])
     async with running([cached.directory]):
         _, *found = await together(
@@ -134,25 +140,21 @@ async def test_each_asker_of_a_shared_look_up_gets_its_own_key(autojump_clock: M
 
 
 @pytest.mark.parametrize(("passed", "lookups"), [(0, 1), (9_999, 1), (10_000, 2)])
-async def test_a_key_is_remembered_for_its_time(passed: int, lookups: int, autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        await cached.directory.resolve(A)
-        cached.clock.at_ms += passed
-        await cached.directory.resolve(A)
+async def test_a_key_is_remembered_for_its_time(passed: int, lookups: int, cached: CachedKeys) -> None:
+    await cached.directory.resolve(A)
+    cached.clock.at_ms += passed
+    await cached.directory.resolve(A)
     assert cached.lookups == lookups
 
 
-async def test_asking_does_not_lengthen_the_time(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        for _ in range(11):
-            await cached.directory.resolve(A)
-            cached.clock.at_ms += 1_000
+async def test_asking_does_not_lengthen_the_time(cached: CachedKeys) -> None:
+    for _ in range(11):
+        await cached.directory.resolve(A)
+        cached.clock.at_ms += 1_000
     assert cached.lookups == 2
 
 
-async def test_time_counts_from_when_the_rows_were_read(autojump_clock: MockClock) -> None:
+async def test_time_counts_from_when_the_rows_were_read() -> None:
     cached = CachedKeys(A, returns=[4.0])
     cached.directory = KeyCache(
         cached.store, TrioClock(NOON), node="one", limits=ActorLimits(), life_seconds=10, capacity=10
@@ -167,16 +169,14 @@ async def test_time_counts_from_when_the_rows_were_read(autojump_clock: MockCloc
         assert cached.lookups == 2
 
 
-async def test_a_clock_that_goes_back_does_not_keep_a_key_for_ever(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        await cached.directory.resolve(A)
-        cached.clock.at_ms -= 3_600_000
-        await cached.directory.resolve(A)
+async def test_a_clock_that_goes_back_does_not_keep_a_key_for_ever(cached: CachedKeys) -> None:
+    await cached.directory.resolve(A)
+    cached.clock.at_ms -= 3_600_000
+    await cached.directory.resolve(A)
     assert cached.lookups == 2
 
 
-async def test_memory_is_bounded_and_the_oldest_reading_is_forgotten_first(autojump_clock: MockClock) -> None:
+async def test_memory_is_bounded_and_the_oldest_reading_is_forgotten_first() -> None:
     cached = CachedKeys(*TEXTS, capacity=3)
     async with running([cached.directory]):
         for text in TEXTS:
@@ -189,7 +189,7 @@ async def test_memory_is_bounded_and_the_oldest_reading_is_forgotten_first(autoj
         assert cached.lookups == 21
 
 
-async def test_a_look_up_of_more_than_fits_is_answered_whole(autojump_clock: MockClock) -> None:
+async def test_a_look_up_of_more_than_fits_is_answered_whole() -> None:
     cached = CachedKeys(*TEXTS, capacity=3, returns=[1.0])
     async with running([cached.directory]):
         found = await together(*[after(0.1, cached.directory.resolve, text) for text in TEXTS])
@@ -200,16 +200,14 @@ async def test_a_look_up_of_more_than_fits_is_answered_whole(autojump_clock: Moc
 # Changes.
 
 
-async def test_a_key_that_changed_is_read_again(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.is_live(A)
-        cached.revoke(0)
-        cached.directory.forget(hashes=[digest(A)])
-        assert not await cached.is_live(A)
+async def test_a_key_that_changed_is_read_again(cached: CachedKeys) -> None:
+    assert await cached.is_live(A)
+    cached.revoke(0)
+    cached.directory.forget(hashes=[digest(A)])
+    assert not await cached.is_live(A)
 
 
-async def test_all_keys_of_a_tenant_that_changed_are_read_again_and_no_others(autojump_clock: MockClock) -> None:
+async def test_all_keys_of_a_tenant_that_changed_are_read_again_and_no_others() -> None:
     cached = CachedKeys(A, B, C)
     async with running([cached.directory]):
         for text in (A, B, C):
@@ -221,16 +219,14 @@ async def test_all_keys_of_a_tenant_that_changed_are_read_again_and_no_others(au
     assert cached.store.lookups[3:] == [[digest(A)], [digest(B)]]
 
 
-async def test_forgetting_what_is_not_known_is_harmless(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        await cached.directory.resolve(A)
-        cached.directory.forget(hashes=[digest(B)], tenants=["t7"])
-        cached.directory.forget(hashes=[digest(A), digest(A)], tenants=["t0"])
-        assert len(cached.directory) == 0
+async def test_forgetting_what_is_not_known_is_harmless(cached: CachedKeys) -> None:
+    await cached.directory.resolve(A)
+    cached.directory.forget(hashes=[digest(B)], tenants=["t7"])
+    cached.directory.forget(hashes=[digest(A), digest(A)], tenants=["t0"])
+    assert len(cached.directory) == 0
 
 
-async def test_everything_can_be_forgotten(autojump_clock: MockClock) -> None:
+async def test_everything_can_be_forgotten() -> None:
     cached = CachedKeys(A, B)
     async with running([cached.directory]):
         for text in (A, B):
@@ -240,19 +236,13 @@ async def test_everything_can_be_forgotten(autojump_clock: MockClock) -> None:
         assert await cached.is_live(A)
 
 
-@pytest.mark.parametrize("change", ["key", "tenant", "all"])
-async def test_a_change_during_a_look_up_leaves_no_stale_entry(change: str, autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+async def test_a_change_during_a_look_up_leaves_no_stale_entry(change: Callable[[KeyCache], None]) -> None:
     cached = CachedKeys(A, returns=[1.0])
 
     async def change_it() -> None:
         cached.revoke(0)
-        match change:
-            case "key":
-                cached.directory.forget(hashes=[digest(A)])
-            case "tenant":
-                cached.directory.forget(tenants=["t0"])
-            case _:
-                cached.directory.forget_all()
+        change(cached.directory)
 
     async with running([cached.directory]):
         await together(now(cached.directory.resolve, A), after(0.5, change_it))
@@ -260,7 +250,7 @@ async def test_a_change_during_a_look_up_leaves_no_stale_entry(change: str, auto
     assert cached.lookups == 2
 
 
-async def test_a_change_of_one_key_during_a_look_up_keeps_the_others(autojump_clock: MockClock) -> None:
+async def test_a_change_of_one_key_during_a_look_up_keeps_the_others() -> None:
     cached = CachedKeys(A, B, C, returns=[0.2, 1.0])
 
     async def change_it() -> None:
@@ -275,18 +265,12 @@ async def test_a_change_of_one_key_during_a_look_up_keeps_the_others(autojump_cl
     assert len(cached.directory) == 2
 
 
-@pytest.mark.parametrize("change", ["key", "tenant", "all"])
-async def test_a_change_during_one_look_up_does_not_spoil_the_next(change: str, autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+async def test_a_change_during_one_look_up_does_not_spoil_the_next(change: Callable[[KeyCache], None]) -> None:
     cached = CachedKeys(A, B, returns=[1.0])
 
     async def change_it() -> None:
-        match change:
-            case "key":
-                cached.directory.forget(hashes=[digest(A)])
-            case "tenant":
-                cached.directory.forget(tenants=["t0"])
-            case _:
-                cached.directory.forget_all()
+        change(cached.directory)
 
     async with running([cached.directory]):
         await together(now(cached.directory.resolve, A), after(0.5, change_it))
@@ -295,7 +279,7 @@ async def test_a_change_during_one_look_up_does_not_spoil_the_next(change: str, 
     assert cached.lookups == 2
 
 
-async def test_a_look_up_that_failed_is_told_and_the_next_one_is_served(autojump_clock: MockClock) -> None:
+async def test_a_look_up_that_failed_is_told_and_the_next_one_is_served() -> None:
     cached = CachedKeys(A, fails=[StorageUnavailable("away")])
     async with running([cached.directory]):
         with pytest.raises(StorageUnavailable):
@@ -303,7 +287,7 @@ async def test_a_look_up_that_failed_is_told_and_the_next_one_is_served(autojump
         assert await cached.is_live(A)
 
 
-async def test_known_keys_are_served_while_the_store_is_away(autojump_clock: MockClock) -> None:
+async def test_known_keys_are_served_while_the_store_is_away() -> None:
     cached = CachedKeys(A, fails=[None, StorageUnavailable("away")])
     async with running([cached.directory]):
         await cached.directory.resolve(A)
@@ -315,20 +299,18 @@ async def test_known_keys_are_served_while_the_store_is_away(autojump_clock: Moc
 # Fresh answers.
 
 
-async def test_a_fresh_answer_is_looked_up_though_the_key_is_known(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.is_live(A)
-        cached.revoke(0)
-        assert await cached.is_live(A), "remembered"
-        fresh = await cached.directory.resolve(A, fresh=True)
-        assert fresh is not None
-        assert fresh.key.revoked_ms is not None
-        assert not await cached.is_live(A), "what was learned is remembered"
+async def test_a_fresh_answer_is_looked_up_though_the_key_is_known(cached: CachedKeys) -> None:
+    assert await cached.is_live(A)
+    cached.revoke(0)
+    assert await cached.is_live(A), "remembered"
+    fresh = await cached.directory.resolve(A, fresh=True)
+    assert fresh is not None
+    assert fresh.key.revoked_ms is not None
+    assert not await cached.is_live(A), "what was learned is remembered"
     assert cached.lookups == 2
 
 
-async def test_who_asks_afresh_during_a_look_up_gets_the_next_one(autojump_clock: MockClock) -> None:
+async def test_who_asks_afresh_during_a_look_up_gets_the_next_one() -> None:
     """The running lookup may have read rows that are older than the request."""
     cached = CachedKeys(A, returns=[1.0])
 
@@ -344,7 +326,7 @@ async def test_who_asks_afresh_during_a_look_up_gets_the_next_one(autojump_clock
     assert not afresh
 
 
-async def test_many_who_ask_afresh_at_once_share_one_look_up(autojump_clock: MockClock) -> None:
+async def test_many_who_ask_afresh_at_once_share_one_look_up() -> None:
     cached = CachedKeys(A, B, C, returns=[1.0])
     async with running([cached.directory]):
         await together(
@@ -354,8 +336,6 @@ async def test_many_who_ask_afresh_at_once_share_one_look_up(autojump_clock: Moc
     assert cached.lookups == 2
 
 
-async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up(autojump_clock: MockClock) -> None:
-    cached = CachedKeys(A)
-    async with running([cached.directory]):
-        assert await cached.directory.resolve("no key", fresh=True) is None
+async def test_a_fresh_answer_of_no_key_is_none_without_a_look_up(cached: CachedKeys) -> None:
+    assert await cached.directory.resolve("no key", fresh=True) is None
     assert cached.lookups == 0

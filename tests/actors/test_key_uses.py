@@ -4,7 +4,7 @@ import logging
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from actors.clock import DAY_MS, SECOND_MS
 from actors.kernel.supervision import running
@@ -27,7 +27,7 @@ def at(seconds: float) -> int:
     return START_MS + int(seconds * SECOND_MS)
 
 
-async def test_a_use_is_known_here_at_once_and_written_at_the_next_interval(autojump_clock: MockClock) -> None:
+async def test_a_use_is_known_here_at_once_and_written_at_the_next_interval() -> None:
     memory = Memory()
     noting = uses(memory)
     async with running([noting]):
@@ -42,7 +42,7 @@ async def test_a_use_is_known_here_at_once_and_written_at_the_next_interval(auto
         assert len(noting) == 0
 
 
-async def test_what_is_noted_is_written_on_closing(autojump_clock: MockClock) -> None:
+async def test_what_is_noted_is_written_on_closing() -> None:
     memory = Memory()
     noting = uses(memory)
     async with running([noting]):
@@ -51,7 +51,7 @@ async def test_what_is_noted_is_written_on_closing(autojump_clock: MockClock) ->
     assert memory.key_uses == dict.fromkeys([f"key_{number}" for number in range(25)], at(0))
 
 
-async def test_of_too_many_those_used_longest_ago_are_forgotten(autojump_clock: MockClock) -> None:
+async def test_of_too_many_those_used_longest_ago_are_forgotten() -> None:
     memory = Memory()
     noting = uses(memory, capacity=3)
     async with running([noting]):
@@ -61,7 +61,7 @@ async def test_of_too_many_those_used_longest_ago_are_forgotten(autojump_clock: 
     assert memory.key_uses.keys() == {"a", "c", "d"}
 
 
-async def test_a_use_while_one_is_written_is_written_the_next_time(autojump_clock: MockClock) -> None:
+async def test_a_use_while_one_is_written_is_written_the_next_time() -> None:
     memory = Memory(before=Script([2.0]))
     noting = uses(memory)
     async with running([noting]):
@@ -76,7 +76,7 @@ async def test_a_use_while_one_is_written_is_written_the_next_time(autojump_cloc
 
 @pytest.mark.parametrize("error", [AWAY, Contended("met"), OutcomeUnknown("cut")])
 async def test_what_the_store_did_not_take_is_written_later_and_said_once(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, error: Exception
+    caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     memory = Memory(before=Script([error, error]))
     noting = uses(memory)
@@ -89,7 +89,7 @@ async def test_what_the_store_did_not_take_is_written_later_and_said_once(
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 
-async def test_a_store_that_stays_away_does_not_hold_up_the_end(autojump_clock: MockClock) -> None:
+async def test_a_store_that_stays_away_does_not_hold_up_the_end() -> None:
     memory = Memory(before=Script([AWAY] * 9))
     noting = uses(memory)
     async with running([noting]):
@@ -99,7 +99,7 @@ async def test_a_store_that_stays_away_does_not_hold_up_the_end(autojump_clock: 
     assert memory.key_uses == {}
 
 
-async def test_of_two_nodes_the_later_use_is_kept(autojump_clock: MockClock) -> None:
+async def test_of_two_nodes_the_later_use_is_kept() -> None:
     memory = Memory()
     here, there = uses(memory), uses(memory, skew_ms=-5 * SECOND_MS)
     async with running([here, there]):

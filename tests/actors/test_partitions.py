@@ -4,7 +4,6 @@ import logging
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.clock import DAY_MS
 from actors.events.partitions import RETRY_SECONDS, PartitionManager
@@ -30,14 +29,14 @@ def ahead(day: int, days: int = RULES.ahead_days) -> list[int]:
     return list(range(day, day + days + 1))
 
 
-async def test_partitions_are_made_for_today_and_a_week_ahead_at_once(autojump_clock: MockClock) -> None:
+async def test_partitions_are_made_for_today_and_a_week_ahead_at_once() -> None:
     memory = a_memory()
     async with running([manager(memory)]):
         await trio.testing.wait_all_tasks_blocked()
         assert sorted(memory.events) == ahead(DAY)
 
 
-async def test_there_is_a_partition_for_the_next_day_long_before_it_begins(autojump_clock: MockClock) -> None:
+async def test_there_is_a_partition_for_the_next_day_long_before_it_begins() -> None:
     memory = a_memory()
     async with running([manager(memory)]):
         for day in range(DAY, DAY + 30):
@@ -46,7 +45,7 @@ async def test_there_is_a_partition_for_the_next_day_long_before_it_begins(autoj
             await trio.sleep(DAY_MS / 1_000 - 1)
 
 
-async def test_old_days_are_dropped_when_their_time_is_over_and_no_earlier(autojump_clock: MockClock) -> None:
+async def test_old_days_are_dropped_when_their_time_is_over_and_no_earlier() -> None:
     memory = a_memory()
     async with running([manager(memory)]):
         for day in range(DAY, DAY + 60):
@@ -57,9 +56,7 @@ async def test_old_days_are_dropped_when_their_time_is_over_and_no_earlier(autoj
     assert min(memory.events) > DAY, "a first week has gone"
 
 
-async def test_dropping_is_told_and_a_sweep_that_changes_nothing_is_not(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_dropping_is_told_and_a_sweep_that_changes_nothing_is_not(caplog: pytest.LogCaptureFixture) -> None:
     memory = a_memory()
     memory.events = {DAY - 100: {}, DAY - 99: {}, DAY: {}}
     with caplog.at_level(logging.INFO, "actors.events"):
@@ -69,7 +66,7 @@ async def test_dropping_is_told_and_a_sweep_that_changes_nothing_is_not(
     assert sorted(memory.events) == ahead(DAY)
 
 
-async def test_many_nodes_may_keep_the_same_partitions(autojump_clock: MockClock) -> None:
+async def test_many_nodes_may_keep_the_same_partitions() -> None:
     memory = a_memory()
     memory.events = {DAY - 100: {}}
     async with running([manager(memory, skew_ms) for skew_ms in (0, 5_000, -5_000)]):
@@ -79,9 +76,7 @@ async def test_many_nodes_may_keep_the_same_partitions(autojump_clock: MockClock
 
 
 @pytest.mark.parametrize("error", [AWAY, OutcomeUnknown("broken")])
-async def test_a_store_that_is_away_is_asked_again_soon(
-    error: Exception, autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_store_that_is_away_is_asked_again_soon(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     memory = a_memory(before=[error, error])
     async with running([manager(memory)]):
         await trio.sleep(RETRY_SECONDS)
@@ -91,7 +86,7 @@ async def test_a_store_that_is_away_is_asked_again_soon(
     assert [record.levelname for record in caplog.records] == ["WARNING"]
 
 
-async def test_what_is_in_use_is_left_to_the_next_sweep(autojump_clock: MockClock) -> None:
+async def test_what_is_in_use_is_left_to_the_next_sweep() -> None:
     memory = a_memory(before=[None, Contended("a backup reads it")])
     memory.events = {DAY - 100: {}}
     async with running([manager(memory)]):
@@ -101,7 +96,7 @@ async def test_what_is_in_use_is_left_to_the_next_sweep(autojump_clock: MockCloc
         assert sorted(memory.events) == ahead(DAY)
 
 
-async def test_a_slow_store_does_not_keep_the_node_from_starting(autojump_clock: MockClock) -> None:
+async def test_a_slow_store_does_not_keep_the_node_from_starting() -> None:
     memory = Memory(before=Script([60.0]))
     async with running([manager(memory)], drain_seconds=120):
         assert trio.current_time() == 0

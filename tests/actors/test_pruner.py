@@ -4,7 +4,7 @@ import logging
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from actors.clock import DAY_MS
 from actors.kernel.pruner import Pruner, PrunerLimits, Pruning
@@ -37,14 +37,14 @@ class Heap:
         return Pruning(what, keep_ms, self.delete)
 
 
-async def test_it_sweeps_at_once_and_at_every_interval(autojump_clock: MockClock) -> None:
+async def test_it_sweeps_at_once_and_at_every_interval() -> None:
     heap = Heap()
     async with running([Pruner([heap.pruning()], TrioClock(NOON), LIMITS)]):
         await trio.sleep(250)
     assert heap.calls == [(float(at), NOON + at * 1_000 - DAY_MS, 10) for at in (0, 100, 200)]
 
 
-async def test_a_sweep_goes_on_until_all_is_gone_or_it_was_enough(autojump_clock: MockClock) -> None:
+async def test_a_sweep_goes_on_until_all_is_gone_or_it_was_enough() -> None:
     few, many = Heap(25), Heap(1_000)
     prunings = [many.pruning("many"), few.pruning("few")]
     async with running([Pruner(prunings, TrioClock(NOON), LIMITS)]):
@@ -58,7 +58,7 @@ async def test_a_sweep_goes_on_until_all_is_gone_or_it_was_enough(autojump_clock
 
 @pytest.mark.parametrize("error", [StorageUnavailable("away"), Contended("met"), OutcomeUnknown()])
 async def test_what_cannot_be_deleted_now_is_later_and_hinders_nothing_else(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, error: Exception
+    caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
     broken, other = Heap(5), Heap(5)
     broken.fails = [error]
@@ -74,14 +74,14 @@ async def test_what_cannot_be_deleted_now_is_later_and_hinders_nothing_else(
     assert [record.levelname for record in caplog.records if "forms" in record.message] == ["WARNING", "INFO"]
 
 
-async def test_the_log_has_the_sum_of_all_batches(autojump_clock: MockClock, caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_log_has_the_sum_of_all_batches(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "actors.kernel.pruner"):
         async with running([Pruner([Heap(25).pruning()], TrioClock(NOON), LIMITS)]):
             await wait_all_tasks_blocked()
     assert [record.getMessage() for record in caplog.records] == ["pruned 25 rows"]
 
 
-async def test_the_least_limits_will_do(autojump_clock: MockClock) -> None:
+async def test_the_least_limits_will_do() -> None:
     heap = Heap(2)
     least = PrunerLimits(sweep_seconds=0.5, rows=1, batches=1)
     async with running([Pruner([heap.pruning()], TrioClock(NOON), least)]):
@@ -95,9 +95,7 @@ def test_limits_of_nothing_are_a_mistake(wrong: dict[str, float]) -> None:
         PrunerLimits(**wrong)  # type: ignore[arg-type]
 
 
-async def test_a_close_is_heard_between_two_batches(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_close_is_heard_between_two_batches(caplog: pytest.LogCaptureFixture) -> None:
     heap = Heap(1_000)
 
     async def delete(before_ms: int, limit: int) -> int:

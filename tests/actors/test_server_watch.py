@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.events.servers import ServerReport, ServerWatch
 from actors.kernel.supervision import running
@@ -14,7 +13,7 @@ WELL = ServerReport(1, "worker one:5432", 128)
 AWAY = ServerReport(1, "worker one:5432", 128, error="connection refused")
 
 
-async def test_the_reports_are_renewed_every_five_seconds(autojump_clock: MockClock) -> None:
+async def test_the_reports_are_renewed_every_five_seconds() -> None:
     answers = iter([[WELL], [AWAY], [WELL]])
 
     async def ask() -> Sequence[ServerReport]:
@@ -30,7 +29,7 @@ async def test_the_reports_are_renewed_every_five_seconds(autojump_clock: MockCl
     assert seen == [[WELL], [AWAY], [WELL]]
 
 
-async def test_reports_stay_while_none_can_be_asked(autojump_clock: MockClock) -> None:
+async def test_reports_stay_while_none_can_be_asked() -> None:
     asked = 0
 
     async def ask() -> Sequence[ServerReport]:

@@ -1,7 +1,7 @@
 """The session actor over a store in memory: tokens, codes, touches without waiting, and nodes that share rows."""
 
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from actors.clock import DAY_MS, HOUR_MS
 from actors.kernel.actor import ActorLimits
@@ -12,7 +12,7 @@ from actors.sessions.reader import SessionReader
 from actors.sessions.state import SessionRules
 from actors.shared.code_mails import Origin
 from actors.shared.credentials import SESSION_TOKEN, code_from, digest
-from actors.values import Agent, OutcomeUnknown, StorageUnavailable
+from actors.values import Agent, StorageUnavailable
 from tests.doubles.sessions import MemorySessions
 from tests.doubles.tables import Memory
 from tests.fakes import HandClock, Script, SeededEntropy, now, together
@@ -55,7 +55,7 @@ async def signed_in(sessions: SessionActor, memory: Memory) -> StartedSession:
     return begun
 
 
-async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock) -> None:
+async def test_neither_token_nor_code_is_stored_or_shown() -> None:
     memory = Memory()
     sessions = session_actor(memory)
     async with running([sessions]):
@@ -71,32 +71,7 @@ async def test_neither_token_nor_code_is_kept_or_shown(autojump_clock: MockClock
     assert (notice.recipient, notice.template) == (ANN, "new_session")
 
 
-async def test_two_nodes_open_one_session_for_one_code(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    nodes = [session_actor(memory, number) for number in (1, 2)]
-    async with running(nodes):
-        browser = await asked(nodes[0])
-        code = last_code(memory)
-        answers = await together(
-            *(now(node.complete_sign_in, ANN, code, browser, ORIGIN, "A browser") for node in nodes)
-        )
-    assert sorted(type(answer).__name__ for answer in answers) == ["Refused", "StartedSession"]
-    assert len(memory.sessions) == 1
-
-
-async def test_an_answer_that_was_lost_on_its_way_begins_nothing_twice(autojump_clock: MockClock) -> None:
-    memory = Memory()
-    sessions = session_actor(memory)
-    async with running([sessions]):
-        browser = await asked(sessions)
-        memory.after = Script([OutcomeUnknown()])
-        begun = await sessions.complete_sign_in(ANN, last_code(memory), browser, ORIGIN, "A browser")
-    assert isinstance(begun, StartedSession)
-    assert list(memory.sessions) == [begun.session.id]
-    assert len(memory.audits) == 1
-
-
-async def test_a_touch_is_not_waited_for_and_may_be_lost(autojump_clock: MockClock) -> None:
+async def test_a_touch_is_not_waited_for_and_may_be_lost() -> None:
     memory, clock = Memory(), HandClock(NOON)
     sessions = session_actor(memory, clock=clock)
     async with running([sessions]):
@@ -113,7 +88,7 @@ async def test_a_touch_is_not_waited_for_and_may_be_lost(autojump_clock: MockClo
     assert not sessions.touch(session), "an actor that has stopped takes none"
 
 
-async def test_a_full_mailbox_takes_no_touch(autojump_clock: MockClock) -> None:
+async def test_a_full_mailbox_takes_no_touch() -> None:
     memory, clock = Memory(), HandClock(NOON)
     sessions = session_actor(memory, clock=clock, limits=ActorLimits(mailbox=1, batch=1))
     async with running([sessions]):
@@ -126,25 +101,25 @@ async def test_a_full_mailbox_takes_no_touch(autojump_clock: MockClock) -> None:
         assert sessions.statistics().refused == 1
 
 
-async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another(autojump_clock: MockClock) -> None:
+async def test_what_is_ended_on_one_node_is_seen_by_the_reader_of_another() -> None:
     memory = Memory()
     sessions = session_actor(memory)
     reader = SessionReader(MemorySessions(memory), node="node 2", limits=ActorLimits())
     async with running([sessions, reader]):
         begun = await signed_in(sessions, memory)
-        found = await reader.resolve(begun.token)
-        assert found is not None
-        assert found.session.is_live(NOON)
+        signed_in_as = await reader.resolve(begun.token)
+        assert signed_in_as is not None
+        assert signed_in_as.session.is_live(NOON)
         ended = await sessions.end_session(begun.session.id, ANN, Agent("session", begun.session.id, ANN))
         assert isinstance(ended, SessionSaved)
-        found = await reader.resolve(begun.token)
-        assert found is not None
-        assert not found.session.is_live(NOON)
+        signed_in_as = await reader.resolve(begun.token)
+        assert signed_in_as is not None
+        assert not signed_in_as.session.is_live(NOON)
         assert await reader.resolve("sst_" + "0" * 43) is None
         assert await reader.resolve("no token") is None
 
 
-async def test_while_the_database_is_away_nobody_is_let_in(autojump_clock: MockClock) -> None:
+async def test_while_the_database_is_away_nobody_is_let_in() -> None:
     memory = Memory()
     sessions = session_actor(memory)
     async with running([sessions]):

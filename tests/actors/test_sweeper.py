@@ -7,7 +7,6 @@ from functools import partial
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.bookings.actor import BookingLedger
 from actors.bookings.payments import Checkout, PaymentsRefused, PaymentsUnavailable
@@ -119,7 +118,7 @@ def _paid_back(name: str = "b1", **fields: object) -> Booking:
 
 
 @pytest.mark.parametrize("status", [BookingStatus.RESERVED, BookingStatus.CHECKOUT])
-async def test_a_hold_ends_within_a_sweep_of_its_time(autojump_clock: MockClock, status: BookingStatus) -> None:
+async def test_a_hold_ends_within_a_sweep_of_its_time(status: BookingStatus) -> None:
     memory = _memory(_booking("b1", status))
     async with _sweeping(memory, Processor()):
         await trio.sleep(59)
@@ -129,7 +128,7 @@ async def test_a_hold_ends_within_a_sweep_of_its_time(autojump_clock: MockClock,
         assert memory.slot_weeks == {}
 
 
-async def test_many_holds_end_in_one_batch(autojump_clock: MockClock) -> None:
+async def test_many_holds_end_in_one_batch() -> None:
     memory = _memory(*(_booking(f"b{number}", BookingStatus.RESERVED) for number in range(50)))
     async with _sweeping(memory, Processor()):
         await trio.sleep(60 + SWEEP)
@@ -137,7 +136,7 @@ async def test_many_holds_end_in_one_batch(autojump_clock: MockClock) -> None:
         assert memory.journal["one/bookings"] <= 2
 
 
-async def test_a_due_refund_is_made_once(autojump_clock: MockClock) -> None:
+async def test_a_due_refund_is_made_once() -> None:
     memory, processor = _memory(_paid_back()), Processor()
     async with _sweeping(memory, processor):
         await trio.sleep(3 * RETRY)
@@ -147,7 +146,7 @@ async def test_a_due_refund_is_made_once(autojump_clock: MockClock) -> None:
     assert memory.slot_weeks == {}
 
 
-async def test_a_wake_makes_a_refund_at_once(autojump_clock: MockClock) -> None:
+async def test_a_wake_makes_a_refund_at_once() -> None:
     memory, processor = _memory(), Processor()
     async with _sweeping(memory, processor) as cashier:
         await trio.sleep(0.1)
@@ -157,7 +156,7 @@ async def test_a_wake_makes_a_refund_at_once(autojump_clock: MockClock) -> None:
         assert processor.refunds == ["b1"]
 
 
-async def test_a_processor_that_is_away_is_asked_again(autojump_clock: MockClock) -> None:
+async def test_a_processor_that_is_away_is_asked_again() -> None:
     memory, processor = (
         _memory(_paid_back()),
         Processor([PaymentsUnavailable("no answer"), PaymentsUnavailable("none")]),
@@ -170,7 +169,7 @@ async def test_a_processor_that_is_away_is_asked_again(autojump_clock: MockClock
     assert memory.bookings["b1"].status is BookingStatus.REFUNDED
 
 
-async def test_the_sweeper_tells_how_many_refunds_wait(autojump_clock: MockClock) -> None:
+async def test_the_sweeper_tells_how_many_refunds_wait() -> None:
     memory, processor = _memory(_paid_back()), Processor([PaymentsUnavailable("no answer")])
     async with _sweeping(memory, processor) as cashier:
         await trio.sleep(RETRY / 2)
@@ -179,7 +178,7 @@ async def test_the_sweeper_tells_how_many_refunds_wait(autojump_clock: MockClock
         assert cashier.refunds_waiting == 0
 
 
-async def test_a_refund_that_is_under_way_is_not_asked_for_soon_again(autojump_clock: MockClock) -> None:
+async def test_a_refund_that_is_under_way_is_not_asked_for_soon_again() -> None:
     memory, processor = _memory(_paid_back()), Processor([False])
     async with _sweeping(memory, processor):
         await trio.sleep(50 * RETRY)
@@ -190,7 +189,7 @@ async def test_a_refund_that_is_under_way_is_not_asked_for_soon_again(autojump_c
     assert refunded.status is BookingStatus.REFUNDED
 
 
-async def test_a_declined_refund_is_told_to_the_ledger_and_not_tried_again(autojump_clock: MockClock) -> None:
+async def test_a_declined_refund_is_told_to_the_ledger_and_not_tried_again() -> None:
     memory, processor = _memory(_paid_back()), Processor([PaymentsRefused("the card is closed")])
     async with _sweeping(memory, processor):
         await trio.sleep(100 * RETRY)
@@ -199,7 +198,7 @@ async def test_a_declined_refund_is_told_to_the_ledger_and_not_tried_again(autoj
     assert processor.refunds == ["b1"]
 
 
-async def test_one_refund_that_fails_does_not_hold_up_the_others(autojump_clock: MockClock) -> None:
+async def test_one_refund_that_fails_does_not_hold_up_the_others() -> None:
     memory = _memory(*(_paid_back(f"b{number}") for number in range(3)))
     async with _sweeping(memory, Processor([PaymentsUnavailable("no answer")])):
         await trio.sleep(1)
@@ -207,7 +206,7 @@ async def test_one_refund_that_fails_does_not_hold_up_the_others(autojump_clock:
         assert len(refunded) == 2
 
 
-async def test_money_of_another_mode_is_left_to_whom_it_belongs(autojump_clock: MockClock) -> None:
+async def test_money_of_another_mode_is_left_to_whom_it_belongs() -> None:
     """A test payment moved no money and needs no processor; a live one needs the live processor."""
     memory, processor = _memory(_paid_back("test"), _paid_back("live", mode=Mode.LIVE)), Processor()
     async with _sweeping(memory, processor, Mode.LIVE):
@@ -221,7 +220,7 @@ async def test_money_of_another_mode_is_left_to_whom_it_belongs(autojump_clock: 
         assert memory.bookings["live"].status is BookingStatus.REFUNDING
 
 
-async def test_a_store_that_is_away_does_not_end_the_cashier(autojump_clock: MockClock) -> None:
+async def test_a_store_that_is_away_does_not_end_the_cashier() -> None:
     memory, processor = _memory(_paid_back()), Processor()
     right = memory.before
 
@@ -236,15 +235,7 @@ async def test_a_store_that_is_away_does_not_end_the_cashier(autojump_clock: Moc
     assert memory.bookings["b1"].status is BookingStatus.REFUNDED
 
 
-async def test_two_nodes_pay_back_without_harm(autojump_clock: MockClock) -> None:
-    memory, processor = _memory(*(_paid_back(f"b{number}") for number in range(5))), Processor()
-    async with _sweeping(memory, processor), _sweeping(memory, processor, node="two"):
-        await trio.sleep(RETRY)
-    assert {each.status for each in memory.bookings.values()} == {BookingStatus.REFUNDED}
-    assert [record.action for record in memory.audits] == ["booking.refunded"] * 5
-
-
-async def test_a_paid_booking_is_followed_from_its_first_day_to_its_refund(autojump_clock: MockClock) -> None:
+async def test_a_paid_booking_is_followed_from_its_first_day_to_its_refund() -> None:
     paid = _booking("b1", BookingStatus.PAID, payment_id="pay_1", paid_ms=BASE_MS, paid_cents=1_000, next_step_ms=WEEK)
     memory, processor = _memory(paid), Processor()
     memory.accounts["owner@example.com"] = Account("owner@example.com", "t1", BASE_MS)
@@ -259,7 +250,7 @@ async def test_a_paid_booking_is_followed_from_its_first_day_to_its_refund(autoj
     assert [message.template for message in memory.messages.values()] == ["week_begins", "week_ended", "refund_made"]
 
 
-async def test_a_submission_is_mailed_to_administrators_within_a_sweep(autojump_clock: MockClock) -> None:
+async def test_a_submission_is_mailed_to_administrators_within_a_sweep() -> None:
     memory = _memory()
     memory.administrators["admin@example.com"] = BASE_MS
     async with _sweeping(memory, Processor()):

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from functools import partial
 
-from trio.testing import MockClock
-
 from actors.bookings.records import BookingStatus, CampaignStatus
 from actors.events.messages import NEVER, Window
 from actors.events.windows import WindowReader
@@ -38,14 +36,14 @@ def reader(memory: Memory, limits: ActorLimits | None = None) -> WindowReader:
     return WindowReader(MemoryEvents(memory), node="one", limits=limits or ActorLimits())
 
 
-async def test_known_bookings_have_windows_and_unknown_ones_are_left_out(autojump_clock: MockClock) -> None:
+async def test_known_bookings_have_windows_and_unknown_ones_are_left_out() -> None:
     windows = reader(a_world())
     async with running([windows]):
         assert await windows.windows(["bok_2", "bok_1", "unknown"]) == {"bok_1": window(1), "bok_2": window(2)}
         assert await windows.windows(["unknown"]) == {}
 
 
-async def test_queued_questions_share_one_lookup_and_each_caller_gets_its_own_answer(autojump_clock: MockClock) -> None:
+async def test_queued_questions_share_one_lookup_and_each_caller_gets_its_own_answer() -> None:
     windows = reader(a_world(before=[1.0]))
     asked = [["bok_1"], ["bok_2", "bok_1"], ["unknown", "bok_3"], ["bok_1", "bok_1"]]
     async with running([windows]):
@@ -57,7 +55,7 @@ async def test_queued_questions_share_one_lookup_and_each_caller_gets_its_own_an
     assert windows.statistics().messages == 1 + 7
 
 
-async def test_nothing_is_remembered(autojump_clock: MockClock) -> None:
+async def test_nothing_is_remembered() -> None:
     memory = a_world()
     windows = reader(memory)
     async with running([windows]):
@@ -68,14 +66,14 @@ async def test_nothing_is_remembered(autojump_clock: MockClock) -> None:
         assert await windows.windows(["bok_1"]) == {}
 
 
-async def test_a_store_that_is_away_is_told(autojump_clock: MockClock) -> None:
+async def test_a_store_that_is_away_is_told() -> None:
     windows = reader(a_world(before=[StorageUnavailable("away")]))
     async with running([windows]):
         assert kinds(await together(now(windows.windows, ["bok_1"]))) == [StorageUnavailable]
         assert await windows.windows(["bok_1"]) == {"bok_1": window(1)}
 
 
-async def test_more_look_ups_than_may_wait_are_refused_at_once(autojump_clock: MockClock) -> None:
+async def test_more_look_ups_than_may_wait_are_refused_at_once() -> None:
     windows = reader(a_world(before=[5.0]), ActorLimits(mailbox=3, batch=3))
     async with running([windows]):
         results = await together(

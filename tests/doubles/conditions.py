@@ -14,7 +14,8 @@ from actors.times import day_of
 def in_trouble(booking: Booking) -> bool:
     """Whether a person has to look at its payment: it is disputed, has a problem and is not refunded, or its sponsor has
     asked for a refund."""
-    has_issue = booking.payment_issue is not None and booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
+    unsettled = booking.status in (BookingStatus.PAID, BookingStatus.REFUNDING)
+    has_issue = unsettled and booking.payment_issue not in (None, "dispute_lost")
     return booking.disputed or has_issue or is_requested(booking)
 
 
@@ -47,11 +48,6 @@ def counts(key: Key, now_ms: int) -> bool:
 def in_grace(key: Key, now_ms: int) -> bool:
     """Whether a key was rotated and still works."""
     return is_live(key, now_ms) and key.successor_id is not None
-
-
-def is_spent(key: Key, now_ms: int) -> bool:
-    """Whether a key was rotated and has ended."""
-    return key.successor_id is not None and not is_live(key, now_ms)
 
 
 def count_live(keys: Iterable[Key], now_ms: int) -> Mapping[tuple[str, bool], int]:

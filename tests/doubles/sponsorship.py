@@ -3,7 +3,6 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from operator import gt, lt
 from typing import Protocol, TypeVar
 
@@ -127,7 +126,11 @@ class MemorySponsorship(MemoryStore):
     async def totals(self, tenant_id: str, most: int) -> BookingTotals:
         await self._memory.before()
         views = [booking_view(self._memory, row) for row in _page(self._bookings_of(tenant_id), None, most)]
-        money = (MoneyOf(*map(partial(getattr, each.booking), MoneyOf._fields)) for each in views)
+        rows = [each.booking for each in views]
+        money = (
+            MoneyOf(row.money_currency, row.paid_cents or row.amount_cents, row.refunded_cents, row.paid_ms)
+            for row in rows
+        )
         return totals_of(money, sum(each.impressions for each in views), sum(each.clicks for each in views))
 
     async def count_bookings(self, tenant_id: str, most: int) -> int:
@@ -207,7 +210,7 @@ class MemorySponsorship(MemoryStore):
         due = [
             (row.refund_due_ms, row.id)
             for row in self._memory.bookings.values()
-            if row.refund_due_ms is not None and row.refund_due_ms <= now_ms
+            if row.refund_due_ms is not None and row.refund_due_ms <= now_ms and not row.disputed
         ]
         return [self._memory.bookings[booking_id] for _, booking_id in sorted(due)[:limit]]
 
@@ -323,8 +326,8 @@ class MemorySponsorship(MemoryStore):
             if row.paid_ms is not None and from_ms <= row.paid_ms < until_ms and not row.demo:
                 month = f"{datetime.fromtimestamp(row.paid_ms // SECOND_MS, UTC):%Y-%m}"
                 paid = row.amount_cents if row.paid_cents is None else row.paid_cents
-                old = sums[month, row.currency, row.mode]
-                sums[month, row.currency, row.mode] = [old[0] + 1, old[1] + paid, old[2] + row.refunded_cents]
+                old = sums[month, row.money_currency, row.mode]
+                sums[month, row.money_currency, row.mode] = [old[0] + 1, old[1] + paid, old[2] + row.refunded_cents]
         by_kind = sorted(sums.items(), key=lambda item: item[0][1:])
         by_month = sorted(by_kind, key=lambda item: item[0][0], reverse=True)
         return [MonthRevenue(*key, *counted) for key, counted in by_month]

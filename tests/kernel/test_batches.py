@@ -2,7 +2,6 @@
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.kernel.actor import Actor, ActorLimits
 from actors.kernel.mailbox import TraceContext, answer_due, trace_context
@@ -13,14 +12,15 @@ from tests.fakes import after, kinds, now, together
 from tests.kernel.notebook import Notebook
 
 
-async def test_each_caller_gets_its_own_answer(autojump_clock: MockClock) -> None:
+async def test_while_a_commit_is_under_way_the_next_batch_gathers_and_each_caller_gets_its_own_answer() -> None:
     book = Notebook(before=[1.0])
     async with running([book]):
         answers = await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
     assert answers == ["0: a", "1: b", "2: c"]
+    assert book.batches == [["a"], ["b", "c"]]
 
 
-async def test_what_is_only_told_is_kept_with_the_batch_and_drained(autojump_clock: MockClock) -> None:
+async def test_what_is_only_told_is_committed_with_the_batch_and_drained() -> None:
     book = Notebook(before=[1.0])
     async with running([book]):
         assert book.tell("a")
@@ -33,7 +33,7 @@ async def test_what_is_only_told_is_kept_with_the_batch_and_drained(autojump_clo
     assert not book.tell("e"), "it has stopped"
 
 
-async def test_what_is_told_to_a_full_mailbox_is_lost_and_counted(autojump_clock: MockClock) -> None:
+async def test_what_is_told_to_a_full_mailbox_is_lost_and_counted() -> None:
     book = Notebook(before=[1.0], limits=ActorLimits(mailbox=1, batch=1))
     async with running([book]):
         assert book.tell("a")
@@ -43,7 +43,7 @@ async def test_what_is_told_to_a_full_mailbox_is_lost_and_counted(autojump_clock
     assert book.statistics().refused == 1
 
 
-async def test_what_is_told_to_a_store_that_is_away_is_lost_and_hurts_nobody(autojump_clock: MockClock) -> None:
+async def test_what_is_told_to_a_store_that_is_away_is_lost_and_hurts_nobody() -> None:
     book = Notebook(before=[StorageUnavailable("away")])
     async with running([book]):
         assert book.tell("a")
@@ -51,21 +51,14 @@ async def test_what_is_told_to_a_store_that_is_away_is_lost_and_hurts_nobody(aut
         assert await book.ask("b") == "0: b"
 
 
-async def test_while_a_commit_is_under_way_the_next_batch_gathers(autojump_clock: MockClock) -> None:
-    book = Notebook(before=[1.0])
-    async with running([book]):
-        await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
-    assert book.batches == [["a"], ["b", "c"]]
-
-
-async def test_a_batch_is_bounded_and_the_rest_is_the_next_one(autojump_clock: MockClock) -> None:
+async def test_a_batch_is_bounded_and_the_rest_is_the_next_one() -> None:
     book = Notebook(before=[1.0], limits=ActorLimits(batch=2))
     async with running([book]):
         await together(*[after(place / 10, book.ask, line) for place, line in enumerate("abcde")])
     assert book.batches == [["a"], ["b", "c"], ["d", "e"]]
 
 
-async def test_order_is_kept_over_many_batches(autojump_clock: MockClock) -> None:
+async def test_order_stays_over_many_batches() -> None:
     lines = [str(number) for number in range(100)]
     book = Notebook(before=[0.007] * 100, limits=ActorLimits(batch=7))
     async with running([book]):
@@ -73,22 +66,14 @@ async def test_order_is_kept_over_many_batches(autojump_clock: MockClock) -> Non
     assert book.lines == lines
 
 
-async def test_each_batch_has_its_own_batch_id(autojump_clock: MockClock) -> None:
-    book = Notebook()
-    async with running([book]):
-        await book.ask("a")
-        await book.ask("b")
-    assert book.attempts == [(1, ["a"]), (2, ["b"])]
-
-
-async def test_an_idle_actor_commits_nothing(autojump_clock: MockClock) -> None:
+async def test_an_idle_actor_commits_nothing() -> None:
     book = Notebook()
     async with running([book]):
         await trio.sleep(3_600)
     assert book.attempts == []
 
 
-async def test_nobody_is_answered_before_the_commit_has_ended(autojump_clock: MockClock) -> None:
+async def test_nobody_is_answered_before_the_commit_has_ended() -> None:
     book = Notebook(after=[5.0])
     async with running([book]), trio.open_nursery() as nursery:
         answered: list[float] = []
@@ -105,7 +90,7 @@ async def test_nobody_is_answered_before_the_commit_has_ended(autojump_clock: Mo
         assert answered == [5]
 
 
-async def test_a_full_mailbox_refuses_at_once_and_the_others_are_served(autojump_clock: MockClock) -> None:
+async def test_a_full_mailbox_refuses_at_once_and_the_others_are_served() -> None:
     book = Notebook(before=[5.0], limits=ActorLimits(mailbox=2, batch=2))
     async with running([book]):
 
@@ -120,7 +105,7 @@ async def test_a_full_mailbox_refuses_at_once_and_the_others_are_served(autojump
     assert answers == ["0: a", "1: b", "2: c", 0.3]
 
 
-async def test_the_work_of_a_caller_who_left_while_it_was_committed_is_done(autojump_clock: MockClock) -> None:
+async def test_the_work_of_a_caller_who_left_while_it_was_committed_is_done() -> None:
     book = Notebook(before=[2.0])
     async with running([book]):
         with trio.move_on_after(1):
@@ -129,7 +114,7 @@ async def test_the_work_of_a_caller_who_left_while_it_was_committed_is_done(auto
     assert book.lines == ["a", "b"]
 
 
-async def test_the_work_of_a_caller_who_left_while_it_waited_is_done(autojump_clock: MockClock) -> None:
+async def test_the_work_of_a_caller_who_left_while_it_waited_is_done() -> None:
     book = Notebook(before=[2.0])
     async with running([book]), trio.open_nursery() as nursery:
         nursery.start_soon(book.ask, "a")
@@ -139,7 +124,7 @@ async def test_the_work_of_a_caller_who_left_while_it_waited_is_done(autojump_cl
     assert book.lines == ["a", "b"]
 
 
-async def test_a_caller_who_left_does_not_hurt_the_others_of_its_batch(autojump_clock: MockClock) -> None:
+async def test_a_caller_who_left_does_not_hurt_the_others_of_its_batch() -> None:
     book = Notebook(before=[1.0, 1.0])
 
     async def leave() -> None:
@@ -153,7 +138,7 @@ async def test_a_caller_who_left_does_not_hurt_the_others_of_its_batch(autojump_
     assert answers == ["0: a", "1: x", None, "3: c"]
 
 
-async def test_a_late_answer_is_given_up_and_the_work_is_done(autojump_clock: MockClock) -> None:
+async def test_a_late_answer_is_given_up_and_the_work_is_done() -> None:
     book = Notebook(before=[30.0], limits=ActorLimits(answer_seconds=10))
     async with running([book], drain_seconds=60):
         with pytest.raises(StorageUnavailable, match="notebook did not answer in time"):
@@ -162,7 +147,7 @@ async def test_a_late_answer_is_given_up_and_the_work_is_done(autojump_clock: Mo
     assert book.lines == ["a"]
 
 
-async def test_a_message_that_waited_too_long_for_its_batch_is_withdrawn(autojump_clock: MockClock) -> None:
+async def test_a_message_that_waited_too_long_for_its_batch_is_withdrawn() -> None:
     """Its caller was told that it failed, so it must not be carried out later."""
     book = Notebook(before=[30.0, 1.0], limits=ActorLimits(answer_seconds=10))
     async with running([book], drain_seconds=60):
@@ -171,7 +156,7 @@ async def test_a_message_that_waited_too_long_for_its_batch_is_withdrawn(autojum
     assert book.lines == ["a", "c"]
 
 
-async def test_a_caller_may_come_before_the_actor_runs(autojump_clock: MockClock) -> None:
+async def test_a_caller_may_come_before_the_actor_runs() -> None:
     book = Notebook(loads=[3.0])
     async with trio.open_nursery() as nursery:
         answers: list[str] = []
@@ -185,7 +170,7 @@ async def test_a_caller_may_come_before_the_actor_runs(autojump_clock: MockClock
     assert answers == ["0: a"]
 
 
-async def test_a_closed_actor_refuses(autojump_clock: MockClock) -> None:
+async def test_a_closed_actor_refuses() -> None:
     book = Notebook()
     async with running([book]):
         book.close()
@@ -195,7 +180,7 @@ async def test_a_closed_actor_refuses(autojump_clock: MockClock) -> None:
 # Statistics.
 
 
-async def test_statistics_count_what_happened(autojump_clock: MockClock) -> None:
+async def test_statistics_count_what_happened() -> None:
     book = Notebook(before=[1.0, StorageUnavailable("away")], limits=ActorLimits(mailbox=2, batch=2))
     async with running([book]):
         await together(*[after(place / 10, book.ask, line) for place, line in enumerate("abcd")])
@@ -217,7 +202,7 @@ async def test_statistics_count_what_happened(autojump_clock: MockClock) -> None
         )
 
 
-async def test_an_actor_reads_well_through_its_life(autojump_clock: MockClock) -> None:
+async def test_an_actor_reads_well_through_its_life() -> None:
     book = Notebook()
     assert repr(book) == "<Notebook 'notebook' new <Mailbox 0/4096> after 0 batches>"
     async with running([book]):
@@ -226,15 +211,12 @@ async def test_an_actor_reads_well_through_its_life(autojump_clock: MockClock) -
     assert repr(book) == "<Notebook 'notebook' stopped <Mailbox 0/4096 closed> after 1 batches>"
 
 
-def test_a_batch_id_begins_undecided() -> None:
-    assert BatchId("node/quota", 7).decided is None
+def test_a_batch_id_begins_undecided_and_has_a_readable_repr() -> None:
+    batch_id = BatchId("node/quota", 7)
+    assert (batch_id.decided, repr(batch_id)) == (None, "<BatchId node/quota #7>")
 
 
-def test_a_batch_id_has_a_readable_repr() -> None:
-    assert repr(BatchId("node/quota", 7)) == "<BatchId node/quota #7>"
-
-
-async def test_an_actor_accepts_only_while_it_runs_and_has_room(autojump_clock: MockClock) -> None:
+async def test_an_actor_accepts_only_while_it_runs_and_has_room() -> None:
     book = Notebook(before=[5.0], limits=ActorLimits(mailbox=1, batch=1))
     seen = [book.accepting]
     async with running([book]), trio.open_nursery() as nursery:
@@ -251,7 +233,7 @@ async def test_an_actor_accepts_only_while_it_runs_and_has_room(autojump_clock: 
     assert seen == [False, True, False, True, False]
 
 
-async def test_each_batch_is_observed_with_its_size_and_its_time(autojump_clock: MockClock) -> None:
+async def test_each_batch_is_observed_with_its_size_and_its_time() -> None:
     observed: list[tuple[int, float]] = []
     book = Notebook(before=[1.0, StorageUnavailable("away")])
     book.observer = lambda batch: observed.append((batch.size, batch.seconds))
@@ -260,9 +242,7 @@ async def test_each_batch_is_observed_with_its_size_and_its_time(autojump_clock:
     assert observed == [(1, 1.0), (2, 0.0)]
 
 
-async def test_the_observer_learns_when_a_batch_was_committed_after_how_many_attempts_and_how_it_failed(
-    autojump_clock: MockClock,
-) -> None:
+async def test_the_observer_learns_when_a_batch_was_committed_after_how_many_attempts_and_how_it_failed() -> None:
     batches: list[ServedBatch] = []
     book = Notebook(before=[1.0, OutcomeUnknown(), None, StorageUnavailable("away"), RuntimeError("a bug")])
     book.observer = batches.append
@@ -278,7 +258,7 @@ async def test_the_observer_learns_when_a_batch_was_committed_after_how_many_att
     assert [[envelope.message for envelope in batch.envelopes] for batch in batches] == [["a"], ["b"], ["c"], ["d"]]
 
 
-async def test_a_message_carries_the_trace_of_the_task_that_posts_it(autojump_clock: MockClock) -> None:
+async def test_a_message_carries_the_trace_of_the_task_that_posts_it() -> None:
     traces: list[TraceContext | None] = []
     book, span = Notebook(), TraceContext("a" * 32, "b" * 16, sampled=True)
     book.observer = lambda batch: traces.extend(envelope.trace for envelope in batch.envelopes)
@@ -290,7 +270,7 @@ async def test_a_message_carries_the_trace_of_the_task_that_posts_it(autojump_cl
     assert traces == [None, span, span]
 
 
-async def test_an_actor_without_a_commit_is_abstract(autojump_clock: MockClock) -> None:
+async def test_an_actor_without_a_commit_is_abstract() -> None:
     with pytest.raises(NotImplementedError):
         await Actor[str, str]("bare", "node", ActorLimits()).commit(BatchId("node/bare", 1), ["a"])
 
@@ -302,14 +282,7 @@ async def test_a_new_actor_has_done_nothing_yet() -> None:
     assert (fresh.refused, fresh.unavailable, fresh.settled, fresh.restarts, fresh.commit_seconds) == (0, 0, 0, 0, 0)
 
 
-async def test_an_actor_that_has_drained_has_stopped(autojump_clock: MockClock) -> None:
-    book = Notebook()
-    book.close()
-    await book.run()
-    assert book.state is State.STOPPED
-
-
-async def test_the_least_limits_will_do(autojump_clock: MockClock) -> None:
+async def test_the_least_limits_will_do() -> None:
     least = ActorLimits(1, 1, settle_attempts=1, settle_pause_seconds=0.5, settle_pause_max_seconds=0.5)
     async with running([Notebook(limits=least)]):
         pass
@@ -341,7 +314,7 @@ class Undoing(Notebook):
         self.undone.append(message)
 
 
-async def test_whose_request_is_due_earlier_is_given_up_before_those_who_asked_first(autojump_clock: MockClock) -> None:
+async def test_whose_request_is_due_earlier_is_given_up_before_those_who_asked_first() -> None:
     book = Undoing(before=[1.5])
 
     async def hurried() -> str:
@@ -357,9 +330,7 @@ async def test_whose_request_is_due_earlier_is_given_up_before_those_who_asked_f
 
 
 @pytest.mark.parametrize("no_timeout", [False, True])
-async def test_a_caller_cancelled_before_its_deadline_has_nothing_undone(
-    no_timeout: bool, autojump_clock: MockClock
-) -> None:
+async def test_a_caller_cancelled_before_its_deadline_has_nothing_undone(no_timeout: bool) -> None:
     book = Undoing(before=[3.0 if no_timeout else 1.0])
     async with running([book]):
         with trio.move_on_after(0.5):

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.clock import DAY_MS, SystemClock, SystemEntropy, day_of, month_of
 from tests.fakes import TrioClock, utc_ms
@@ -29,7 +28,7 @@ def test_a_month_is_counted_from_year_zero(moment: int, month: int) -> None:
     assert month_of(moment) == month
 
 
-async def test_the_trio_clock_follows_virtual_time_and_may_be_skewed(autojump_clock: MockClock) -> None:
+async def test_the_trio_clock_follows_virtual_time_and_may_be_skewed() -> None:
     true, skewed = TrioClock(1_000_000), TrioClock(1_000_000, skew_ms=-250)
     await trio.sleep(1.5)
     assert (true.now_ms(), skewed.now_ms()) == (1_001_500, 1_001_250)

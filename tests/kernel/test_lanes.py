@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.kernel.actor import Actor, ActorLimits
 from actors.kernel.supervision import running
@@ -47,7 +46,7 @@ def asked(book: Book, *messages: int) -> list[Any]:
     return [after(0.1 * number, book.ask, message) for number, message in enumerate(messages)]
 
 
-async def test_a_second_batch_begins_once_enough_has_gathered(autojump_clock: MockClock) -> None:
+async def test_a_second_batch_begins_once_enough_has_gathered() -> None:
     book = Book()
     async with running([book]):
         assert await together(*asked(book, 1, 2, 3, 4)) == [1, 2, 3, 4]
@@ -56,7 +55,7 @@ async def test_a_second_batch_begins_once_enough_has_gathered(autojump_clock: Mo
     assert second - first == pytest.approx(0.3), "while the first commit is under way"
 
 
-async def test_less_than_that_waits_for_the_first_commit(autojump_clock: MockClock) -> None:
+async def test_less_than_that_waits_for_the_first_commit() -> None:
     book = Book()
     async with running([book]):
         await together(*asked(book, 1, 2, 3))
@@ -65,7 +64,7 @@ async def test_less_than_that_waits_for_the_first_commit(autojump_clock: MockClo
     assert second - first == 1
 
 
-async def test_no_more_batches_are_under_way_than_lanes(autojump_clock: MockClock) -> None:
+async def test_no_more_batches_are_under_way_than_lanes() -> None:
     book = Book()
     async with running([book]):
         await together(*[now(book.ask, message) for message in range(16)])
@@ -74,7 +73,7 @@ async def test_no_more_batches_are_under_way_than_lanes(autojump_clock: MockCloc
     assert sorted(book.done) == list(range(16))
 
 
-async def test_what_one_lane_leaves_is_taken_by_the_next_free_one_at_once(autojump_clock: MockClock) -> None:
+async def test_what_one_lane_leaves_is_taken_by_the_next_free_one_at_once() -> None:
     book = Book(ActorLimits(mailbox=20, batch=4, lanes=3, gather=3))
 
     async with running([book]):
@@ -86,7 +85,7 @@ async def test_what_one_lane_leaves_is_taken_by_the_next_free_one_at_once(autoju
     ]
 
 
-async def test_at_low_load_the_same_lane_serves_all(autojump_clock: MockClock) -> None:
+async def test_at_low_load_the_same_lane_serves_all() -> None:
     book = Book()
     async with running([book]):
         for message in range(3):
@@ -94,9 +93,7 @@ async def test_at_low_load_the_same_lane_serves_all(autojump_clock: MockClock) -
     assert [(owner, seq) for owner, seq, *_ in book.commits] == [("one/book", 1), ("one/book", 2), ("one/book", 3)]
 
 
-async def test_a_failure_restarts_the_actor_while_its_other_lanes_are_idle(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_failure_restarts_the_actor_while_its_other_lanes_are_idle(caplog: pytest.LogCaptureFixture) -> None:
     book = Book()
     book.errors[1] = [ValueError("a bug")]
     async with running([book]):
@@ -106,7 +103,7 @@ async def test_a_failure_restarts_the_actor_while_its_other_lanes_are_idle(
         assert book.accepting
 
 
-async def test_lanes_have_batch_ids_of_their_own(autojump_clock: MockClock) -> None:
+async def test_lanes_have_batch_ids_of_their_own() -> None:
     book = Book()
     async with running([book]):
         await together(*[now(book.ask, message) for message in range(16)])
@@ -118,7 +115,7 @@ async def test_lanes_have_batch_ids_of_their_own(autojump_clock: MockClock) -> N
     ]
 
 
-async def test_each_lane_settles_its_own_batch_under_its_own_id(autojump_clock: MockClock) -> None:
+async def test_each_lane_settles_its_own_batch_under_its_own_id() -> None:
     book = Book()
     book.errors[1] = [OutcomeUnknown("lost")]
     async with running([book]):
@@ -130,7 +127,7 @@ async def test_each_lane_settles_its_own_batch_under_its_own_id(autojump_clock: 
 
 
 async def test_a_lane_that_fails_leaves_the_batch_of_the_other_and_the_queue_unharmed(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     book = Book()
     book.errors[1] = [ValueError("a bug")]
@@ -143,7 +140,7 @@ async def test_a_lane_that_fails_leaves_the_batch_of_the_other_and_the_queue_unh
     assert len(set(numbers)) == len(numbers), "a batch id is never used twice"
 
 
-async def test_a_caller_that_gives_up_is_withdrawn_from_the_queue_of_all_lanes(autojump_clock: MockClock) -> None:
+async def test_a_caller_that_gives_up_is_withdrawn_from_the_queue_of_all_lanes() -> None:
     book = Book(ActorLimits(mailbox=20, batch=4, answer_seconds=0.5, lanes=2, gather=3))
     async with running([book]):
         results = await together(*asked(book, 1, 2))
@@ -152,7 +149,7 @@ async def test_a_caller_that_gives_up_is_withdrawn_from_the_queue_of_all_lanes(a
     assert book.batches == [[1]]
 
 
-async def test_closing_commits_what_is_queued_in_all_lanes(autojump_clock: MockClock) -> None:
+async def test_closing_commits_what_is_queued_in_all_lanes() -> None:
     book = Book()
 
     async def close() -> None:

@@ -44,7 +44,7 @@ class Rounds(PeriodicTask):
         return "with what it has"
 
 
-async def test_it_works_at_once_and_after_each_pause_and_finishes_once(autojump_clock: MockClock) -> None:
+async def test_it_works_at_once_and_after_each_pause_and_finishes_once() -> None:
     task = Rounds()
     async with running([task]):
         await trio.sleep(25)
@@ -56,7 +56,7 @@ async def test_it_works_at_once_and_after_each_pause_and_finishes_once(autojump_
     assert ended is State.STOPPED
 
 
-async def test_a_round_may_ask_for_another_pause(autojump_clock: MockClock) -> None:
+async def test_a_round_may_ask_for_another_pause() -> None:
     task = Rounds(pause=3.0)
     async with running([task]):
         await trio.sleep(7)
@@ -79,7 +79,7 @@ async def test_it_tells_by_how_much_a_pause_ended_late(mock_clock: MockClock) ->
     assert lags == [0.0, 0.25], "a pause that is woken has no lag"
 
 
-async def test_waking_ends_the_pause_and_during_a_round_skips_the_next(autojump_clock: MockClock) -> None:
+async def test_waking_ends_the_pause_and_during_a_round_skips_the_next() -> None:
     task = Rounds([0.0, 5.0])
     async with running([task]):
         await trio.sleep(4)
@@ -90,20 +90,19 @@ async def test_waking_ends_the_pause_and_during_a_round_skips_the_next(autojump_
     assert task.begun == [0, 4, 9, 19]
 
 
-async def test_an_outage_is_logged_once_and_its_end_too(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_an_outage_is_logged_once_and_its_end_too(caplog: pytest.LogCaptureFixture) -> None:
     task = Rounds([None, AWAY, Contended(), None, AWAY])
     with caplog.at_level(logging.INFO, "tests.kernel"):
         async with running([task]):
             await trio.sleep(30)
     assert task.begun == [0, 10, 12, 14, 24, 26]
-    failed = "rounds failed, retrying in 2 s (with what it has): away"
-    assert caplog.messages == [failed, "rounds recovered", failed, "rounds recovered"]
+    failed = "the background task rounds failed, retrying in 2 s (with what it has): away"
+    ended = "the background task rounds recovered"
+    assert caplog.messages == [failed, ended, failed, ended]
     assert [record.exc_info for record in caplog.records] == [None] * 4
 
 
-async def test_a_retry_comes_no_later_than_the_next_round_would(autojump_clock: MockClock) -> None:
+async def test_a_retry_comes_no_later_than_the_next_round_would() -> None:
     class Hasty(Rounds):
         def __init__(self) -> None:
             super().__init__([AWAY])
@@ -116,7 +115,7 @@ async def test_a_retry_comes_no_later_than_the_next_round_would(autojump_clock: 
 
 
 @pytest.mark.parametrize("error", [RuntimeError("a bug"), Overloaded()])
-async def test_an_error_that_is_not_tolerated_restarts_it(error: Exception, autojump_clock: MockClock) -> None:
+async def test_an_error_that_is_not_tolerated_restarts_it(error: Exception) -> None:
     task = Rounds([error])
     async with running([task]):
         await trio.sleep(5)
@@ -125,7 +124,7 @@ async def test_an_error_that_is_not_tolerated_restarts_it(error: Exception, auto
 
 
 async def test_an_error_that_is_tolerated_but_unexpected_has_its_traceback_logged(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     task = Rounds([RuntimeError("a bug")])
     task.tolerated = (Exception,)
@@ -136,9 +135,7 @@ async def test_an_error_that_is_tolerated_but_unexpected_has_its_traceback_logge
     assert task.begun == [0, 2]
 
 
-async def test_a_round_that_meets_a_stopped_actor_is_no_outage(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_a_round_that_meets_a_stopped_actor_is_no_outage(caplog: pytest.LogCaptureFixture) -> None:
     task = Rounds([Stopped()])
     task.tolerated = (CallFailed,)
     async with running([task]):
@@ -147,13 +144,13 @@ async def test_a_round_that_meets_a_stopped_actor_is_no_outage(
     assert [record.getMessage() for record in caplog.records if record.name == __name__] == []
 
 
-async def test_the_process_starts_on_once_the_task_is_ready(autojump_clock: MockClock) -> None:
+async def test_the_process_starts_on_once_the_task_is_ready() -> None:
     task = Rounds(ready=3)
     async with running([task]):
         assert (trio.current_time(), task.begun) == (20, [0, 10, 20])
 
 
-async def test_a_task_that_is_closed_before_it_is_ready_holds_nothing_up(autojump_clock: MockClock) -> None:
+async def test_a_task_that_is_closed_before_it_is_ready_holds_nothing_up() -> None:
     task = Rounds(ready=3)
     task.abandon()
     async with trio.open_nursery() as nursery:
@@ -161,7 +158,7 @@ async def test_a_task_that_is_closed_before_it_is_ready_holds_nothing_up(autojum
     assert (task.begun, task.finished) == ([], [0])
 
 
-async def test_closing_waits_for_the_round_that_is_under_way(autojump_clock: MockClock) -> None:
+async def test_closing_waits_for_the_round_that_is_under_way() -> None:
     task = Rounds([3.0])
     async with running([task]):
         await trio.sleep(1)

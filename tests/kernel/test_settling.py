@@ -1,6 +1,7 @@
 """Stores that are unavailable, contended, or silent about a commit: the answers of callers, and that nothing commits
 twice."""
 
+from collections.abc import Iterable
 from itertools import chain, repeat
 
 import pytest
@@ -19,35 +20,24 @@ AWAY, UNKNOWN, CONTENDED = StorageUnavailable("away"), OutcomeUnknown("broken"),
 
 
 class TestAway:
-    async def test_callers_are_told_and_the_actor_goes_on(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[AWAY])
-        async with running([book]):
-            assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
-            assert await book.ask("b") == "0: b"
-        assert book.lines == ["b"]
-
-    async def test_a_batch_that_was_surely_not_kept_is_not_tried_again(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[AWAY])
-        async with running([book]):
-            await together(now(book.ask, "a"))
-        assert book.attempts == [(1, ["a"])]
-
-    async def test_it_is_no_failure_however_often(self, autojump_clock: MockClock) -> None:
+    async def test_callers_are_refused_nothing_is_tried_again_and_the_actor_goes_on_however_often(self) -> None:
         book = Notebook(before=[AWAY] * 20)
         async with running([book]):
-            for _ in range(20):
-                await together(now(book.ask, "a"))
+            for number in range(20):
+                assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
+                assert len(book.attempts) == number + 1
             assert await book.ask("b") == "0: b"
+        assert book.lines == ["b"]
         assert (book.statistics().restarts, book.statistics().unavailable) == (0, 20)
 
-    async def test_each_caller_of_a_batch_gets_an_error_of_its_own(self, autojump_clock: MockClock) -> None:
+    async def test_each_caller_of_a_batch_gets_an_error_of_its_own(self) -> None:
         book = Notebook(before=[1.0, AWAY])
         async with running([book]):
             _, one, other = await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(0.2, book.ask, "c"))
         assert (str(one), str(other)) == ("away", "away")
         assert one is not other
 
-    async def test_the_cause_is_handed_on(self, autojump_clock: MockClock) -> None:
+    async def test_the_cause_is_handed_on(self) -> None:
         error = StorageUnavailable("away")
         error.__cause__ = ConnectionError("reset")
         book = Notebook(before=[error])
@@ -57,94 +47,76 @@ class TestAway:
         assert repr(caught.value.__cause__) == "ConnectionError('reset')"
 
 
-class TestUnknown:
-    async def test_a_batch_that_was_kept_is_answered_as_it_was_decided(self, autojump_clock: MockClock) -> None:
-        book = Notebook(after=[UNKNOWN])
-        async with running([book]):
-            assert await book.ask("a") == "0: a"
-        assert book.lines == ["a"]
-
-    async def test_a_batch_that_was_not_kept_is_kept_once(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[UNKNOWN])
-        async with running([book]):
-            assert await book.ask("a") == "0: a"
-        assert book.lines == ["a"]
-
-    async def test_the_same_batch_id_and_messages_are_retried_while_new_ones_wait(
-        self, autojump_clock: MockClock
-    ) -> None:
-        book = Notebook(before=[1.0, 1.0], after=[UNKNOWN])
-        async with running([book]):
-            await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(1.5, book.ask, "c"))
-        assert book.attempts == [(1, ["a"]), (1, ["a"]), (2, ["b", "c"])]
-
-    async def test_unknown_several_times_is_settled(self, autojump_clock: MockClock) -> None:
-        book = Notebook(after=[UNKNOWN] * 3)
-        async with running([book]):
-            assert await book.ask("a") == "0: a"
-        assert book.attempts == [(1, ["a"])] * 4
-        assert book.statistics().settled == 3
-
-    async def test_unknown_and_then_away_for_a_while_is_settled(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[None, AWAY, AWAY], after=[UNKNOWN])
-        async with running([book]):
-            assert await book.ask("a") == "0: a"
-        assert book.lines == ["a"]
-        assert book.attempts == [(1, ["a"])] * 4
-
-    async def test_unknown_for_ever_is_given_up_after_bounded_attempts(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=repeat(UNKNOWN))
-        async with running([book]):
-            with pytest.raises(
-                StorageUnavailable, match="notebook could not learn the outcome of a batch in 8 attempts"
-            ):
-                await book.ask("a")
-        assert len(book.attempts) == 8
-
-    async def test_the_pauses_between_attempts_grow_to_a_bound(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=repeat(UNKNOWN))
-        async with running([book]):
-            await together(now(book.ask, "a"))
-        assert trio.current_time() == pytest.approx(0.05 + 0.1 + 0.2 + 0.4 + 0.8 + 1 + 1)
-
-    async def test_after_a_batch_that_could_not_be_settled_the_actor_goes_on(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[UNKNOWN] * 8)
-        async with running([book]):
-            await together(now(book.ask, "a"))
-            assert await book.ask("b") == "0: b"
-        assert book.statistics().restarts == 0
-
-    async def test_the_first_attempt_waits_for_nothing(self, autojump_clock: MockClock) -> None:
-        book = Notebook()
-        async with running([book]):
-            await book.ask("a")
-        assert trio.current_time() == 0
+@pytest.mark.parametrize(
+    ("before", "lost", "attempts"),
+    [
+        ([UNKNOWN], [], 2),
+        ([], [UNKNOWN], 2),
+        ([], [UNKNOWN] * 3, 4),
+        ([None, AWAY, AWAY], [UNKNOWN], 4),
+        ([CONTENDED, CONTENDED], [], 3),
+        ([None, CONTENDED, AWAY], [UNKNOWN], 4),
+    ],
+    ids=["not stored", "stored", "several times", "then away", "contended", "then contended and away"],
+)
+async def test_a_batch_in_doubt_is_tried_again_under_its_id_and_stored_once(
+    before: list[Step], lost: list[Step], attempts: int
+) -> None:
+    book = Notebook(before=before, after=lost)
+    async with running([book]):
+        assert await book.ask("a") == "0: a"
+    assert book.lines == ["a"]
+    assert book.attempts == [(1, ["a"])] * attempts
+    assert book.statistics().settled == lost.count(UNKNOWN) + before.count(UNKNOWN)
 
 
-class TestContended:
-    async def test_a_contended_batch_is_retried(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[CONTENDED, CONTENDED])
-        async with running([book]):
-            assert await book.ask("a") == "0: a"
-        assert book.attempts == [(1, ["a"])] * 3
+@pytest.mark.parametrize(
+    ("before", "settle_attempts", "attempts", "seconds", "words"),
+    [
+        (
+            repeat(UNKNOWN),
+            8,
+            8,
+            0.05 + 0.1 + 0.2 + 0.4 + 0.8 + 1 + 1,
+            "could not learn the outcome of a batch in 8 attempts",
+        ),
+        (repeat(CONTENDED), 3, 3, 0.05 + 0.1, "could not learn the outcome of a batch in 3 attempts"),
+        ([CONTENDED, AWAY], 8, 2, 0.05, "away"),
+    ],
+    ids=["unknown for ever", "contended for ever", "away, so that nothing was stored"],
+)
+async def test_a_batch_is_given_up_after_bounded_attempts_with_pauses_that_grow_to_a_bound(
+    before: Iterable[Step], settle_attempts: int, attempts: int, seconds: float, words: str
+) -> None:
+    book = Notebook(before=before, limits=ActorLimits(settle_attempts=settle_attempts))
+    async with running([book]):
+        [error] = await together(now(book.ask, "a"))
+    assert isinstance(error, StorageUnavailable)
+    assert words in str(error)
+    assert len(book.attempts) == attempts
+    assert trio.current_time() == pytest.approx(seconds)
 
-    async def test_contended_for_ever_is_given_up(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=repeat(CONTENDED), limits=ActorLimits(settle_attempts=3))
-        async with running([book]):
-            assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
-        assert len(book.attempts) == 3
 
-    async def test_away_after_contended_is_told_at_once_for_nothing_was_kept(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[CONTENDED, AWAY])
-        async with running([book]):
-            assert kinds(await together(now(book.ask, "a"))) == [StorageUnavailable]
-        assert len(book.attempts) == 2
+async def test_the_same_batch_id_and_messages_are_retried_while_new_ones_wait() -> None:
+    book = Notebook(before=[1.0, 1.0], after=[UNKNOWN])
+    async with running([book]):
+        await together(now(book.ask, "a"), after(0.1, book.ask, "b"), after(1.5, book.ask, "c"))
+    assert book.attempts == [(1, ["a"]), (1, ["a"]), (2, ["b", "c"])]
 
-    async def test_contended_does_not_settle_a_doubt(self, autojump_clock: MockClock) -> None:
-        book = Notebook(before=[None, CONTENDED, AWAY], after=[UNKNOWN])
-        async with running([book]):
-            assert await book.ask("a") == "0: a"
-        assert book.lines == ["a"]
+
+async def test_after_a_batch_that_could_not_be_settled_the_actor_goes_on() -> None:
+    book = Notebook(before=[UNKNOWN] * 8)
+    async with running([book]):
+        await together(now(book.ask, "a"))
+        assert await book.ask("b") == "0: b"
+    assert book.statistics().restarts == 0
+
+
+async def test_the_first_attempt_waits_for_nothing() -> None:
+    book = Notebook()
+    async with running([book]):
+        await book.ask("a")
+    assert trio.current_time() == 0
 
 
 MISHAPS = st.lists(st.sampled_from([None, 0.01, 0.2, AWAY, UNKNOWN, CONTENDED]), max_size=40)
@@ -153,7 +125,7 @@ MISHAPS = st.lists(st.sampled_from([None, 0.01, 0.2, AWAY, UNKNOWN, CONTENDED]),
 # After the commit only an unknown outcome is possible: a store that committed must not report that it is unavailable.
 @settings(max_examples=200, derandomize=True, database=None, deadline=None)
 @given(before=MISHAPS, lost=st.lists(st.sampled_from([None, 0.05, UNKNOWN]), max_size=40), seed=st.integers(0, 99))
-def test_whatever_the_store_does_an_answered_line_is_kept_once_and_no_line_twice(
+def test_whatever_the_store_does_an_answered_line_is_stored_once_and_no_line_twice(
     before: list[Step], lost: list[Step], seed: int
 ) -> None:
     book = Notebook(before=before, after=chain(lost), limits=ActorLimits(batch=3))

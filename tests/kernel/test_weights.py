@@ -2,7 +2,6 @@
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.kernel.actor import ActorLimits
 from actors.kernel.mailbox import Envelope, Mailbox
@@ -31,7 +30,7 @@ async def taken(mailbox: Mailbox[int, str], limit: int) -> list[int]:
     return [envelope.message for envelope in await mailbox.take(limit)]
 
 
-async def test_what_is_told_weighs_as_much_as_what_is_asked(autojump_clock: MockClock) -> None:
+async def test_what_is_told_weighs_as_much_as_what_is_asked() -> None:
     book = Scales(before=[1.0], limits=ActorLimits(mailbox=4, batch=4))
     async with running([book]):
         assert book.tell("a")
@@ -59,22 +58,17 @@ def test_a_message_that_is_heavier_than_the_mailbox_is_refused_also_by_an_empty_
     assert mailbox.weight == 0
 
 
-async def test_what_is_taken_together_weighs_no_more_than_the_limit() -> None:
-    mailbox = filled(2, 3, 1, 4)
-    assert await taken(mailbox, 5) == [2, 3]
-    assert await taken(mailbox, 5) == [1, 4]
-
-
-async def test_a_light_message_does_not_overtake_a_heavy_one_that_did_not_fit() -> None:
-    mailbox = filled(3, 4, 1)
-    assert await taken(mailbox, 5) == [3]
-    assert await taken(mailbox, 5) == [4, 1]
-
-
-async def test_a_message_that_is_heavier_than_a_batch_is_taken_alone() -> None:
-    mailbox = filled(8, 1)
-    assert await taken(mailbox, 5) == [8]
-    assert await taken(mailbox, 5) == [1]
+@pytest.mark.parametrize(
+    ("weights", "batches"),
+    [
+        pytest.param([2, 3, 1, 4], [[2, 3], [1, 4]], id="together they weigh no more than the limit"),
+        pytest.param([3, 4, 1], [[3], [4, 1]], id="a light one does not overtake a heavy one that did not fit"),
+        pytest.param([8, 1], [[8], [1]], id="one that is heavier than a batch is taken alone"),
+    ],
+)
+async def test_messages_are_taken_by_weight(weights: list[int], batches: list[list[int]]) -> None:
+    mailbox = filled(*weights)
+    assert [await taken(mailbox, 5) for _ in batches] == batches
 
 
 async def test_what_is_taken_makes_room_for_its_weight() -> None:
@@ -86,7 +80,7 @@ async def test_what_is_taken_makes_room_for_its_weight() -> None:
         mailbox.post(Envelope(1, 1))
 
 
-async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there(autojump_clock: MockClock) -> None:
+async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there() -> None:
     mailbox = filled(1)
     batches: list[list[int]] = []
 
@@ -101,7 +95,8 @@ async def test_a_taker_that_waits_for_more_is_left_alone_until_it_is_there(autoj
     assert batches == [[1, 1]]
 
 
-async def test_a_message_without_weight_wakes_a_taker(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize(("numbers", "weight"), [([0], 0), ([1, 2, 3], 1)])
+async def test_each_message_wakes_a_taker_whatever_its_weight(numbers: list[int], weight: int) -> None:
     mailbox = filled()
     batches: list[list[int]] = []
 
@@ -109,26 +104,12 @@ async def test_a_message_without_weight_wakes_a_taker(autojump_clock: MockClock)
         batches.append(await taken(mailbox, 10))
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(take)
-        await trio.sleep(1)
-        mailbox.post(Envelope(0, 0))
-    assert batches == [[0]]
-
-
-async def test_each_of_several_takers_is_woken_by_a_message_of_its_own(autojump_clock: MockClock) -> None:
-    mailbox = filled()
-    batches: list[list[int]] = []
-
-    async def take() -> None:
-        batches.append(await taken(mailbox, 10))
-
-    async with trio.open_nursery() as nursery:
-        for _ in range(3):
+        for _ in numbers:
             nursery.start_soon(take)
-        for number in range(1, 4):
+        for number in numbers:
             await trio.sleep(1)
-            mailbox.post(Envelope(number, 1))
-    assert batches == [[1], [2], [3]]
+            mailbox.post(Envelope(number, weight))
+    assert batches == [[number] for number in numbers]
 
 
 async def test_a_withdrawn_message_makes_room_once() -> None:
@@ -179,7 +160,7 @@ def test_a_mailbox_says_how_heavy_it_is() -> None:
 # The actor.
 
 
-async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_not(autojump_clock: MockClock) -> None:
+async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_not() -> None:
     book = Scales(before=[5.0], limits=ActorLimits(mailbox=5, batch=5))
     async with running([book]):
         started = trio.current_time()
@@ -191,7 +172,7 @@ async def test_a_message_without_room_is_refused_at_once_and_a_lighter_one_is_no
     assert book.statistics().refused == 1
 
 
-async def test_a_message_that_waited_too_long_gives_its_room_back(autojump_clock: MockClock) -> None:
+async def test_a_message_that_waited_too_long_gives_its_room_back() -> None:
     limits = ActorLimits(mailbox=5, batch=5, answer_seconds=2)
     book = Scales(before=[10.0], limits=limits)
     async with running([book]):
@@ -202,7 +183,7 @@ async def test_a_message_that_waited_too_long_gives_its_room_back(autojump_clock
     assert book.batches == [["a"], ["ddddd"]]
 
 
-async def test_statistics_and_the_observer_speak_of_weight(autojump_clock: MockClock) -> None:
+async def test_statistics_and_the_observer_speak_of_weight() -> None:
     book = Scales(before=[1.0], limits=ActorLimits(mailbox=9, batch=9))
     observed: list[int] = []
     book.observer = lambda batch: observed.append(batch.size)
@@ -213,7 +194,7 @@ async def test_statistics_and_the_observer_speak_of_weight(autojump_clock: MockC
     assert (seen.messages, seen.last_batch, seen.peak, seen.waiting, seen.capacity) == (9, 6, 6, 0, 9)
 
 
-async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity(autojump_clock: MockClock) -> None:
+async def test_an_actor_accepts_until_its_mailbox_weighs_its_capacity() -> None:
     book = Scales(before=[5.0], limits=ActorLimits(mailbox=4, batch=4))
     accepting: list[bool] = []
 

@@ -6,7 +6,6 @@ import logging
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.clock import DAY_MS
 from actors.kernel.statistics import State
@@ -17,10 +16,10 @@ from tests.doubles.tables import Memory
 from tests.fakes import Script, Step
 from tests.mail.outgoing import CODE, Outgoing, Transport
 
-FAILS = [MailFailed("451 try later")] * 1_000
+FAILS: list[Step] = [MailFailed("451 try later")] * 1_000
 
 
-async def test_a_mail_goes_out_at_once_when_the_sender_is_woken(autojump_clock: MockClock) -> None:
+async def test_a_mail_goes_out_at_once_when_the_sender_is_woken() -> None:
     outgoing = Outgoing()
     sender = outgoing.sender()
     async with outgoing.open(sender):
@@ -32,7 +31,7 @@ async def test_a_mail_goes_out_at_once_when_the_sender_is_woken(autojump_clock: 
         assert outgoing.since_ms((await outgoing.message()).sent_ms) == 2.5
 
 
-async def test_a_mail_without_a_wake_goes_out_at_the_next_poll(autojump_clock: MockClock) -> None:
+async def test_a_mail_without_a_wake_goes_out_at_the_next_poll() -> None:
     outgoing = Outgoing()
     async with outgoing.open(outgoing.sender()):
         await trio.sleep(2.5)
@@ -41,7 +40,7 @@ async def test_a_mail_without_a_wake_goes_out_at_the_next_poll(autojump_clock: M
     assert outgoing.transport.sent == [(5.0, "let_1")]
 
 
-async def test_a_mail_that_comes_while_the_store_is_read_is_sent_at_once(autojump_clock: MockClock) -> None:
+async def test_a_mail_that_comes_while_the_store_is_read_is_sent_at_once() -> None:
     outgoing = Outgoing(memory=Memory(after=Script([1.0])))
     sender = outgoing.sender()
     async with outgoing.open(sender):
@@ -52,9 +51,7 @@ async def test_a_mail_that_comes_while_the_store_is_read_is_sent_at_once(autojum
     assert [message_id for _, message_id in outgoing.transport.sent] == ["let_1"]
 
 
-async def test_the_sender_tells_how_many_mails_waited_at_its_last_poll_and_since_when(
-    autojump_clock: MockClock,
-) -> None:
+async def test_the_sender_tells_how_many_mails_waited_at_its_last_poll_and_since_when() -> None:
     outgoing = Outgoing(*FAILS)
     sender = outgoing.sender()
     async with outgoing.open(sender):
@@ -72,30 +69,42 @@ async def test_the_sender_tells_how_many_mails_waited_at_its_last_poll_and_since
         assert (relieved.backlog.waiting, relieved.oldest_seconds()) == (0, 0.0)
 
 
-async def test_a_failed_mail_is_retried_after_one_second_then_two_then_four(autojump_clock: MockClock) -> None:
-    outgoing = Outgoing(*FAILS[:4])
+LEASE, PRUNE = None, None
+AWAY, LOST = StorageUnavailable("away"), OutcomeUnknown("lost")
+TRIED: dict[str, tuple[list[Step], list[Step], list[Step], list[float], str | None]] = {
+    "failed: after one second, then two, then four": (FAILS[:4], [], [], [0, 1, 3, 7, 15], "451 try later"),
+    "refused: never again": ([MailRefused("550 no such user")], [], [], [0], "550 no such user"),
+    "never ended: cut off and tried again": ([1_000.0], [], [], [0, 16], "not sent within 15 s"),
+    "store away: when it is back": ([], [AWAY] * 5, [], [5], None),
+    "store contended: at the next poll": ([], [Contended("met")] * 5, [], [5], None),
+    "leases unknown: at the next poll": ([], [LOST] * 5, [], [5], None),
+    "answer to the lease lost: when it ends": ([], [], [LOST], [60], None),
+    "lease late: when it ends": ([], [], [50.0], [60], None),
+    "store away after the mail: once": ([], [LEASE, PRUNE, *[AWAY] * 30], [], [0], None),
+    "outcome of the mark unknown: once": ([], [], [LEASE, PRUNE, LOST], [0], None),
+}
+"""What the server does, what the store does before and after each call, when the mail is tried, and its last error."""
+
+
+@pytest.mark.parametrize("name", TRIED)
+async def test_a_mail_is_tried_until_it_is_sent_or_refused(name: str) -> None:
+    steps, before, later, tried, error = TRIED[name]
+    outgoing = Outgoing(*steps, memory=Memory(before=Script(before), after=Script(later)))
     outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(30)
-    assert outgoing.transport.begun == [0, 1, 3, 7, 15]
+    sender = outgoing.sender()
+    async with outgoing.open(sender):
+        await trio.sleep(120)
+        statistics = sender.statistics()
+    assert outgoing.transport.begun == tried
     message = await outgoing.message()
-    assert (message.attempts, message.last_error) == (5, "451 try later")
-    assert message.sent_ms is not None
+    assert message.last_error == error
+    refused = error is not None and error.startswith("550")
+    assert (message.sent_ms is None, outgoing.since_ms(message.failed_ms)) == (refused, 0 if refused else None)
+    assert (statistics.waiting, statistics.restarts) == (0, 0)
+    assert statistics.settled == [*before, *later].count(LOST)
 
 
-async def test_a_refused_mail_is_not_tried_again(autojump_clock: MockClock) -> None:
-    outgoing = Outgoing(MailRefused("550 no such user"))
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(3_600)
-    assert outgoing.transport.begun == [0]
-    message = await outgoing.message()
-    assert (outgoing.since_ms(message.failed_ms), message.last_error) == (0, "550 no such user")
-
-
-async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transport_sees_it() -> None:
     outgoing = Outgoing()
     outgoing.post(recipient="anna@example.com, eve@example.com")
     async with outgoing.open(outgoing.sender()):
@@ -104,7 +113,7 @@ async def test_a_recipient_that_is_no_plain_address_is_refused_before_any_transp
     assert (await outgoing.message()).last_error == "the recipient is not a plain address"
 
 
-async def test_a_template_of_a_newer_node_waits_for_that_node(autojump_clock: MockClock) -> None:
+async def test_a_template_of_a_newer_node_waits_for_that_node() -> None:
     outgoing = Outgoing()
     outgoing.post(template="of_tomorrow")
     async with outgoing.open(outgoing.sender()):
@@ -114,16 +123,7 @@ async def test_a_template_of_a_newer_node_waits_for_that_node(autojump_clock: Mo
     assert message.attempts == 4
 
 
-async def test_a_send_that_never_ends_is_cut_and_tried_again(autojump_clock: MockClock) -> None:
-    outgoing = Outgoing(1_000.0)
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(60)
-    assert outgoing.transport.begun == [0, 16]
-    assert (await outgoing.message()).last_error == "not sent within 15 s"
-
-
-async def test_one_hanging_mail_does_not_keep_the_others_waiting(autojump_clock: MockClock) -> None:
+async def test_one_hanging_mail_does_not_keep_the_others_waiting() -> None:
     outgoing = Outgoing(1_000.0)
     for number in range(9):
         outgoing.post(f"let_{number}")
@@ -132,9 +132,7 @@ async def test_one_hanging_mail_does_not_keep_the_others_waiting(autojump_clock:
         assert len(outgoing.transport.sent) == 8
 
 
-async def test_sends_at_once_are_bounded_and_all_mails_go_out_without_a_poll_between(
-    autojump_clock: MockClock,
-) -> None:
+async def test_sends_at_once_are_bounded_and_all_mails_go_out_without_a_poll_between() -> None:
     outgoing = Outgoing(*[place / 100 for place in range(1, 21)])
     for number in range(20):
         outgoing.post(f"let_{number:02}")
@@ -145,10 +143,7 @@ async def test_sends_at_once_are_bounded_and_all_mails_go_out_without_a_poll_bet
     assert outgoing.transport.busiest == outgoing.limits.sends == sender.statistics().peak
 
 
-async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(
-    autojump_clock: MockClock,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(caplog: pytest.LogCaptureFixture) -> None:
     outgoing = Outgoing(RuntimeError(f"cannot send {CODE}"))
     outgoing.post("let_1")
     sender = outgoing.sender()
@@ -166,32 +161,7 @@ async def test_a_bug_with_one_mail_stops_neither_the_sender_nor_the_others(
     assert CODE not in caplog.text
 
 
-@pytest.mark.parametrize("error", [StorageUnavailable("away"), Contended("met"), OutcomeUnknown("lost")])
-async def test_when_the_store_fails_the_sender_waits_and_goes_on(autojump_clock: MockClock, error: Exception) -> None:
-    outgoing = Outgoing(memory=Memory(before=Script([error] * 5)))
-    outgoing.post()
-    sender = outgoing.sender()
-    async with outgoing.open(sender):
-        await trio.sleep(4.9)
-        assert outgoing.transport.sent == []
-        await trio.sleep(1)
-    assert outgoing.transport.sent == [(5.0, "let_1")]
-    assert sender.statistics().restarts == 0
-
-
-async def test_a_mail_that_is_out_while_the_store_is_away_is_marked_once_it_is_back(autojump_clock: MockClock) -> None:
-    lease, prune = None, None
-    outgoing = Outgoing(memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 30])))
-    outgoing.post()
-    sender = outgoing.sender()
-    async with outgoing.open(sender):
-        await trio.sleep(120)
-        assert sender.statistics().waiting == 0
-        assert (await outgoing.message()).sent_ms is not None
-    assert len(outgoing.transport.sent) == 1
-
-
-async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next(autojump_clock: MockClock) -> None:
+async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next() -> None:
     lease, prune, mark = None, None, 1.0
     outgoing = Outgoing(0.1, 0.5, memory=Memory(before=Script([lease, prune, mark])))
     outgoing.post("let_1")
@@ -202,37 +172,7 @@ async def test_a_mail_that_is_out_while_others_are_marked_is_marked_next(autojum
     assert [message.attempts for message in await outgoing.store.recent(2)] == [1, 1]
 
 
-async def test_a_mark_whose_outcome_is_unknown_is_kept_again(autojump_clock: MockClock) -> None:
-    lease, prune = None, None
-    outgoing = Outgoing(memory=Memory(after=Script([lease, prune, OutcomeUnknown("lost")])))
-    outgoing.post()
-    sender = outgoing.sender()
-    async with outgoing.open(sender):
-        await trio.sleep(120)
-    assert len(outgoing.transport.sent) == 1
-    assert (await outgoing.message()).sent_ms is not None
-    assert sender.statistics().settled == 1
-
-
-async def test_mails_of_a_lease_whose_answer_was_lost_go_out_when_it_ends(autojump_clock: MockClock) -> None:
-    outgoing = Outgoing(memory=Memory(after=Script([OutcomeUnknown("lost")])))
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(120)
-    assert outgoing.transport.sent == [(60.0, "let_1")]
-
-
-async def test_a_lease_that_came_too_late_is_not_used(autojump_clock: MockClock) -> None:
-    outgoing = Outgoing(memory=Memory(after=Script([50.0])))
-    outgoing.post()
-    async with outgoing.open(outgoing.sender()):
-        await trio.sleep(59)
-        assert outgoing.transport.begun == []
-        await trio.sleep(60)
-    assert outgoing.transport.sent == [(60.0, "let_1")]
-
-
-async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays(autojump_clock: MockClock) -> None:
+async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays() -> None:
     outgoing = Outgoing(5.0, 5.0, limits=MailLimits(sends=2))
     for number in range(5):
         outgoing.post(f"let_{number}")
@@ -246,9 +186,7 @@ async def test_on_closing_the_sends_in_flight_are_finished_and_the_rest_stays(au
     assert sender.state is State.STOPPED
 
 
-async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_mail_is_sent_when_the_lease_ends(
-    autojump_clock: MockClock,
-) -> None:
+async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_mail_is_sent_when_the_lease_ends() -> None:
     outgoing = Outgoing(1_000.0)
     outgoing.post()
     async with outgoing.open(outgoing.sender()):
@@ -260,7 +198,7 @@ async def test_on_closing_a_send_that_hangs_is_cut_off_and_its_mail_is_sent_when
     assert outgoing.transport.sent == [(60.0, "let_1")]
 
 
-async def test_on_closing_with_the_store_away_the_sender_ends_in_time(autojump_clock: MockClock) -> None:
+async def test_on_closing_with_the_store_away_the_sender_ends_in_time() -> None:
     lease, prune = None, None
     outgoing = Outgoing(0.5, memory=Memory(before=Script([lease, prune, *[StorageUnavailable("away")] * 100])))
     outgoing.post()
@@ -269,14 +207,14 @@ async def test_on_closing_with_the_store_away_the_sender_ends_in_time(autojump_c
     assert trio.current_time() <= 1 + outgoing.limits.close_seconds
 
 
-async def test_an_idle_sender_closes_at_once(autojump_clock: MockClock) -> None:
+async def test_an_idle_sender_closes_at_once() -> None:
     outgoing = Outgoing()
     async with outgoing.open(outgoing.sender()):
         await trio.sleep(1)
     assert trio.current_time() == 1
 
 
-async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_lease(autojump_clock: MockClock) -> None:
+async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_lease() -> None:
     outgoing = Outgoing()
     outgoing.post()
     async with outgoing.open(outgoing.sender()) as supervisor:
@@ -290,7 +228,7 @@ async def test_a_node_killed_between_sending_and_marking_sends_again_after_the_l
     assert (await outgoing.message()).sent_ms is not None
 
 
-async def test_two_senders_on_one_store_do_not_send_a_mail_twice(autojump_clock: MockClock) -> None:
+async def test_two_senders_on_one_store_do_not_send_a_mail_twice() -> None:
     steps: list[Step] = [0.3, 2.0, 14.0, MailFailed("451 later")]
     outgoing = Outgoing(*steps * 10)
     one, other = outgoing.sender(), outgoing.sender()
@@ -306,7 +244,7 @@ async def test_two_senders_on_one_store_do_not_send_a_mail_twice(autojump_clock:
     assert one.statistics().messages > 0 < other.statistics().messages
 
 
-async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour(autojump_clock: MockClock) -> None:
+async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour() -> None:
     store = Script()
     outgoing = Outgoing(memory=Memory(before=store))
     async with outgoing.open(outgoing.sender()):
@@ -317,7 +255,7 @@ async def test_an_idle_sender_looks_once_a_poll_and_deletes_once_an_hour(autojum
         assert store.calls == looks + deletions + 2
 
 
-async def test_mails_done_long_ago_are_deleted_in_batches(autojump_clock: MockClock) -> None:
+async def test_mails_done_long_ago_are_deleted_in_batches() -> None:
     outgoing = Outgoing(limits=MailLimits(prune_rows=10, poll_seconds=300))
     for number in range(35):
         outgoing.post(f"let_{number:02}")
@@ -328,9 +266,7 @@ async def test_mails_done_long_ago_are_deleted_in_batches(autojump_clock: MockCl
     assert (outgoing.memory.messages, outgoing.memory.outbox) == ({}, {})
 
 
-async def test_logs_mask_the_recipient_and_never_hold_the_code(
-    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_logs_mask_the_recipient_and_never_hold_the_code(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     outgoing = Outgoing(MailFailed(f"451 <anna@example.com> said {CODE}\r\nand more"), None, MailRefused("550 no"))
     outgoing.post()
@@ -346,7 +282,7 @@ async def test_logs_mask_the_recipient_and_never_hold_the_code(
     assert (await outgoing.message()).last_error == "451 <a***@example.com> said ###### and more"
 
 
-async def test_recent_mails_are_shown_in_words_newest_first(autojump_clock: MockClock) -> None:
+async def test_recent_mails_are_shown_in_words_newest_first() -> None:
     outgoing = Outgoing()
     sender = outgoing.sender()
     outgoing.post("let_1")
@@ -359,7 +295,7 @@ async def test_recent_mails_are_shown_in_words_newest_first(autojump_clock: Mock
     assert [shown.message.id for shown in await sender.recent(1)] == ["let_2"]
 
 
-async def test_statistics_count_what_was_sent_and_given_up(autojump_clock: MockClock) -> None:
+async def test_statistics_count_what_was_sent_and_given_up() -> None:
     outgoing = Outgoing(None, MailRefused("550 no"))
     sender = outgoing.sender()
     async with outgoing.open(sender):
@@ -374,7 +310,7 @@ async def test_statistics_count_what_was_sent_and_given_up(autojump_clock: MockC
     assert not sender.statistics().accepting
 
 
-async def test_a_sender_that_failed_can_be_run_again(autojump_clock: MockClock) -> None:
+async def test_a_sender_that_failed_can_be_run_again() -> None:
     class Broken(Exception):
         pass
 
@@ -387,7 +323,7 @@ async def test_a_sender_that_failed_can_be_run_again(autojump_clock: MockClock) 
     assert sender.statistics().restarts == 1
 
 
-async def test_a_renderer_with_a_bug_fails_its_mail_only(autojump_clock: MockClock) -> None:
+async def test_a_renderer_with_a_bug_fails_its_mail_only() -> None:
     def write(message: QueuedMessage) -> Mail:
         raise KeyError(message.id)
 

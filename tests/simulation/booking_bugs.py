@@ -7,20 +7,29 @@ from typing import Any
 import trio
 
 from actors.bookings import actor as ledger_actor
-from actors.bookings import campaigns, changes, disputes, reservations, settlement, transitions, unit_of_work
+from actors.bookings import campaigns, changes, disputes, reservations, settlement, unit_of_work
 from actors.bookings.actor import BookingLedger
 from actors.bookings.campaigns import save_sponsor_profile, store_new_campaign
 from actors.bookings.invoices import Invoice, InvoiceKind, documents
-from actors.bookings.messages import Answer, CreateCampaign, Message, OpenCheckout, Origin, RecordPayment, Reserve
+from actors.bookings.messages import (
+    Answer,
+    CreateCampaign,
+    Message,
+    OpenCheckout,
+    Origin,
+    RecordPayment,
+    Reserve,
+    SettleDispute,
+)
 from actors.bookings.payments import PaymentsRefused, PaymentsUnavailable
-from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus
+from actors.bookings.records import OPEN, Booking, BookingStatus, CampaignStatus, PaymentReport
 from actors.bookings.state import Decision, LockSet, Snapshot, decide, rows_to_lock
 from actors.bookings.store import Decide, SoldPlacement
 from actors.bookings.transitions import BookingMove, CampaignMove
 from actors.bookings.unit_of_work import UnitOfWork, weeks_of
 from actors.keys import granting as key_granting
 from actors.shared.credentials import fingerprint
-from actors.values import BatchId, OutcomeUnknown, Refused, StorageUnavailable
+from actors.values import BatchId, OutcomeUnknown, StorageUnavailable
 from service.api import authentication, authorization
 from tests.doubles.invoices import issue
 from tests.doubles.ledger import MemoryLedger
@@ -71,15 +80,12 @@ def late_payment_takes_weeks(unit: UnitOfWork, booking: Booking, payment: Record
     return
 
 
-@BUGS.function(settlement, "_refund_declined")
-def declined_refund_forgets_weeks(unit: UnitOfWork, booking: Booking, message: Any) -> Answer:
+@BUGS.around(settlement, "_refund_declined")
+def declined_refund_forgets_weeks(right: Any, unit: UnitOfWork, booking: Booking, message: Any) -> Any:
     """A declined refund returns to paid without the weeks."""
-    answer = _declined(unit, booking, message)
+    answer = right(unit, booking, message)
     unit.free_weeks(booking)
     return answer
-
-
-_declined = settlement._refund_declined
 
 
 def _one_week_only(booking: Booking) -> list[Any]:
@@ -105,16 +111,13 @@ def body_not_compared(*parts: Any) -> bytes:
     return b"" if isinstance(parts[-1], int) else fingerprint(*parts)
 
 
-@BUGS.function(campaigns, "create_campaign")
-def campaign_created_again(unit: UnitOfWork, message: CreateCampaign) -> Answer:
+@BUGS.around(campaigns, "create_campaign")
+def campaign_created_again(right: Any, unit: UnitOfWork, message: CreateCampaign) -> Any:
     """A repeated creation overwrites the campaign."""
     if unit.audited(message.origin.audit_id) != message.campaign.id:
-        return _create_campaign(unit, message)
+        return right(unit, message)
     store_new_campaign(unit, message.campaign, message.origin)
     return unit.campaign_view(message.campaign)
-
-
-_create_campaign = campaigns.create_campaign
 
 
 @BUGS.function(ledger_actor, "fingerprint")
@@ -132,16 +135,13 @@ def hold_without_end(booking: Booking, now_ms: int) -> bool:
     return booking.status in OPEN
 
 
-@BUGS.function(reservations, "open_checkout")
-def hold_prolonged(unit: UnitOfWork, message: OpenCheckout) -> Answer:
+@BUGS.around(reservations, "open_checkout")
+def hold_prolonged(right: Any, unit: UnitOfWork, message: OpenCheckout) -> Any:
     """Each checkout restarts the hold."""
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is not None and booking.status is BookingStatus.CHECKOUT and booking.is_open(unit.now_ms):
         unit.save_booking(replace(booking, hold_ms=unit.now_ms + unit.rules.hold_ms))
-    return _opened(unit, message)
-
-
-_opened = reservations.open_checkout
+    return right(unit, message)
 
 
 @BUGS.function(UnitOfWork, "open_holds")
@@ -151,13 +151,10 @@ def holds_of_the_batch_not_counted(unit: UnitOfWork, tenant_id: str) -> int:
     return sum(booking.tenant_id == tenant_id and booking.is_open(unit.now_ms) for booking in bookings)
 
 
-@BUGS.function(UnitOfWork, "open_holds")
-def holds_one_too_many(unit: UnitOfWork, tenant_id: str) -> int:
+@BUGS.around(UnitOfWork, "open_holds")
+def holds_one_too_many(right: Any, unit: UnitOfWork, tenant_id: str) -> Any:
     """An account may have one hold too many."""
-    return _counted(unit, tenant_id) - 1
-
-
-_counted = UnitOfWork.open_holds
+    return right(unit, tenant_id) - 1
 
 
 def _as_it_was(unit: UnitOfWork, message: Any) -> Answer:
@@ -190,19 +187,16 @@ class SweeperIdle(CountedSweeper):
         return None
 
 
-@BUGS.function(changes, "apply")
+@BUGS.around(changes, "apply")
 def expiry_not_audited(
-    unit: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any
-) -> Booking | None:
+    right: Any, unit: UnitOfWork, booking: Booking, move: BookingMove, origin: Origin, **rest: Any
+) -> Any:
     """The expiry of a hold is not audited."""
     audits = len(unit.decision.audits)
-    moved = _applied(unit, booking, move, origin, **rest)
+    moved = right(unit, booking, move, origin, **rest)
     if move is BookingMove.RUN_OUT:
         del unit.decision.audits[audits:]
     return moved
-
-
-_applied = changes.apply
 
 
 # Money.
@@ -317,7 +311,42 @@ def failed_refund_stays_credited(*change: Any) -> list[Invoice]:
 @BUGS.function(settlement, "_refunded_so_far")
 def part_taken_for_all(unit: UnitOfWork, booking: Booking, total_cents: int, origin: Origin) -> Answer:
     """A refund of a part counts as one of the whole payment."""
-    return settlement._refunded(unit, booking, origin)
+    return settlement._refunded(unit, booking, origin, booking.paid_cents or 0)
+
+
+@BUGS.function(disputes, "settle_dispute")
+def disputed_amount_ignored(unit: UnitOfWork, message: SettleDispute) -> Answer:
+    """A lost dispute takes the whole payment, whatever its amount."""
+    return _settled(unit, replace(message, amount_cents=None))
+
+
+@BUGS.function(disputes, "_is_newer")
+def win_after_a_loss_ignored(report: PaymentReport, known: PaymentReport) -> bool:
+    """A dispute that is closed stays as it was decided first."""
+    return known.state not in disputes.CLOSED and _newer(report, known)
+
+
+@BUGS.function(disputes, "_is_newer")
+def older_outcome_counts(report: PaymentReport, known: PaymentReport) -> bool:
+    """The outcome of a dispute that arrives last counts, though the bank has decided again since."""
+    return report.state in disputes.CLOSED
+
+
+@BUGS.function(disputes, "_has_free_weeks")
+def won_weeks_taken_from_their_buyer(unit: UnitOfWork, booking: Booking) -> bool:
+    """A dispute that is won after it was lost takes weeks back that were sold since."""
+    return True
+
+
+@BUGS.part("payments")
+class LossRefundedToo(LinkedPayments):
+    """A refund of the rest is of what the processor has left, which lost disputes do not lower."""
+
+    def cents_of(self, booking: Booking) -> int | None:
+        return super().cents_of(replace(booking, lost_cents=0))
+
+
+_settled, _newer = disputes.settle_dispute, disputes._is_newer
 
 
 @BUGS.part("sponsorship", Scene.WEBSITES)
@@ -355,8 +384,8 @@ class RetriedBlindly(BookingLedger):
             )
 
 
-@BUGS.function(reservations, "reserve")
-def start_in_two_steps(unit: UnitOfWork, message: Reserve) -> Answer:
+@BUGS.around(reservations, "reserve")
+def start_in_two_steps(right: Any, unit: UnitOfWork, message: Reserve) -> Any:
     """Profile and campaign are stored although the booking failed."""
     if message.sponsor is not None and message.campaign is not None:
         save_sponsor_profile(unit, message.sponsor, message.origin, message.sponsor.profile)
@@ -364,38 +393,29 @@ def start_in_two_steps(unit: UnitOfWork, message: Reserve) -> Answer:
         if known is None:
             store_new_campaign(unit, message.campaign, message.origin)
             message = replace(message, sponsor=None, campaign=None)
-    return _reserved(unit, message)
+    return right(unit, message)
 
 
-_reserved = reservations.reserve
-
-
-@BUGS.function(campaigns, "after")
-def edited_and_no_more_approved(table: Any, status: Any, move: Any) -> Any:
+@BUGS.around(campaigns, "after")
+def edited_and_no_more_approved(right: Any, table: Any, status: Any, move: Any) -> Any:
     """An edit takes an approved campaign off the air."""
     edited = move is CampaignMove.EDIT and status is CampaignStatus.APPROVED
-    return CampaignStatus.PENDING if edited else _after(table, status, move)
+    return CampaignStatus.PENDING if edited else right(table, status, move)
 
 
-@BUGS.function(campaigns, "after")
-def paused_for_ever(table: Any, status: Any, move: Any) -> Any:
+@BUGS.around(campaigns, "after")
+def paused_for_ever(right: Any, table: Any, status: Any, move: Any) -> Any:
     """A paused campaign cannot be resumed."""
-    return None if move is CampaignMove.RESUME else _after(table, status, move)
-
-
-_after = transitions.after
+    return None if move is CampaignMove.RESUME else right(table, status, move)
 
 
 # Access.
 
 
-@BUGS.function(authentication, "authenticate")
-async def administrator_remembered(*arguments: Any, fresh: bool = False) -> Any:
+@BUGS.around(authentication, "authenticate")
+async def administrator_remembered(right: Any, *arguments: Any, fresh: bool = False) -> Any:
     """Administratorship is cached."""
-    return await _authenticated(*arguments)
-
-
-_authenticated = authentication.authenticate
+    return await right(*arguments)
 
 
 @BUGS.function(key_granting, "_lacking")
@@ -404,28 +424,23 @@ def scopes_out_of_nothing(unit: Any, issue: Any, account: Any) -> None:
     return
 
 
-@BUGS.function(authorization, "authorize")
-def scopes_not_asked(operation: Any, caller: Any) -> Refused | None:
+@BUGS.around(authorization, "authorize")
+def scopes_not_asked(right: Any, operation: Any, caller: Any) -> Any:
     """A scoped key may do anything."""
-    return _authorized(replace(operation, scopes=()), caller)
+    return right(replace(operation, scopes=()), caller)
 
 
-_authorized = authorization.authorize
-
-
-@BUGS.function(authorization, "authorize")
-def administrator_not_asked(operation: Any, caller: Any) -> Refused | None:
+@BUGS.around(authorization, "authorize")
+def administrator_not_asked(right: Any, operation: Any, caller: Any) -> Any:
     """A scope is enough for administration."""
-    return _authorized(replace(operation, admin=False), caller)
+    return right(replace(operation, admin=False), caller)
 
 
-@BUGS.function(UnitOfWork, "booking")
-def owner_not_asked(unit: UnitOfWork, booking_id: str, owner: str | None = None) -> Booking | None:
+@BUGS.around(UnitOfWork, "booking")
+def owner_not_asked(right: Any, unit: UnitOfWork, booking_id: str, owner: str | None = None) -> Any:
     """Any account may use any booking."""
-    return _found(unit, booking_id, None)
+    return right(unit, booking_id, None)
 
-
-_found = UnitOfWork.booking
 
 BUGS.add("weeks-not-checked", "A taken week is sold again.", replaced(changes, "are_free", lambda unit, weeks: True))
 BUGS.add("only-first-week-taken", "Only the first week of a package is held.", _WEEKS_OF)
@@ -448,6 +463,11 @@ BUGS.add(
     "payment-pays-two-bookings",
     "One payment pays every booking that an event names.",
     both(swapped(ledger_store=_SharedPayments), replaced(settlement, "record_payment", _paid_with_another)),
+)
+BUGS.add(
+    "loss-taken-for-refund",
+    "A total of refunds is compared with what went back by refunds and losses.",
+    replaced(Booking, "by_refunds_cents", property(lambda booking: booking.refunded_cents)),
 )
 BUGS.add("closed-dispute-opened-again", "An old event opens a closed dispute.", replaced(disputes, "CLOSED", ()))
 BUGS.add(

@@ -47,10 +47,6 @@ async def full_key(me: Client, email: str) -> Holding | None:
     return me.random.choice(known)
 
 
-async def _ask(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]], node: "Node | None" = None) -> Any:
-    return await me.ask(kind, serve, node)
-
-
 async def until_answered(me: Client, kind: str, serve: Callable[["Node"], Awaitable[Any]]) -> Any:
     """Repeat after each lost answer, a few times; idempotency allows it."""
     for _ in range(4):
@@ -76,11 +72,11 @@ async def _create_campaign(me: Client, key: Holding) -> Any:
     name, idempotency_key = f"Campaign {me.world.board.numbered()}", uuid_of(me)
     create = on_node(Sponsorship.create_campaign, key.text, idempotency_key, name)
     if me.chance(0.3):
-        await me.at_once(*[partial(_ask, me, "create campaign", create, node) for node in me.world.nodes])
+        await me.at_once(*[partial(me.ask, "create campaign", create, node) for node in me.world.nodes])
     if me.chance(0.2):
         other = on_node(Sponsorship.create_campaign, key.text, idempotency_key, f"{name}, too")
         both = [
-            partial(_ask, me, "create campaign", each, node)
+            partial(me.ask, "create campaign", each, node)
             for each, node in zip((create, other), me.world.nodes, strict=False)
         ]
         await me.at_once(*both)
@@ -117,7 +113,7 @@ async def _book(me: Client, key: Holding, wish: Wish) -> Booking | None:
     """Book in one of several ways: once, twice at once, again, and with another body under the same key."""
     book = on_node(Sponsorship.book, key.text, wish)
     if me.chance(0.2):
-        twice = [partial(_ask, me, "book", book, node) for node in me.world.nodes]
+        twice = [partial(me.ask, "book", book, node) for node in me.world.nodes]
         await me.at_once(*twice)
     view = await until_answered(me, "book", book)
     if me.chance(0.15):
@@ -189,7 +185,7 @@ async def _grab(me: Client, key: Holding) -> None:
         Wish(uuid_of(me), slot_id, this_week + me.random.randint(0, 2) * WEEK_MS, None)
         for slot_id in me.random.sample(me.world.board.slots, 3)
     ]
-    await me.at_once(*[partial(_ask, me, "book", on_node(Sponsorship.book, key.text, wish), node) for wish in wishes])
+    await me.at_once(*[partial(me.ask, "book", on_node(Sponsorship.book, key.text, wish), node) for wish in wishes])
 
 
 async def _pay_at_once(me: Client, key: Holding, booking: Booking) -> None:
@@ -267,7 +263,7 @@ async def _ask_back(me: Client, key: Holding, booking_id: str) -> Any:
     reason = f"A mistake, number {me.world.board.numbered()}"
     request = on_node(Sponsorship.request_refund, key.text, booking_id, reason)
     if me.chance(0.2):
-        await me.at_once(*[partial(_ask, me, "request refund", request, node) for node in me.world.nodes])
+        await me.at_once(*[partial(me.ask, "request refund", request, node) for node in me.world.nodes])
     view = await until_answered(me, "request refund", request)
     if isinstance(view, BookingView):
         me.world.board.requested.append(booking_id)
@@ -384,7 +380,7 @@ async def decide_on_request(me: Client, text: str) -> None:
     decline = on_node(Sponsorship.decline_refund, text, booking_id, note)
     accept = on_node(Sponsorship.order_refund, text, booking_id)
     if me.chance(0.15):
-        await me.at_once(partial(_ask, me, "decline refund", decline), partial(_ask, me, "order refund", accept))
+        await me.at_once(partial(me.ask, "decline refund", decline), partial(me.ask, "order refund", accept))
     elif me.chance(0.6):
         await until_answered(me, "decline refund", decline)
     else:

@@ -9,7 +9,6 @@ from actors.devices.messages import OPEN, Decide, Device, DeviceView, Guesses, P
 from actors.devices.state import Decision
 from actors.values import Refused
 from tests.doubles import devices as device_tables
-from tests.doubles.keys import live_keys
 from tests.simulation.identity import LinkedDevices
 from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, replaced
 from tests.simulation.rules import Scene
@@ -17,71 +16,78 @@ from tests.simulation.rules import Scene
 BUGS = Bugs(Scene.PEOPLE)
 
 _Batch: Any = state._Batch
-_wait, _keep, _as_of_now, _guessed = _Batch._wait, _Batch._save, _Batch._as_of_now, _Batch._guessed
-_redeem, _decide, _charge, _audit = _Batch._redeem, _Batch._decide, _Batch._charge, _Batch._audit
-_live_keys, _locked = live_keys, state._locked
-
 
 # The pace.
 
 
-@BUGS.function(_Batch, "_wait")
-def slow_down_sticks(unit: Any, device: Device) -> Refused:
+@BUGS.around(_Batch, "_wait")
+def slow_down_sticks(right: Any, unit: Any, device: Device) -> Refused:
     """Early polls count towards the interval, too."""
-    refused: Refused = _wait(unit, device)
+    refused: Refused = right(unit, device)
     stored = unit.decision.changed.devices[device.id]
     unit._save(replace(stored, polled_ms=unit._now_ms))
     return refused
 
 
-@BUGS.function(_Batch, "_wait")
-def slow_down_forgotten(unit: Any, device: Device) -> Refused:
+@BUGS.around(_Batch, "_wait")
+def slow_down_forgotten(right: Any, unit: Any, device: Device) -> Refused:
     """A raised interval is not stored."""
-    refused: Refused = _wait(unit, device)
+    refused: Refused = right(unit, device)
     stored = unit.decision.changed.devices[device.id]
     unit._save(replace(stored, interval_seconds=1))
     return refused
 
 
-@BUGS.function(_Batch, "_wait")
-def slow_down_at_first(unit: Any, device: Device) -> Refused:
+@BUGS.around(_Batch, "_wait")
+def slow_down_at_first(right: Any, unit: Any, device: Device) -> Any:
     """The first poll may be too early."""
     polled_ms = device.created_ms if device.polled_ms is None else device.polled_ms
-    refused: Refused = _wait(unit, replace(device, polled_ms=polled_ms))
-    return refused
+    return right(unit, replace(device, polled_ms=polled_ms))
 
 
-@BUGS.function(_Batch, "_redeem")
-def approved_has_to_wait(unit: Any, device: Device, poll: Poll) -> Any:
+@BUGS.around(_Batch, "_redeem")
+def approved_has_to_wait(right: Any, unit: Any, device: Device, poll: Poll) -> Any:
     """An approved login is slowed down."""
     if device.polled_ms is not None and unit._now_ms - device.polled_ms < 1_000:
-        return _wait(unit, device)
-    return _redeem(unit, device, poll)
+        return unit._wait(device)
+    return right(unit, device, poll)
 
 
 # Approval, denial, expiry.
 
 
-@BUGS.function(_Batch, "_save")
-def key_handed_out_twice(unit: Any, device: Device) -> Device:
+@BUGS.around(_Batch, "_save")
+def key_handed_out_twice(right: Any, unit: Any, device: Device) -> Device:
     """Each poll of an approved login gets a key."""
     stored = replace(device, status=Status.APPROVED) if device.status is Status.REDEEMED else device
-    _keep(unit, stored)
+    right(unit, stored)
     return device
 
 
-@BUGS.function(_Batch, "_save")
-def approval_forgotten(unit: Any, device: Device) -> Device:
+@BUGS.around(_Batch, "_redeemed_before")
+def key_handed_out_for_ever(right: Any, unit: Any, device: Device, poll: Poll) -> Any:
+    """A device code returns its key as long as its row is there."""
+    return right(unit, replace(device, polled_ms=unit._now_ms), poll)
+
+
+@BUGS.function(_Batch, "_redeemed_before")
+def lost_answer_lost(unit: Any, device: Device, poll: Poll) -> Any:
+    """A poll whose answer was lost gets no key."""
+    return state.unknown_code()
+
+
+@BUGS.around(_Batch, "_save")
+def approval_forgotten(right: Any, unit: Any, device: Device) -> Device:
     """An approval is answered and not stored."""
     if device.status is not Status.APPROVED:
-        _keep(unit, device)
+        right(unit, device)
     return device
 
 
-@BUGS.function(_Batch, "_as_of_now")
-def denied_is_pending(unit: Any, device_id: str) -> Device:
+@BUGS.around(_Batch, "_as_of_now")
+def denied_is_pending(right: Any, unit: Any, device_id: str) -> Device:
     """A denied login stays pending."""
-    device: Device = _as_of_now(unit, device_id)
+    device: Device = right(unit, device_id)
     return replace(device, status=Status.PENDING) if device.status is Status.DENIED else device
 
 
@@ -90,11 +96,11 @@ def _never_expires(unit: Any, device_id: str) -> Device:
     return device
 
 
-@BUGS.function(_Batch, "_as_of_now")
-def approval_never_expires(unit: Any, device_id: str) -> Device:
+@BUGS.around(_Batch, "_as_of_now")
+def approval_never_expires(right: Any, unit: Any, device_id: str) -> Any:
     """An approved login does not expire."""
     device = _never_expires(unit, device_id)
-    return device if device.status is Status.APPROVED else _as_of_now(unit, device_id)
+    return device if device.status is Status.APPROVED else right(unit, device_id)
 
 
 @BUGS.function(_Batch, "_as_of_now")
@@ -117,79 +123,79 @@ def decision_changed(unit: Any, decide: Decide, device: Device) -> Any:
     """The last decision counts."""
     if device.status in (Status.APPROVED, Status.DENIED):
         device = replace(device, status=Status.PENDING)
-    return _decide(unit, decide, device)
+    return unit._decide(decide, device)
 
 
-@BUGS.function(device_tables, "live_keys")
-def promise_uncounted(tables: Any, tenant_ids: Any, now_ms: int) -> Any:
+@BUGS.around(device_tables, "live_keys")
+def promise_uncounted(right: Any, tables: Any, tenant_ids: Any, now_ms: int) -> Any:
     """A promised key does not count towards the limit."""
     waiting, tables.devices = tables.devices, {}
     try:
-        return _live_keys(tables, tenant_ids, now_ms)
+        return right(tables, tenant_ids, now_ms)
     finally:
         tables.devices = waiting
 
 
-@BUGS.function(_Batch, "_decide")
-def approval_uncapped(unit: Any, decide: Decide, device: Device) -> Any:
+@BUGS.around(_Batch, "_decide")
+def approval_uncapped(right: Any, unit: Any, decide: Decide, device: Device) -> Any:
     """An account with the most keys may approve."""
     unit._live_keys.clear()
-    return _decide(unit, decide, device)
+    return right(unit, decide, device)
 
 
-@BUGS.function(_Batch, "_redeem")
-def redemption_uncapped(unit: Any, device: Device, poll: Poll) -> Any:
+@BUGS.around(_Batch, "_redeem")
+def redemption_uncapped(right: Any, unit: Any, device: Device, poll: Poll) -> Any:
     """A lapsed promise yields a key too many."""
     unit._live_keys.clear()
-    return _redeem(unit, device, poll)
+    return right(unit, device, poll)
 
 
-@BUGS.function(_Batch, "_audit")
-def device_key_unrecorded(unit: Any, message: Any, device: Device, action: str, *rest: Any) -> None:
+@BUGS.around(_Batch, "_audit")
+def device_key_unrecorded(right: Any, unit: Any, message: Any, device: Device, action: str, *rest: Any) -> None:
     """A device's key is not audited."""
     if action != "key.issued":
-        _audit(unit, message, device, action, *rest)
+        right(unit, message, device, action, *rest)
 
 
 # The lock.
 
 
-@BUGS.function(_Batch, "_guessed")
-def lock_reset_by_looking(unit: Any, message: ViewDevice | Decide) -> Any:
+@BUGS.around(_Batch, "_guessed")
+def lock_reset_by_looking(right: Any, unit: Any, message: ViewDevice | Decide) -> Any:
     """Looking at a right code resets the guesses."""
-    found = _guessed(unit, message)
+    found = right(unit, message)
     if isinstance(found, Device):
         unit._forgive(message.session_id)
     return found
 
 
-@BUGS.function(_Batch, "_charge")
-def lock_forgotten(unit: Any, guesses: Guesses) -> None:
+@BUGS.around(_Batch, "_charge")
+def lock_forgotten(right: Any, unit: Any, guesses: Guesses) -> None:
     """Guesses at user codes are unlimited."""
-    _charge(unit, guesses)
+    right(unit, guesses)
     stored = unit.decision.changed.guesses[guesses.session_id]
     unit.decision.changed.guesses[guesses.session_id] = replace(stored, locked_until_ms=0)
 
 
-@BUGS.function(_Batch, "_charge")
-def lock_at_once(unit: Any, guesses: Guesses) -> None:
+@BUGS.around(_Batch, "_charge")
+def lock_at_once(right: Any, unit: Any, guesses: Guesses) -> None:
     """One wrong user code locks."""
-    _charge(unit, guesses)
+    right(unit, guesses)
     stored = unit.decision.changed.guesses[guesses.session_id]
     unit.decision.changed.guesses[guesses.session_id] = replace(stored, locked_until_ms=unit._now_ms + 2_500)
 
 
-@BUGS.function(state, "_locked")
-def lock_reported_too_short(wait_ms: int) -> Refused:
+@BUGS.around(state, "_locked")
+def lock_reported_too_short(right: Any, wait_ms: int) -> Any:
     """The reported waiting time is too short."""
-    return _locked(wait_ms - SECOND_MS)
+    return right(wait_ms - SECOND_MS)
 
 
-@BUGS.function(_Batch, "_guessed")
-def lock_for_wrong_codes(unit: Any, message: ViewDevice | Decide) -> Any:
+@BUGS.around(_Batch, "_guessed")
+def lock_for_wrong_codes(right: Any, unit: Any, message: ViewDevice | Decide) -> Any:
     """Right codes pass a lock."""
     device_id = unit._by_user_code.get(message.user_code)
-    return _guessed(unit, message) if device_id is None else unit._as_of_now(device_id)
+    return right(unit, message) if device_id is None else unit._as_of_now(device_id)
 
 
 @BUGS.function(_Batch, "_guesses")

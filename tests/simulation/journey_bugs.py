@@ -14,7 +14,7 @@ from actors.bookings.unit_of_work import UnitOfWork
 from actors.shared.announcements import AccountMail, WebhookEvent
 from actors.times import DAY_MS
 from actors.values import BatchId, OutcomeUnknown, Refused
-from tests.doubles import announcements, webhooks
+from tests.doubles import announcements
 from tests.doubles import ledger as ledger_store
 from tests.doubles.ledger import MemoryLedger
 from tests.doubles.tables import Memory
@@ -48,42 +48,36 @@ def end_waits_for_nobody(unit: UnitOfWork, booking: Booking, ended_ms: int) -> b
     return False
 
 
-@BUGS.function(settlement, "order_refund")
-def refund_in_a_dispute(unit: UnitOfWork, message: OrderRefund) -> Answer:
+@BUGS.around(settlement, "order_refund")
+def refund_in_a_dispute(right: Any, unit: UnitOfWork, message: OrderRefund) -> Any:
     """A refund is ordered while its payment is disputed."""
     booking = unit.booking(message.booking_id)
     if booking is None or not booking.disputed or booking.status is not BookingStatus.PAID:
-        return _ordered(unit, message)
+        return right(unit, message)
     unit.save_booking(replace(booking, disputed=False))
-    answer = _ordered(unit, message)
+    answer = right(unit, message)
     ordered = unit.booking(message.booking_id)
     assert ordered is not None, "it was just ordered"
     unit.save_booking(replace(ordered, disputed=True))
     return answer
 
 
-_ordered = settlement.order_refund
-
-
-@BUGS.function(refund_requests, "request_refund")
-def request_granted_at_once(unit: UnitOfWork, message: RequestRefund) -> Answer:
+@BUGS.around(refund_requests, "request_refund")
+def request_granted_at_once(right: Any, unit: UnitOfWork, message: RequestRefund) -> Answer:
     """A request for a refund needs no decision."""
-    answer = _requested(unit, message)
+    answer = right(unit, message)
     if isinstance(answer, Refused):
         return answer
     return settlement.order_refund(unit, OrderRefund(message.booking_id, None, message.origin))
 
 
-@BUGS.function(refund_requests, "request_refund")
-def request_counted_again(unit: UnitOfWork, message: RequestRefund) -> Answer:
+@BUGS.around(refund_requests, "request_refund")
+def request_counted_again(right: Any, unit: UnitOfWork, message: RequestRefund) -> Any:
     """A repeated request counts and is mailed again."""
     booking = unit.booking(message.booking_id, message.tenant_id)
     if booking is not None and booking.refund_requested_ms is not None:
         unit.save_booking(replace(booking, refund_requested_ms=None))
-    return _requested(unit, message)
-
-
-_requested = refund_requests.request_refund
+    return right(unit, message)
 
 
 # The schedule.
@@ -111,56 +105,44 @@ class StepsOfOldSnapshot(BookingLedger):
             return (await self._store.transact(BatchId(owner, 1), locks, on)).answers
 
 
-@BUGS.function(schedule, "_is_due")
-def steps_a_day_early(booking: Booking, now_ms: int) -> bool:
+@BUGS.around(schedule, "_is_due")
+def steps_a_day_early(right: Any, booking: Booking, now_ms: int) -> Any:
     """Steps are done a day early."""
-    return _is_due(booking, now_ms + DAY_MS)
+    return right(booking, now_ms + DAY_MS)
 
 
-_is_due = schedule._is_due
-
-
-@BUGS.function(schedule, "follow_schedule")
-def one_step_at_a_time(unit: UnitOfWork, message: FollowSchedule) -> Answer:
+@BUGS.around(schedule, "follow_schedule")
+def one_step_at_a_time(right: Any, unit: UnitOfWork, message: FollowSchedule) -> Any:
     """Only one of several due steps is done."""
     booking = unit.booking(message.booking_id)
     if booking is not None and schedule._is_due(booking, unit.now_ms):
         return unit.view(schedule._step(unit, booking, message.origin))
-    return _followed(unit, message)
-
-
-_followed = schedule.follow_schedule
+    return right(unit, message)
 
 
 # Edits.
 
 
-@BUGS.function(campaigns, "_save_edit", Scene.WEBSITES)
-def edit_shown_at_once(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
+@BUGS.around(campaigns, "_save_edit", Scene.WEBSITES)
+def edit_shown_at_once(right: Any, unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Any:
     """An edit is visible before it is approved."""
     if past == "edited" and now.edit is not None:
         now = replace(now, content=now.edit, pending=None)
-    return _save_edit(unit, before, now, origin, past)
+    return right(unit, before, now, origin, past)
 
 
-@BUGS.function(campaigns, "_save_edit", Scene.WEBSITES)
-def rejected_edit_shown(unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Answer:
+@BUGS.around(campaigns, "_save_edit", Scene.WEBSITES)
+def rejected_edit_shown(right: Any, unit: UnitOfWork, before: Campaign, now: Campaign, origin: Any, past: str) -> Any:
     """A rejected edit is visible."""
     if past == "edit_rejected" and before.edit is not None:
         now = replace(now, content=before.edit)
-    return _save_edit(unit, before, now, origin, past)
+    return right(unit, before, now, origin, past)
 
 
-_save_edit = campaigns._save_edit
-
-
-@BUGS.function(campaigns, "move_campaign", Scene.WEBSITES)
-def newer_edit_approved(unit: UnitOfWork, message: Any) -> Answer:
+@BUGS.around(campaigns, "move_campaign", Scene.WEBSITES)
+def newer_edit_approved(right: Any, unit: UnitOfWork, message: Any) -> Any:
     """An approval covers what was edited since it was read."""
-    return _moved(unit, replace(message, seen=None))
-
-
-_moved = campaigns.move_campaign
+    return right(unit, replace(message, seen=None))
 
 
 # Notifications.
@@ -178,45 +160,33 @@ class MailsAgainOnRetry(MemoryLedger):
         return decision
 
 
-@BUGS.function(ledger_store, "publish")
-def days_not_queued(tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
+@BUGS.around(ledger_store, "publish")
+def days_not_queued(right: Any, tables: Memory, webhook_events: Sequence[WebhookEvent]) -> None:
     """Webhooks hear of bookings only."""
-    _published(tables, [each for each in webhook_events if each.type.startswith("booking.")])
+    right(tables, [each for each in webhook_events if each.type.startswith("booking.")])
 
 
-_published = webhooks.publish
-
-
-@BUGS.function(notifications, "mail_administrators")
-def declined_refund_not_mailed(unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
+@BUGS.around(notifications, "mail_administrators")
+def declined_refund_not_mailed(right: Any, unit: UnitOfWork, booking: Booking, template: str, **facts: object) -> None:
     """Administrators hear nothing of a declined refund."""
     if template != "refund_failed":
-        _tell_administrators(unit, booking, template, **facts)
+        right(unit, booking, template, **facts)
 
 
-_tell_administrators = notifications.mail_administrators
-
-
-@BUGS.function(reservations, "cancel")
-def repetition_published_again(unit: UnitOfWork, message: Any) -> Answer:
+@BUGS.around(reservations, "cancel")
+def repetition_published_again(right: Any, unit: UnitOfWork, message: Any) -> Any:
     """Cancelling again is published again."""
     booking = unit.booking(message.booking_id, message.tenant_id)
-    answer = _cancelled(unit, message)
+    answer = right(unit, message)
     if booking is not None and booking.status is BookingStatus.CANCELLED:
         notifications.publish_booking(unit, booking, "booking.cancelled", key=message.origin.audit_id)
     return answer
 
 
-_cancelled = reservations.cancel
-
-
-@BUGS.function(announcements, "_messages")
-def choices_ignored(memory: Memory, mail: AccountMail) -> Any:
+@BUGS.around(announcements, "_messages")
+def choices_ignored(right: Any, memory: Memory, mail: AccountMail) -> Any:
     """Topics that were turned off are mailed."""
-    return _messages(memory, replace(mail, topic=None))
-
-
-_messages = announcements._messages
+    return right(memory, replace(mail, topic=None))
 
 
 BUGS.add(

@@ -123,28 +123,22 @@ class RefundNotFollowed(QuotaAccountant):
         return await self.ask(Refund(tenant.id, usecase, tenant.month, tenant.day, key_id))
 
 
-@BUGS.function(quota_state, "rolled_over")
-def window_never_turned(tenant: Tenant, now_ms: int) -> Tenant:
+@BUGS.around(quota_state, "rolled_over")
+def window_never_turned(right: Any, tenant: Tenant, now_ms: int) -> Any:
     """A new day does not begin."""
-    return tenant if tenant.day else _turned(tenant, now_ms)
+    return tenant if tenant.day else right(tenant, now_ms)
 
 
-_turned = quota_state.rolled_over
-
-
-@BUGS.function(quota_state, "charged")
-def cap_one_too_high(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
+@BUGS.around(quota_state, "charged")
+def cap_one_too_high(right: Any, tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
     """One request a day too many."""
-    return _charged(tenant, charge, now_ms, replace(caps, daily=caps.daily + 1))
+    return right(tenant, charge, now_ms, replace(caps, daily=caps.daily + 1))
 
 
-_charged = quota_state.charged
-
-
-@BUGS.function(quota_state, "charged")
-def cap_one_too_low(tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
+@BUGS.around(quota_state, "charged")
+def cap_one_too_low(right: Any, tenant: Tenant, charge: Any, now_ms: int, caps: Any) -> Any:
     """One request a day too few."""
-    return _charged(tenant, charge, now_ms, replace(caps, daily=caps.daily - 1))
+    return right(tenant, charge, now_ms, replace(caps, daily=caps.daily - 1))
 
 
 # Keys and claims.
@@ -193,13 +187,10 @@ def merge_loses_counts(target: Tenant, source: Tenant, now_ms: int) -> Tenant:
     return target
 
 
-REFUSED_GRANT = key_granting.refused_grant
-
-
-@BUGS.function(key_issuing, "refused_grant", Scene.PEOPLE)
-def ended_session_grants(issue: Any, account: Any, giver: Any, sessions: Any, **rest: Any) -> Any:
+@BUGS.around(key_issuing, "refused_grant", Scene.PEOPLE)
+def ended_session_grants(right: Any, issue: Any, account: Any, giver: Any, sessions: Any, **rest: Any) -> Any:
     """A session that ended after its request was let in still grants a key."""
-    return REFUSED_GRANT(issue, account, giver, {getattr(issue.granted_by, "session_id", "")}, **rest)
+    return right(issue, account, giver, {getattr(issue.granted_by, "session_id", "")}, **rest)
 
 
 @BUGS.function(key_state._Batch, "_live_keys")
@@ -209,24 +200,23 @@ def limit_per_batch(unit: Any, tenant_id: str, *, scoped: bool) -> int:
     return live
 
 
-@BUGS.function(key_actor, "rows_to_lock", Scene.SPONSORS)
-def family_not_locked(messages: Any) -> LockSet:
+@BUGS.function(key_state._Batch, "_too_many_today", Scene.PEOPLE)
+def keys_of_a_day_unlimited(unit: Any, tenant_id: str) -> None:
+    """An account makes any number of keys a day, if they end in time."""
+
+
+@BUGS.around(key_actor, "rows_to_lock", Scene.SPONSORS)
+def family_not_locked(right: Any, messages: Any) -> Any:
     """Only the revoked key is locked, and not those that it granted."""
-    rows = _rows_to_lock(messages)
+    rows = right(messages)
     return replace(rows, key_ids=(*rows.key_ids, *rows.families), families=())
 
 
-_rows_to_lock = key_state.rows_to_lock
-
-
-@BUGS.function(key_state._Batch, "_announce")
-def claimed_keys_administer(unit: Any, key: Any, tenant: Tenant) -> None:
+@BUGS.around(key_state._Batch, "_announce")
+def claimed_keys_administer(right: Any, unit: Any, key: Any, tenant: Tenant) -> None:
     """Every key carries administration as soon as it is claimed."""
     unit._save_key(replace(key, admin=True))
-    _announce(unit, key, tenant)
-
-
-_announce = key_state._Batch._announce
+    right(unit, key, tenant)
 
 
 # The key cache.

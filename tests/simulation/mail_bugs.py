@@ -67,29 +67,29 @@ def refused_mail_tried_again(message: QueuedMessage, error: str, now_ms: int) ->
 # Mails that are written.
 
 
-@BUGS.function(changes, "_publish_move", Scene.SPONSORS)
-def cancellation_mailed(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+@BUGS.around(changes, "_publish_move", Scene.SPONSORS)
+def cancellation_mailed(right: Any, unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Each cancellation is mailed."""
-    _notify(unit, booking, move)
+    right(unit, booking, move)
     if move is BookingMove.CANCEL:
         notifications.mail_owner(
             unit, booking, "webhook_off", None, since_ms=0, url="https://example.com/", error="none"
         )
 
 
-@BUGS.function(changes, "_publish_move", Scene.SPONSORS)
-def receipt_mailed_twice(unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
+@BUGS.around(changes, "_publish_move", Scene.SPONSORS)
+def receipt_mailed_twice(right: Any, unit: UnitOfWork, booking: Booking, move: BookingMove) -> None:
     """Two receipts are mailed for a payment."""
-    _notify(unit, booking, move)
+    right(unit, booking, move)
     if move is BookingMove.PAY:
         notifications.mail_owner(unit, booking, "booking_receipt", None, key=f"{booking.id}_again")
 
 
-@BUGS.function(announcements, "_messages", Scene.SPONSORS)
-def mailed_to_another(memory: Memory, mail: AccountMail) -> Iterator[OutboxMessage]:
+@BUGS.around(announcements, "_messages", Scene.SPONSORS)
+def mailed_to_another(right: Any, memory: Memory, mail: AccountMail) -> Iterator[OutboxMessage]:
     """Mails about a booking go to another account."""
     emails = sorted(account.email for account in memory.accounts.values() if account.tenant_id != mail.tenant_id)
-    for message in _messages(memory, mail):
+    for message in right(memory, mail):
         yield message if mail.tenant_id is None else replace(message, recipient=emails[0])
 
 
@@ -103,8 +103,6 @@ class ChargesMailed(MemoryQuota):
         self._memory.messages[mail.id] = replace(mail, facts=json.dumps(facts))
         return await super().meter(batch_id, tenant_ids, decide)
 
-
-_notify, _messages = changes._publish_move, announcements._messages
 
 BUGS.add(
     "new-key-not-mailed",

@@ -16,7 +16,7 @@ from actors.sessions.store import Decide
 from actors.shared import code_mails, codes
 from actors.shared.codes import EmailedCode
 from actors.shared.credentials import fingerprint
-from actors.values import BatchId, OutboxMessage
+from actors.values import BatchId, OutboxMessage, session_ended
 from tests.simulation import device_bugs
 from tests.simulation.identity import LinkedSessions
 from tests.simulation.planting import AnswersFirst, Bugs, ReadsOutside, replaced
@@ -25,64 +25,62 @@ from tests.simulation.rules import NETWORKS, SESSIONS, Scene
 BUGS = Bugs(Scene.PEOPLE)
 
 _Batch: Any = state._Batch
-_guess, _renew, _send = codes.guess, codes.renew, codes.send
-_count_id, _draft = code_mails.count_id, code_mails.Draft.of
-_save_sign_in, _end = _Batch._save_sign_in, _Batch._end
+_send = codes.send
 
 
 # Codes.
 
 
-@BUGS.function(_Batch, "_save_sign_in")
-def code_used_again(unit: Any, row: sessions.SignIn) -> None:
+@BUGS.around(_Batch, "_save_sign_in")
+def code_used_again(right: Any, unit: Any, row: sessions.SignIn) -> None:
     """A sign-in code opens more than one session."""
     life_ms = SESSIONS.codes.life_ms
-    _save_sign_in(unit, replace(row, code_expires_ms=unit._now_ms + life_ms) if not row.code_expires_ms else row)
+    right(unit, replace(row, code_expires_ms=unit._now_ms + life_ms) if not row.code_expires_ms else row)
 
 
-@BUGS.function(state, "guess")
-def guesses_uncounted(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.around(state, "guess")
+def guesses_uncounted(right: Any, row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
     """Guesses at a sign-in code are not limited."""
-    guessed, right = _guess(row, proof, rules, valid=valid)
+    guessed, right = right(row, proof, rules, valid=valid)
     return replace(guessed, attempts=0), right
 
 
-@BUGS.function(state, "guess")
-def code_compared_first(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.around(state, "guess")
+def code_compared_first(right: Any, row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
     """The right code is accepted after its guesses are used up."""
-    guessed, right = _guess(row, proof, rules, valid=valid)
+    guessed, right = right(row, proof, rules, valid=valid)
     return guessed, right or (valid and row.proof == proof)
 
 
-@BUGS.function(state, "guess")
-def guesses_one_too_few(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.around(state, "guess")
+def guesses_one_too_few(right: Any, row: Any, proof: bytes, rules: Any, *, valid: bool) -> Any:
     """The last guess at a code is refused."""
-    return _guess(row, proof, replace(rules, attempts=rules.attempts - 1), valid=valid)
+    return right(row, proof, replace(rules, attempts=rules.attempts - 1), valid=valid)
 
 
-@BUGS.function(state, "guess")
-def code_without_end(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.around(state, "guess")
+def code_without_end(right: Any, row: Any, proof: bytes, rules: Any, *, valid: bool) -> Any:
     """A sign-in code does not expire."""
-    return _guess(row, proof, rules, valid=row.code_expires_ms != 0)
+    return right(row, proof, rules, valid=row.code_expires_ms != 0)
 
 
-@BUGS.function(state, "guess")
-def guess_kills_code(row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
+@BUGS.around(state, "guess")
+def guess_kills_code(right: Any, row: Any, proof: bytes, rules: Any, *, valid: bool) -> tuple[EmailedCode, bool]:
     """One wrong guess uses up all."""
-    guessed, right = _guess(row, proof, rules, valid=valid)
+    guessed, right = right(row, proof, rules, valid=valid)
     return (guessed if right else replace(guessed, attempts=rules.attempts)), right
 
 
-@BUGS.function(state, "renew")
-def guesses_not_afresh(row: Any, *rest: Any) -> Any:
+@BUGS.around(state, "renew")
+def guesses_not_afresh(right: Any, row: Any, *rest: Any) -> Any:
     """A new code inherits the guesses of the previous one."""
-    return replace(_renew(row, *rest), attempts=row.attempts)
+    return replace(right(row, *rest), attempts=row.attempts)
 
 
-@BUGS.function(state, "renew")
-def old_code_stays(row: Any, *rest: Any) -> Any:
+@BUGS.around(state, "renew")
+def old_code_stays(right: Any, row: Any, *rest: Any) -> Any:
     """A new code does not replace the old one."""
-    return _renew(row, *rest) if row.proof is None else replace(_renew(row, *rest), proof=row.proof)
+    return right(row, *rest) if row.proof is None else replace(right(row, *rest), proof=row.proof)
 
 
 def _ruled(**wrong: Callable[[int], int]) -> Callable[..., Any]:
@@ -97,18 +95,18 @@ def _ruled(**wrong: Callable[[int], int]) -> Callable[..., Any]:
 # Letters.
 
 
-@BUGS.function(code_mails, "count_id")
-def letters_not_by_network(secret: bytes, kind: str, email: str, network: str = "") -> bytes:
+@BUGS.around(code_mails, "count_id")
+def letters_not_by_network(right: Any, secret: bytes, kind: str, email: str, network: str = "") -> Any:
     """A stranger's letters delay and use up the owner's."""
-    return _count_id(secret, kind, email, network and NETWORKS[0])
+    return right(secret, kind, email, network and NETWORKS[0])
 
 
-@BUGS.function(code_mails.Draft, "of")
+@BUGS.around(code_mails.Draft, "of")
 def first_letters_by_network(
-    secret: bytes, subject: bytes, message: OutboxMessage, origin: code_mails.Origin
-) -> code_mails.Draft:
+    right: Any, secret: bytes, subject: bytes, message: OutboxMessage, origin: code_mails.Origin
+) -> Any:
     """Beyond the total, each network of a block gets a letter."""
-    return _draft(secret, subject, message, replace(origin, block=f"alone {origin.network}"))
+    return right(secret, subject, message, replace(origin, block=f"alone {origin.network}"))
 
 
 @BUGS.function(code_mails, "send")
@@ -152,11 +150,7 @@ def code_never_long(draft: code_mails.Draft) -> code_mails.Draft:
 def session_never_slides(unit: Any, touch: sessions.Touch) -> Any:
     """A use does not extend a session."""
     session = unit.session(touch.session_id)
-    return (
-        sessions.SessionSaved(session)
-        if session is not None and session.is_live(unit._now_ms)
-        else state._not_signed_in()
-    )
+    return sessions.SessionSaved(session) if session is not None and session.is_live(unit._now_ms) else session_ended()
 
 
 @BUGS.function(_Batch, "_touch")
@@ -204,17 +198,17 @@ def session_cap_ends_newest(unit: Any, email: str) -> list[str | None]:
     return [each.id for each in ended]
 
 
-@BUGS.function(_Batch, "_end")
-def session_ended_by_anybody(unit: Any, end: sessions.EndSession) -> Any:
+@BUGS.around(_Batch, "_end")
+def session_ended_by_anybody(right: Any, unit: Any, end: sessions.EndSession) -> Any:
     """Any account may end any session."""
     session = unit.session(end.session_id)
-    return _end(unit, end if session is None else replace(end, email=session.email))
+    return right(unit, end if session is None else replace(end, email=session.email))
 
 
-@BUGS.function(_Batch, "_end")
-def session_end_unrecorded(unit: Any, end: sessions.EndSession) -> Any:
+@BUGS.around(_Batch, "_end")
+def session_end_unrecorded(right: Any, unit: Any, end: sessions.EndSession) -> Any:
     """The end of a session is not audited."""
-    answer = _end(unit, end)
+    answer = right(unit, end)
     unit.decision.audits = [audit for audit in unit.decision.audits if audit is not end.audit]
     return answer
 

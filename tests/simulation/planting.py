@@ -4,6 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import trio
@@ -49,6 +50,20 @@ class Bugs(dict[str, Bug]):
 
         def add(wrong: F) -> F:
             self.add(wrong.__name__.replace("_", "-"), wrong.__doc__ or "", replaced(owner, name, wrong), scene)
+            return wrong
+
+        return add
+
+    def around(self, owner: object, name: str, scene: Scene | None = None) -> Callable[[F], F]:
+        """The same for a function that calls the right one, which is its first argument."""
+        right = getattr(owner, name)
+
+        def add(wrong: F) -> F:
+            @wraps(wrong)
+            def planted(*arguments: Any, **named: Any) -> Any:
+                return wrong(right, *arguments, **named)
+
+            self.function(owner, name, scene)(planted)
             return wrong
 
         return add

@@ -14,34 +14,33 @@ from tests.simulation.planting import Bugs, replaced
 BUGS = Bugs()
 
 _BATCH = key_state._Batch
-_rotate, _target, _edit = _BATCH._rotate, _BATCH._target, _BATCH._edit
 
 
-@BUGS.function(_BATCH, "_rotate")
-def grace_too_long(unit: Any, rotate: RotateKey) -> Any:
+@BUGS.around(_BATCH, "_rotate")
+def grace_too_long(right: Any, unit: Any, rotate: RotateKey) -> Any:
     """A rotated key works longer than it may."""
-    return _rotate(unit, replace(rotate, grace_ms=rotate.grace_ms and rotate.grace_ms + 2_000))
+    return right(unit, replace(rotate, grace_ms=rotate.grace_ms and rotate.grace_ms + 2_000))
 
 
-@BUGS.function(_BATCH, "_rotate")
-def grace_ignored(unit: Any, rotate: RotateKey) -> Any:
+@BUGS.around(_BATCH, "_rotate")
+def grace_ignored(right: Any, unit: Any, rotate: RotateKey) -> Any:
     """A rotated key ends at once."""
-    return _rotate(unit, replace(rotate, grace_ms=min(rotate.grace_ms, 1)))
+    return right(unit, replace(rotate, grace_ms=min(rotate.grace_ms, 1)))
 
 
-@BUGS.function(_BATCH, "_rotate")
-def rotated_twice(unit: Any, rotate: RotateKey) -> Any:
+@BUGS.around(_BATCH, "_rotate")
+def rotated_twice(right: Any, unit: Any, rotate: RotateKey) -> Any:
     """A key can be rotated again."""
     old = unit._key(rotate.key_id)
     if old is not None and old.successor_id is not None and old.revoked_ms is None:
         unit._save_key(replace(old, successor_id=None))
-    return _rotate(unit, rotate)
+    return right(unit, rotate)
 
 
-@BUGS.function(_BATCH, "_rotate")
-def rotated_without_end(unit: Any, rotate: RotateKey) -> Any:
+@BUGS.around(_BATCH, "_rotate")
+def rotated_without_end(right: Any, unit: Any, rotate: RotateKey) -> Any:
     """A rotated key does not end."""
-    answer = _rotate(unit, rotate)
+    answer = right(unit, rotate)
     if not isinstance(answer, Refused):
         unit._save_key(replace(unit._key(rotate.key_id), expires_ms=None, revoked_ms=None))
     return answer
@@ -65,20 +64,20 @@ class RefundWithoutKey(QuotaAccountant):
 class ChargeWithoutKey(QuotaAccountant):
     """Reads of use cases count for no key."""
 
-    async def charge(self, tenant_id: str, *, usecase: bool, key_id: str | None = None) -> Any:
-        return await super().charge(tenant_id, usecase=usecase, key_id=None if usecase else key_id)
+    async def charge(
+        self, tenant_id: str, *, usecase: bool, key_id: str | None = None, siblings: tuple[str, ...] = ()
+    ) -> Any:
+        return await super().charge(tenant_id, usecase=usecase, key_id=None if usecase else key_id, siblings=siblings)
 
 
-@BUGS.function(MemoryKeys, "_merge_days")
-def key_days_not_merged(store: Any, source: str, target: str) -> None:
+@BUGS.around(MemoryKeys, "_merge_days")
+def key_days_not_merged(right: Any, store: Any, source: str, target: str) -> None:
     """The days of a claimed key stay with its old tenant."""
     days = dict(store._memory.key_usage_days)
-    _merge_days(store, source, target)
+    right(store, source, target)
     store._memory.key_usage_days.clear()
     store._memory.key_usage_days.update(days)
 
-
-_merge_days = MemoryKeys._merge_days
 
 BUGS.add(
     "successor-lives-on",

@@ -1,6 +1,7 @@
 """Bugs to plant in the division of batches among workers, one at a time: see `key_bugs`. Worlds on one database hide them."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from actors.events.messages import Row
 from actors.values import BatchId, StorageUnavailable
@@ -49,13 +50,13 @@ class ElsewhereTakenForKnown(WorkerEvents):
             return []
 
 
-@BUGS.function(DividedBatches, "record")
+@BUGS.around(DividedBatches, "record")
 async def half_a_batch_answered(
-    batches: DividedBatches, batch_id: BatchId, day: int, rows: Sequence[Row]
-) -> Collection[bytes]:
+    right: Any, batches: DividedBatches, batch_id: BatchId, day: int, rows: Sequence[Row]
+) -> Any:
     """A batch is answered when some of its parts have committed."""
     try:
-        return await _record(batches, batch_id, day, rows)
+        return await right(batches, batch_id, day, rows)
     except StorageUnavailable:
         added = [part.added for part in batches.plan(batch_id, rows).parts if part.added is not None]
         if not added:
@@ -69,19 +70,18 @@ async def map_never_read_again(batches: DividedBatches, *, older_than: float = 0
     return True
 
 
-@BUGS.function(DividedBatches, "_record_part")
+@BUGS.around(DividedBatches, "_record_part")
 async def settled_part_recorded_again(
-    batches: DividedBatches, batch_id: BatchId, part: Part, day: int, errors: list[Exception]
+    right: Any, batches: DividedBatches, batch_id: BatchId, part: Part, day: int, errors: list[Exception]
 ) -> None:
     """A part is recorded under an id that may have been taken to settle it."""
     part.is_settling = False
-    await _record_part(batches, batch_id, part, day, errors)
+    await right(batches, batch_id, part, day, errors)
 
 
-@BUGS.function(DividedBatches, "_free_place")
-def journal_place_used_again(batches: DividedBatches, worker: int, owner: str, used: Collection[int]) -> int:
+@BUGS.around(DividedBatches, "_free_place")
+def journal_place_used_again(
+    right: Any, batches: DividedBatches, worker: int, owner: str, used: Collection[int]
+) -> Any:
     """A part that was divided anew is journalled in the place of an earlier one."""
-    return _free_place(batches, worker, owner, ())
-
-
-_record, _record_part, _free_place = DividedBatches.record, DividedBatches._record_part, DividedBatches._free_place
+    return right(batches, worker, owner, ())

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.catalog.store import Found, Kind
 from actors.values import Overloaded, StorageUnavailable
@@ -26,7 +25,7 @@ def cursor_to(position: Position) -> str:
     return f"after {position.slug}"
 
 
-async def test_a_first_page_is_kept_until_the_catalog_changes(autojump_clock: MockClock) -> None:
+async def test_a_first_page_is_kept_until_the_catalog_changes() -> None:
     world = CatalogWorld()
     await world.store.replace(of_bots(bot("a"), bot("b")))
     async with world.running() as catalog:
@@ -43,7 +42,7 @@ async def test_a_first_page_is_kept_until_the_catalog_changes(autojump_clock: Mo
 
 
 @pytest.mark.parametrize("limits", [CatalogLimits(remembered_pages=1), CatalogLimits(remembered_page_bytes=100)])
-async def test_what_is_kept_of_first_pages_is_bounded(autojump_clock: MockClock, limits: CatalogLimits) -> None:
+async def test_what_is_kept_of_first_pages_is_bounded(limits: CatalogLimits) -> None:
     world = CatalogWorld(limits)
     await world.store.replace(of_bots(bot("a"), bot("b")))
     async with world.running() as catalog:
@@ -57,7 +56,7 @@ async def test_what_is_kept_of_first_pages_is_bounded(autojump_clock: MockClock,
 # Searching.
 
 
-async def test_a_search_is_remembered_until_the_catalog_changes(autojump_clock: MockClock) -> None:
+async def test_a_search_is_remembered_until_the_catalog_changes() -> None:
     world = CatalogWorld()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:
@@ -77,7 +76,7 @@ class Hurried(MemoryCatalog):
         return (await super().search(*arguments, **options))._replace(cut=True)
 
 
-async def test_a_search_that_was_cut_short_is_not_remembered(autojump_clock: MockClock) -> None:
+async def test_a_search_that_was_cut_short_is_not_remembered() -> None:
     world = CatalogWorld()
     world.catalog = Catalog(Hurried(world.memory))
     async with world.running() as catalog:
@@ -85,7 +84,7 @@ async def test_a_search_that_was_cut_short_is_not_remembered(autojump_clock: Moc
         assert catalog.statistics().remembered == 0
 
 
-async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered(autojump_clock: MockClock) -> None:
+async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered() -> None:
     world = CatalogWorld()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog, trio.open_nursery() as nursery:
@@ -96,7 +95,7 @@ async def test_a_search_overtaken_by_a_new_snapshot_is_not_remembered(autojump_c
         assert catalog.statistics().remembered == 0
 
 
-async def test_remembered_searches_are_bounded_and_those_in_use_stay(autojump_clock: MockClock) -> None:
+async def test_remembered_searches_are_bounded_and_those_in_use_stay() -> None:
     world = CatalogWorld(CatalogLimits(remembered_searches=2))
     async with world.running() as catalog:
         for q in ("a", "b", "a", "c", "a"):
@@ -105,7 +104,7 @@ async def test_remembered_searches_are_bounded_and_those_in_use_stay(autojump_cl
         assert catalog.statistics().searches == 3
 
 
-async def test_searches_beyond_the_waiting_ones_are_refused_at_once(autojump_clock: MockClock) -> None:
+async def test_searches_beyond_the_waiting_ones_are_refused_at_once() -> None:
     world = CatalogWorld(CatalogLimits(searches=1, search_waiters=1))
     async with world.running() as catalog, trio.open_nursery() as nursery:
         world.memory.before = Script([1.5, 1.5, 1.5])
@@ -116,9 +115,7 @@ async def test_searches_beyond_the_waiting_ones_are_refused_at_once(autojump_clo
             await catalog.search(Kind.BOTS, "c", 20, ANN)
 
 
-async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_is_served(
-    autojump_clock: MockClock,
-) -> None:
+async def test_a_search_while_the_store_is_away_is_refused_and_a_remembered_one_is_served() -> None:
     world = CatalogWorld()
     await world.store.replace(of_bots(bot("a", name="Fence")))
     async with world.running() as catalog:

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import wait_all_tasks_blocked
 
 from actors.values import Overloaded
 from service.snapshots.fair_limiter import FairLimiter
@@ -38,7 +38,7 @@ class World:
                 self.running[caller] -= 1
 
 
-async def test_a_caller_has_one_turn_at_a_time_even_where_others_are_free(autojump_clock: MockClock) -> None:
+async def test_a_caller_has_one_turn_at_a_time_even_where_others_are_free() -> None:
     world = World(most=4)
     async with trio.open_nursery() as nursery:
         for _ in range(3):
@@ -47,7 +47,7 @@ async def test_a_caller_has_one_turn_at_a_time_even_where_others_are_free(autoju
     assert trio.current_time() == pytest.approx(3)
 
 
-async def test_turns_rotate_over_the_callers_and_not_over_their_requests(autojump_clock: MockClock) -> None:
+async def test_turns_rotate_over_the_callers_and_not_over_their_requests() -> None:
     world = World()
     async with trio.open_nursery() as nursery:
         for caller in "aaaabbc":
@@ -56,7 +56,7 @@ async def test_turns_rotate_over_the_callers_and_not_over_their_requests(autojum
     assert world.begun == ["a", "b", "c", "a", "b", "a", "a"]
 
 
-async def test_a_caller_who_has_just_had_a_turn_waits_for_one_who_came_later(autojump_clock: MockClock) -> None:
+async def test_a_caller_who_has_just_had_a_turn_waits_for_one_who_came_later() -> None:
     world = World()
     async with trio.open_nursery() as nursery:
         for caller in "aab":
@@ -65,7 +65,7 @@ async def test_a_caller_who_has_just_had_a_turn_waits_for_one_who_came_later(aut
     assert world.begun == ["a", "b", "a"]
 
 
-async def test_each_caller_and_all_together_wait_in_bounded_number(autojump_clock: MockClock) -> None:
+async def test_each_caller_and_all_together_wait_in_bounded_number() -> None:
     world = World(waiters=4, waiters_per_caller=2)
     async with trio.open_nursery() as nursery:
         for caller in "aaabb":
@@ -80,7 +80,7 @@ async def test_each_caller_and_all_together_wait_in_bounded_number(autojump_cloc
     await world.work("c")
 
 
-async def test_a_wait_that_is_cancelled_leaves_the_queue(autojump_clock: MockClock) -> None:
+async def test_a_wait_that_is_cancelled_leaves_the_queue() -> None:
     world = World()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(world.work, "a")
@@ -93,7 +93,7 @@ async def test_a_wait_that_is_cancelled_leaves_the_queue(autojump_clock: MockClo
     assert world.begun == ["a"]
 
 
-async def test_a_turn_that_is_given_to_a_cancelled_wait_goes_on_to_the_next(autojump_clock: MockClock) -> None:
+async def test_a_turn_that_is_given_to_a_cancelled_wait_goes_on_to_the_next() -> None:
     world = World()
     scope = trio.CancelScope()
 
@@ -113,7 +113,7 @@ async def test_a_turn_that_is_given_to_a_cancelled_wait_goes_on_to_the_next(auto
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_under_any_load_turns_are_bounded_and_all_are_given_back(autojump_clock: MockClock, seed: int) -> None:
+async def test_under_any_load_turns_are_bounded_and_all_are_given_back(seed: int) -> None:
     random_ = random.Random(seed)
     most = random_.randint(1, 3)
     world = World(most, waiters=8, waiters_per_caller=3)

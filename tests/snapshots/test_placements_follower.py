@@ -2,7 +2,6 @@
 
 import pytest
 import trio
-from trio.testing import MockClock
 
 from actors.clock import SECOND_MS
 from actors.kernel.supervision import running
@@ -14,7 +13,7 @@ from tests.snapshots.rows import NOON_MS, Rows, booking, hold, slot, week
 from tests.snapshots.worlds import AWAY, PlacementsWorld
 
 
-async def test_a_change_whose_announcement_was_lost_is_seen_within_a_second(autojump_clock: MockClock) -> None:
+async def test_a_change_whose_announcement_was_lost_is_seen_within_a_second() -> None:
     world = PlacementsWorld()
     async with world.running():
         for number in range(10):
@@ -24,7 +23,7 @@ async def test_a_change_whose_announcement_was_lost_is_seen_within_a_second(auto
             assert f"b{number}" in world.visible()
 
 
-async def test_many_changes_during_a_load_cost_one_load(autojump_clock: MockClock) -> None:
+async def test_many_changes_during_a_load_cost_one_load() -> None:
     world = PlacementsWorld(PlacementsLimits(check_seconds=3_600.0))
     async with world.running() as placements:
         world.memory.after = Script([5.0])
@@ -42,7 +41,7 @@ async def test_many_changes_during_a_load_cost_one_load(autojump_clock: MockCloc
 # Unavailable store.
 
 
-async def test_weeks_turn_and_holds_end_while_the_store_is_away(autojump_clock: MockClock) -> None:
+async def test_weeks_turn_and_holds_end_while_the_store_is_away() -> None:
     world = PlacementsWorld(PlacementsLimits(check_seconds=3_600.0))
     world.store.keep(slot(), booking("a"), booking("b", start=1), hold("c", week(1) - 1, start=2))
     async with world.running() as placements:
@@ -59,7 +58,7 @@ async def test_weeks_turn_and_holds_end_while_the_store_is_away(autojump_clock: 
 # Passing weeks.
 
 
-async def test_the_range_moves_on_with_the_weeks_though_nothing_changes(autojump_clock: MockClock) -> None:
+async def test_the_range_moves_on_with_the_weeks_though_nothing_changes() -> None:
     world = PlacementsWorld(PlacementsLimits(check_seconds=3_600.0))
     world.store.keep(slot(), booking("a"), booking("late", start=30), booking("later", start=56))
     async with world.running() as placements:
@@ -71,7 +70,7 @@ async def test_the_range_moves_on_with_the_weeks_though_nothing_changes(autojump
         assert [each.booking_id for each in placements.snapshot.sold] == ["late", "later"]
 
 
-async def test_a_clock_that_was_set_back_is_followed(autojump_clock: MockClock) -> None:
+async def test_a_clock_that_was_set_back_is_followed() -> None:
     world, clock = PlacementsWorld(), HandClock(week(3))
     world.store.keep(slot(), booking("a"))
     placements = Placements(world.store, clock, "test")
@@ -84,7 +83,7 @@ async def test_a_clock_that_was_set_back_is_followed(autojump_clock: MockClock) 
 # Cached responses.
 
 
-async def test_an_answer_is_made_once_and_anew_after_a_change(autojump_clock: MockClock) -> None:
+async def test_an_answer_is_made_once_and_anew_after_a_change() -> None:
     world = PlacementsWorld()
     world.store.keep(slot())
     async with world.running() as placements:
@@ -98,7 +97,7 @@ async def test_an_answer_is_made_once_and_anew_after_a_change(autojump_clock: Mo
         assert not world.free()
 
 
-async def test_an_answer_from_before_a_clock_was_set_back_is_not_given(autojump_clock: MockClock) -> None:
+async def test_an_answer_from_before_a_clock_was_set_back_is_not_given() -> None:
     world = PlacementsWorld()
     world.store.keep(slot(), booking("a"))
     async with world.running() as placements:
@@ -106,7 +105,7 @@ async def test_an_answer_from_before_a_clock_was_set_back_is_not_given(autojump_
         assert b'"bookingId"' in placements.placements(week(1) - 1).body
 
 
-async def test_kept_answers_are_bounded(autojump_clock: MockClock) -> None:
+async def test_kept_answers_are_bounded() -> None:
     world = PlacementsWorld(PlacementsLimits(horizon_weeks=4))
     async with world.running() as placements:
         for number in range(40):

@@ -113,7 +113,8 @@ def test_another_amount_or_currency_goes_back(ledger: Ledger, amount: int, curre
     ledger.pass_ms(HOLD if late else 0)
     ledger.act(ledger.pay("b1", amount=amount, currency=currency))
     goes_back(ledger, "b1", "amount_mismatch")
-    assert ledger.bookings["b1"].paid_cents == (amount if currency == "usd" else 0)
+    booking = ledger.bookings["b1"]
+    assert (booking.paid_cents, booking.money_currency) == (amount, currency)
 
 
 # Late payments.
@@ -344,6 +345,9 @@ def test_a_declined_refund_without_weeks_waits_for_an_administrator(ledger: Ledg
 
 def test_a_refund_that_fails_later_is_no_refund_and_can_be_ordered_again(going_back: Ledger) -> None:
     going_back.act(going_back.settle("b1"))
+    late = booked(going_back.one(going_back.settle("b1", "No money")))
+    assert (late.status, late.refunded_cents) == (REFUNDED, REST + PRICE), "another node made it meanwhile"
+    assert kept_nothing(going_back)
     booking = booked(going_back.one(going_back.settle("b1", "Returned by the bank", event="evt_f")))
     assert (booking.status, booking.payment_issue, booking.refunded_cents) == (REFUNDING, "refund_failed", 0)
     assert (going_back.held("b1"), booking.refund_due_ms) == ([], None)

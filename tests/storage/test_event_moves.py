@@ -2,6 +2,7 @@
 counted twice, whoever is killed meanwhile."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from functools import partial
@@ -45,6 +46,13 @@ async def fill(target: Target) -> None:
     await distributed_in_use(target, SINCE)
 
 
+@pytest.fixture
+async def filled(database_target: Target) -> AsyncIterator[Database]:
+    await fill(database_target)
+    async with open_database(database_target) as database:
+        yield database
+
+
 async def kept(database: Database) -> dict[int, set[bytes]]:
     """The keys of each day, whose counts are right."""
     tally = Tally(await stores_over_workers(database))
@@ -66,32 +74,28 @@ async def move(moves: EventMoves, day: int) -> int:
             return pieces
 
 
-async def test_events_of_days_before_the_distribution_stay_with_the_keys_of_their_day(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        tally = Tally(await stores_over_workers(database), "two/events")
-        fresh = rows([1_000])
-        for day in (SINCE - 1, SINCE):
-            assert set(await tally.record(day, sorted(MANY[:50] + fresh))) == (
-                keys_of(fresh) if day < SINCE else keys_of(MANY[:50] + fresh)
-            )
-        assert await kept(database) == {
-            SINCE - 3: keys_of(MANY),
-            SINCE - 2: keys_of(MANY),
-            SINCE - 1: keys_of(MANY + fresh),
-            SINCE: keys_of(MANY[:50] + fresh),
-        }
-        assert await database.fetchval("select count(*) from event_keys") == 51
+async def test_events_of_days_before_the_distribution_stay_with_the_keys_of_their_day(filled: Database) -> None:
+    tally = Tally(await stores_over_workers(filled), "two/events")
+    fresh = rows([1_000])
+    for day in (SINCE - 1, SINCE):
+        assert set(await tally.record(day, sorted(MANY[:50] + fresh))) == (
+            keys_of(fresh) if day < SINCE else keys_of(MANY[:50] + fresh)
+        )
+    assert await kept(filled) == {
+        SINCE - 3: keys_of(MANY),
+        SINCE - 2: keys_of(MANY),
+        SINCE - 1: keys_of(MANY + fresh),
+        SINCE: keys_of(MANY[:50] + fresh),
+    }
+    assert await filled.fetchval("select count(*) from event_keys") == 51
 
 
-async def test_a_node_that_is_not_restarted_yet_goes_on_with_those_days_and_no_other(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        before = Tally(stores_over(database), "old/events")
-        assert set(await before.record(SINCE - 1, rows([1, 1_000]))) == keys_of(rows([1_000]))
-        with pytest.raises(Exception, match=r"a place of this batch is on another worker|no partition"):
-            await before.record(SINCE, rows([1]))
-        assert (await kept(database))[SINCE - 1] == keys_of([*MANY, *rows([1_000])])
+async def test_a_node_that_is_not_restarted_yet_goes_on_with_those_days_and_no_other(filled: Database) -> None:
+    before = Tally(stores_over(filled), "old/events")
+    assert set(await before.record(SINCE - 1, rows([1, 1_000]))) == keys_of(rows([1_000]))
+    with pytest.raises(Exception, match=r"a place of this batch is on another worker|no partition"):
+        await before.record(SINCE, rows([1]))
+    assert (await kept(filled))[SINCE - 1] == keys_of([*MANY, *rows([1_000])])
 
 
 @pytest.mark.parametrize("engine", ["sharded", *(["citus"] if CITUS_URL else [])])
@@ -118,19 +122,17 @@ async def test_connections_that_were_open_before_the_distribution_go_on(database
         assert {day: len(some) for day, some in (await kept(database)).items()} == {today: 40, today + 1: 20}
 
 
-async def test_a_day_is_moved_in_pieces_and_leaves_the_coordinator(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        before, moves = await kept(database), EventMoves(database)
-        assert [(each.day, each.moved) for each in await moves.days()] == [(day, 0) for day in OLD]
-        for _ in range(100):
-            await moves.move_piece(OLD[0])
-        [day, *_] = await moves.days()
-        assert 0 < day.moved <= day.keys
-        assert await move(EventMoves(database), OLD[0]) > 256, "by somebody else"
-        assert [each.day for each in await moves.days()] == [*OLD[1:]]
-        assert await kept(database) == before
-        assert await database.fetchval("select count(*) from event_keys where day = $1::int", OLD[0]) == len(MANY)
+async def test_a_day_is_moved_in_pieces_and_leaves_the_coordinator(filled: Database) -> None:
+    before, moves = await kept(filled), EventMoves(filled)
+    assert [(each.day, each.moved) for each in await moves.days()] == [(day, 0) for day in OLD]
+    for _ in range(100):
+        await moves.move_piece(OLD[0])
+    [day, *_] = await moves.days()
+    assert 0 < day.moved <= day.keys
+    assert await move(EventMoves(filled), OLD[0]) > 256, "by somebody else"
+    assert [each.day for each in await moves.days()] == [*OLD[1:]]
+    assert await kept(filled) == before
+    assert await filled.fetchval("select count(*) from event_keys where day = $1::int", OLD[0]) == len(MANY)
 
 
 @pytest.mark.parametrize("weather", [Weather.CUT_BEFORE_COMMIT, Weather.CUT_AFTER_COMMIT])
@@ -150,70 +152,60 @@ async def test_a_mover_whose_connection_breaks_in_any_commit_loses_nothing(
         assert await kept(database) == before
 
 
-async def test_several_movers_of_one_day_take_turns(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        before = await kept(database)
-        results = await together(*(partial(move, EventMoves(database), OLD[1]) for _ in range(3)))
-        assert all(isinstance(each, int) for each in results), results
-        assert await kept(database) == before
-        assert [each.day for each in await EventMoves(database).days()] == [OLD[0], OLD[2]]
+async def test_several_movers_of_one_day_take_turns(filled: Database) -> None:
+    before = await kept(filled)
+    results = await together(*(partial(move, EventMoves(filled), OLD[1]) for _ in range(3)))
+    assert all(isinstance(each, int) for each in results), results
+    assert await kept(filled) == before
+    assert [each.day for each in await EventMoves(filled).days()] == [OLD[0], OLD[2]]
 
 
-async def test_a_day_stays_if_the_workers_have_fewer_keys(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        moves = EventMoves(database)
-        await moves.move_piece(OLD[0])
-        await database.read(lambda c: c.execute("delete from event_keys"))
-        with pytest.raises(
-            MoveError, match=r"place \d+ of day 20007 has \d+ keys on the coordinator and \d+ on its worker"
-        ):
-            await move(moves, OLD[0])
-        assert [each.day for each in await moves.days()] == [*OLD]
+async def test_a_day_stays_if_the_workers_have_fewer_keys(filled: Database) -> None:
+    moves = EventMoves(filled)
+    await moves.move_piece(OLD[0])
+    await filled.read(lambda c: c.execute("delete from event_keys"))
+    with pytest.raises(
+        MoveError, match=r"place \d+ of day 20007 has \d+ keys on the coordinator and \d+ on its worker"
+    ):
+        await move(moves, OLD[0])
+    assert [each.day for each in await moves.days()] == [*OLD]
 
 
-async def test_a_day_that_became_too_old_meanwhile_is_done(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        moves = EventMoves(database)
-        await moves.move_piece(OLD[0])
-        tally = Tally(await stores_over_workers(database))
-        assert list(await tally.stores.events.drop_before(OLD[1])) == [OLD[0]]
-        assert await move(moves, OLD[0]) == 1
-        assert [each.day for each in await moves.days()] == [*OLD[1:]]
-        assert await database.fetchval("select count(*) from event_moves") == 0
+async def test_a_day_that_became_too_old_meanwhile_is_done(filled: Database) -> None:
+    moves = EventMoves(filled)
+    await moves.move_piece(OLD[0])
+    tally = Tally(await stores_over_workers(filled))
+    assert list(await tally.stores.events.drop_before(OLD[1])) == [OLD[0]]
+    assert await move(moves, OLD[0]) == 1
+    assert [each.day for each in await moves.days()] == [*OLD[1:]]
+    assert await filled.fetchval("select count(*) from event_moves") == 0
 
 
-async def test_the_pace_is_kept_for_whoever_moves(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        moves = EventMoves(database)
-        assert await moves.pace() == Pace(paused=False, keys_per_second=20_000)
-        await moves.set_pace(paused=True)
-        await moves.set_pace(keys_per_second=5)
-        assert await EventMoves(database).pace() == Pace(paused=True, keys_per_second=5)
+async def test_the_pace_is_kept_for_whoever_moves(filled: Database) -> None:
+    moves = EventMoves(filled)
+    assert await moves.pace() == Pace(paused=False, keys_per_second=20_000)
+    await moves.set_pace(paused=True)
+    await moves.set_pace(keys_per_second=5)
+    assert await EventMoves(filled).pace() == Pace(paused=True, keys_per_second=5)
 
 
-async def test_a_day_that_a_backup_reads_is_dropped_later(database_target: Target) -> None:
-    await fill(database_target)
-    async with open_database(database_target) as database:
-        moves = EventMoves(database)
-        await moves.move_piece(OLD[0])
-        await database.read(lambda c: c.execute("update event_moves set place = 256"))
-        done, reading = asyncio.Event(), trio.Event()
+async def test_a_day_that_a_backup_reads_is_dropped_later(filled: Database) -> None:
+    moves = EventMoves(filled)
+    await moves.move_piece(OLD[0])
+    await filled.read(lambda c: c.execute("update event_moves set place = 256"))
+    done, reading = asyncio.Event(), trio.Event()
 
-        async def backup(connection: Connection) -> None:
-            await connection.execute(f"lock table undistributed.event_keys_{OLD[0]} in access share mode")
-            reading.set()
-            await done.wait()
+    async def backup(connection: Connection) -> None:
+        await connection.execute(f"lock table undistributed.event_keys_{OLD[0]} in access share mode")
+        reading.set()
+        await done.wait()
 
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(database.transact, backup)
-            await reading.wait()
-            try:
-                with pytest.raises(Contended):
-                    await moves.move_piece(OLD[0])
-            finally:
-                done.set()
-        assert (await moves.move_piece(OLD[0])).is_last
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(filled.transact, backup)
+        await reading.wait()
+        try:
+            with pytest.raises(Contended):
+                await moves.move_piece(OLD[0])
+        finally:
+            done.set()
+    assert (await moves.move_piece(OLD[0])).is_last

@@ -1,6 +1,7 @@
 """One contract for the key and quota stores, over Postgres and in memory."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from actors.quota.state import decide as decide_quota
 from actors.shared.code_mails import Draft
 from actors.shared.credentials import Kind
 from actors.values import AuditRecord, BatchId, Code, Contended, Done, OutboxMessage, Refused, Scope, Tenant, Tier
+from tests.fakes import together
 from tests.stores.conftest import Stores
 from tests.stores.logins import Logins
 
@@ -241,6 +243,15 @@ async def test_two_nodes_that_make_one_account_at_once_make_one(stores: Stores) 
     found = await stores.keys.resolve([hash_of(1), hash_of(2)])
     assert len({resolved.key.tenant_id for resolved in found.values()}) == 1
     assert {resolved.email for resolved in found.values()} == {EMAIL}
+
+
+async def test_guesses_at_one_claim_on_several_nodes_are_all_counted(stores: Stores) -> None:
+    nodes = [Desk(stores, f"n{number}/keys") for number in range(4)]
+    await nodes[0].keys(mint(1), start(1))
+    wrong = replace(complete(1), proof=b"wrong")
+    await together(*(partial(settled, node, wrong) for node in nodes))
+    answers = await nodes[0].keys(wrong, complete(1))
+    assert [getattr(answer, "code", None) for answer in answers] == [Code.INVALID_CODE] * 2
 
 
 async def test_many_tenants_in_one_batch_are_all_counted(desk: Desk) -> None:

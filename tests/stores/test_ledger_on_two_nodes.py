@@ -122,18 +122,6 @@ async def test_a_node_that_reserves_for_the_same_brand_waits_and_counts_the_hold
     assert refusal(second) is Code.HOLD_LIMIT
 
 
-async def test_two_nodes_that_reserve_for_one_brand_never_exceed_its_holds_of_the_day(database: Database) -> None:
-    one, two = nodes(database)
-    await a_world(one)
-    await one.lay_out(campaign(9, 1), booking(1, 1, week_start_ms=week(5), status=BookingStatus.EXPIRED), weeks=False)
-    rules = BookingRules(holds_per_day=2)
-    messages = reserve(3, 1, "left-1"), reserve(4, 1, "right-1", campaign_id="cmp_9")
-    calls = [partial(node.send, message, rules=rules) for node, message in zip((one, two), messages, strict=True)]
-    first, second = await while_held(database, AT_THE_END, *calls)
-    assert view(first).booking.id == "bok_3"
-    assert refusal(second) is Code.HOLD_LIMIT
-
-
 async def test_two_nodes_that_create_campaigns_for_one_account_never_exceed_its_limit(database: Database) -> None:
     """The account has no sponsor yet, so there is no row that both nodes could lock."""
     one, two = nodes(database)

@@ -1,5 +1,8 @@
 """The webhook sender in virtual time: prompt, at least once, in order, and slow receivers cost the others nothing."""
 
+import json
+import logging
+
 import pytest
 import trio
 from trio.testing import MockClock
@@ -8,6 +11,7 @@ from actors.clock import DAY_MS, HOUR_MS, MINUTE_MS
 from actors.webhooks.messages import DeliveryStatus, WebhookStatus
 from actors.webhooks.sender import SenderLimits
 from actors.webhooks.sending import Retries
+from actors.webhooks.store import DeliveryFailed
 from tests.webhooks.exchange import NEVER, World
 
 HOST = "host-1.example.com"
@@ -47,6 +51,36 @@ async def test_a_failed_delivery_is_retried_with_the_same_body_until_it_succeeds
     assert len(set(world.bodies)) == 1
     [done] = await world.post.log()
     assert (done.status, done.attempts, done.answered) == (DeliveryStatus.DELIVERED, 5, 204)
+
+
+@pytest.mark.parametrize(
+    ("reply", "cause"),
+    [
+        (DeliveryFailed("the connection was refused"), "the connection was refused"),
+        (DeliveryFailed("the TLS handshake failed"), "the TLS handshake failed"),
+        (DeliveryFailed("the host has an address that is not public"), "the host has an address that is not public"),
+        (NEVER, "no answer within 10 s"),
+        (RuntimeError("a bug of this test"), "RuntimeError"),
+    ],
+)
+async def test_what_is_not_http_is_one_error_for_accounts_and_its_cause_for_the_log(
+    autojump_clock: MockClock, caplog: pytest.LogCaptureFixture, reply: float | Exception, cause: str
+) -> None:
+    """A webhook can name any host and port, so its errors would map the ports of others."""
+    caplog.set_level(logging.INFO)
+    world = World(replies={HOST: lambda _: reply})
+    await world.post.open()
+    world.add(1, 1)
+    await world.tell()
+    async with world.open(world.sender()):
+        await trio.sleep(3.1 * DAY_MS / 1_000)
+    [waiting] = await world.post.log()
+    assert (waiting.last_error, waiting.answered) == ("no HTTP response", None)
+    [mail] = await world.post.mails()
+    assert json.loads(mail.facts)["error"] == "no HTTP response"
+    [off] = world.memory.webhooks.values()
+    assert off.disabled_reason == "No delivery succeeded for 3 days. Last error: no HTTP response."
+    assert f"failed on attempt 1: {cause}" in caplog.text
 
 
 async def test_pauses_end_at_four_hours_and_after_three_days_the_webhook_is_off(autojump_clock: MockClock) -> None:

@@ -23,7 +23,7 @@ from service.api.operations.catalog import place_in_catalog
 from service.api.operations.responses import with_id
 from service.api.operations.sessions import session_begun
 from service.api.policy import Access, Budget
-from service.config.deployment import host_of, is_local, is_public
+from service.config.deployment import binds_local, host_of, is_local, is_public
 from service.config.model import Config
 from service.http.addresses import is_loopback
 from service.schemas.internal import (
@@ -84,9 +84,10 @@ def outbox_is_open(config: Config, request: Request) -> bool:
     server, tls = config.server, config.tls
     if config.mail.smtp_url or is_public(server.base_url):
         return False
-    addresses = [server.bind, *([tls.bind] if tls.bind else []), request.headers.get("host", "")]
+    binds_here = binds_local(server.bind) and binds_local(tls.bind)
+    addressed_here = is_local(host_of(request.headers.get("host", "")))
     forwarded = any(name.startswith("x-forwarded-") or name in FORWARDED for name in request.headers)
-    return not forwarded and is_loopback(request.client) and all(is_local(host_of(address)) for address in addresses)
+    return not forwarded and is_loopback(request.client) and binds_here and addressed_here
 
 
 def _outbox_mail(rendered: RenderedMessage) -> OutboxMail:
@@ -179,6 +180,8 @@ def _purchase(services: Services, view: BookingView, *, changed: bool = False) -
         package=booking.package_description,
         holdUntil=booking.hold_ms,
         testMode=booking.mode is Mode.TEST,
+        amountCents=booking.paid_cents or booking.amount_cents,
+        currency=booking.money_currency,
         receiptUrl=services.links.receipt_url(booking),
         paymentIssue=booking.issue,
         changed=changed,
@@ -235,7 +238,7 @@ async def count_bookings(services: Services, call: Call) -> Answer | Refused:
 
 
 async def view_ending(services: Services, call: Call) -> Answer | Refused:
-    """What a link ends. Reading it changes nothing, because mail programs open links by themselves."""
+    """Return the target of an ending link. Reading it changes nothing, because mail programs open links by themselves."""
     link = _ending_of(services, call)
     return _unknown_link() if link is None else _ending(link)
 

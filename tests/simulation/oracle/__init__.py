@@ -6,6 +6,7 @@ the world; none of the deciding code is used.
 """
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 
 from tests.simulation.oracle import (
     access,
@@ -22,34 +23,33 @@ from tests.simulation.oracle import (
     sites,
     visibility,
 )
-from tests.simulation.oracle.case import Case
+from tests.simulation.oracle.case import Case, checks_of
 
 Check = Callable[[Case], Iterator[str]]
 
 
-def judging(*checks: Check) -> Check:
-    """Combine checks, with each violation under the name of its check."""
+def judging(*modules: ModuleType) -> Check:
+    """Combine the checks of modules, with each violation under the name of its check."""
 
     def judge(case: Case) -> Iterator[str]:
-        for check in checks:
+        for check in (each for module in modules for each in checks_of(module, "case")):
             for violation in check(case):
                 yield f"{check.__name__}: {violation}"
 
     return judge
 
 
-judge_keys = judging(*quota.CHECKS, *keys.CHECKS, *renewals.CHECKS, *key_cache.CHECKS, *running.CHECKS)
+judge_keys = judging(quota, keys, renewals, key_cache, running)
 """For every world."""
-judge_mail = judging(*mail.CHECKS)
-judge_people = judging(*people.CHECKS)
+judge_mail = judging(mail)
+judge_people = judging(people)
 """For worlds of people. `visits` and `logins` check each of their transactions."""
-judge_sponsorship = judging(*answers.CHECKS, *money.CHECKS, *access.CHECKS)
-"""For worlds of people. `visits` and `logins` check each of their transactions."""
+judge_sponsorship = judging(answers, money, access)
 
 
 def judge_site(case: Case) -> Iterator[str]:
     """For worlds of websites, which find rows by their events. `counts` checks each of their transactions."""
     rows = events.rows_of(case)
-    for check in (*events.CHECKS, *visibility.CHECKS, *sites.CHECKS):
+    for check in (each for module in (events, visibility, sites) for each in checks_of(module, "case", "rows")):
         for violation in check(case, rows):
             yield f"{check.__name__}: {violation}"

@@ -432,16 +432,3 @@ def _blurred(case: Case, operation: Operation) -> bool:
         operation.began < commit.tick <= operation.ended and len(commit.audits_of(operation.about.target)) > 1
         for commit in case.world.log.commits_of(operation.about.target)
     )
-
-
-CHECKS = (
-    refused_bookings_had_a_reason,
-    each_key_has_one_outcome,
-    a_campaign_is_created_once_under_its_key,
-    answers_are_true,
-    refusals_of_bookings_had_a_reason,
-    requests_and_their_answers_are_stored,
-    disputes_of_our_payments_are_known,
-    campaigns_move_or_had_a_reason_not_to,
-    slots_and_profiles_are_as_answered,
-)

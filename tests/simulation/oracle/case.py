@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from inspect import isgeneratorfunction, signature
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from actors.clock import SECOND_MS
 from actors.keys.actor import Issued, Minted
@@ -99,6 +101,13 @@ def case_of(world: "World") -> Case:
 
 def any_of(operation: Operation) -> bool:
     return True
+
+
+def checks_of(module: ModuleType, *parameters: str) -> list[Any]:
+    """The checks of a module: its public functions with these parameters, which yield what is wrong."""
+    functions = [each for name, each in vars(module).items() if not name.startswith("_") and isgeneratorfunction(each)]
+    own = [each for each in functions if each.__module__ == module.__name__]
+    return [each for each in own if tuple(signature(each).parameters) == parameters]
 
 
 # Order.

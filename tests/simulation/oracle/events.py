@@ -280,16 +280,3 @@ def _may_be_unknown(case: Case, operation: Operation, booking_id: str) -> bool:
 def _must_be_unknown(case: Case, operation: Operation, booking_id: str) -> bool:
     since = case.world.log.since("bookings", booking_id)
     return since is None or since > operation.ended
-
-
-CHECKS = (
-    every_row_is_of_an_event_that_was_asked_for,
-    an_event_has_one_row_on_a_day,
-    recorded_is_answered_once_and_by_who_recorded_it,
-    duplicates_were_there_before,
-    rows_stay,
-    partitions_are_ahead_and_not_behind,
-    websites_get_the_outcomes_of_their_events,
-    refusals_of_posts_had_a_reason,
-    an_address_adds_to_a_booking_as_much_as_it_may,
-)

@@ -54,6 +54,3 @@ def _must_see(read: Operation, change: Operation, revoked: Key | None = None) ->
 
 def _since(read: Operation, changes: Sequence[Operation]) -> str:
     return f"{read.start - changes[0].end:.3f} s after {changes[0].node} changed it"
-
-
-CHECKS = (look_ups_are_fresh,)

@@ -104,12 +104,3 @@ def every_mail_was_judged_with_its_transaction(case: Case) -> Iterator[str]:
     for message in case.memory.messages.values():
         if message.id not in case.world.log.mailed:
             yield f"no change calls for {message}"
-
-
-CHECKS = (
-    every_mail_was_judged_with_its_transaction,
-    mails_have_the_facts_of_their_messages,
-    nobody_sends_what_another_has,
-    letters_come_or_are_given_up_for_a_reason,
-    letters_go_at_once_where_nothing_is_wrong,
-)

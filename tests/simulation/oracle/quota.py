@@ -190,12 +190,3 @@ def totals(memory: Memory) -> tuple[int, int, int, int]:
         sum(memory.usage_days.values()),
         sum(memory.key_usage_days.values()),
     )
-
-
-CHECKS = (
-    every_grant_is_within_its_cap,
-    no_more_is_granted_than_the_caps,
-    counters_are_explained,
-    nothing_is_refused_below_its_cap,
-    minutes_are_exact_on_their_node,
-)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -91,10 +91,3 @@ def digests_come_in_time_and_not_too_often(world: "World", commit: Commit) -> It
     ]
     if not any((row.submitted_ms or 0) > before_ms for row in rows if row is not None):
         yield f"a digest was mailed at {mailed_ms}, but nothing was submitted since {before_ms}"
-
-
-CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
-    content_follows_from_the_reviews,
-    approvals_are_about_what_waits,
-    digests_come_in_time_and_not_too_often,
-)

@@ -1,7 +1,7 @@
 """The schedule of a paid booking, written again by hand: each step once, none early, and the money for unseen weeks back."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from actors.bookings.records import Booking, BookingStatus, PackageKind, YoutubeStatus
@@ -127,10 +127,3 @@ def unseen_weeks_are_refunded_by_their_share(world: "World", commit: Commit) -> 
 
 def _orders(commit: Commit, booking_id: str) -> int:
     return sum(audit.action == "booking.refund_ordered" for audit in commit.audits_of(booking_id))
-
-
-CHECKS: tuple[Callable[["World", Commit], Iterator[str]], ...] = (
-    unseen_weeks_are_refunded_by_their_share,
-    a_booking_ends_once_nothing_is_undecided,
-    steps_are_done_once_in_order_and_never_early,
-)

@@ -39,10 +39,3 @@ def no_more_websites_have_a_place_than_may(case: Case, rows: Rows) -> Iterator[s
     for host in case.memory.sites:
         if host not in ORIGINS.values():
             yield f"{host} has a place, and is no website"
-
-
-CHECKS = (
-    websites_add_up_to_the_counts,
-    rows_count_for_a_website_that_sent_them,
-    no_more_websites_have_a_place_than_may,
-)

@@ -155,11 +155,3 @@ def _views(result: Any) -> Sequence[BookingView]:
     if isinstance(result, BookingView):
         return [result]
     return [each for each in result if isinstance(each, BookingView)] if isinstance(result, list) else []
-
-
-CHECKS = (
-    only_what_is_live_is_recorded,
-    placements_are_those_that_are_live,
-    placements_show_what_was_approved,
-    views_count_what_is_stored,
-)

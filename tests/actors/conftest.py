@@ -1,0 +1,5 @@
+"""Every asynchronous test of this folder runs in virtual time."""
+
+from tests.virtual_time import mark_virtual
+
+pytest_itemcollected = mark_virtual
