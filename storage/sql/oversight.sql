@@ -49,13 +49,10 @@ left join accounts on accounts.tenant_id = campaigns.tenant_id
 order by urgency, campaigns.id
 
 -- name: revenue
--- The payments of real bookings by month (UTC), with what of them was refunded.
-select to_char(to_timestamp(paid_ms / 1000) at time zone 'UTC', 'YYYY-MM') as month,
-    coalesce(paid_currency, currency) as currency, mode,
-    count(*) as payments, sum(coalesce(paid_cents, amount_cents))::bigint as paid_cents,
-    sum(refunded_cents)::bigint as refunded_cents
-from bookings where paid_ms >= $1 and paid_ms < $2 and not demo
-group by 1, 2, 3 order by 1 desc, 2, 3
+-- The payments of real bookings in some months (UTC), with what of them was refunded.
+select month, currency, mode, payments, paid_cents, refunded_cents from revenue_months
+where month >= revenue_month($1) and month < revenue_month($2) and payments > 0
+order by month desc, currency, mode
 
 -- name: booking_counts
 -- The bookings in each state at $1, each counted no further than $2. Holds that have expired count in no state. The states are
