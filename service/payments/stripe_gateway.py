@@ -208,7 +208,8 @@ class StripePayments:
             if refund is None and booking.lost_cents:
                 cents = min(cents, (booking.paid_cents or 0) - booking.lost_cents - sum(each.amount for each in made))
                 if cents <= 0:
-                    return True
+                    # Nothing is left to refund. What was refunded may not be decided yet.
+                    return all(each.status == "succeeded" for each in made)
             params["amount"] = cents
             key = f"{key}-{cents}"
         try:

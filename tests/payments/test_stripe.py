@@ -449,6 +449,19 @@ async def test_a_part_by_hand_that_is_not_reported_yet_is_not_refunded_after_a_l
     assert [each["amount"] for each in stripe.refunds.values()] == [30_000, 45_000]
 
 
+async def test_the_rest_of_a_payment_that_disputes_have_partly_taken_is_done_when_it_has_succeeded(
+    stripe: Processor,
+) -> None:
+    await refund(stripe, PART)
+    stripe.refunds["re_1"]["metadata"] = {}
+    stripe.refund_status = "pending"
+    lost = replace(PAID, refunded_cents=50_000, lost_cents=50_000)
+    assert [await refund(stripe, lost) for _ in range(3)] == [False] * 3
+    stripe.refunds["re_2"]["status"] = "succeeded"
+    assert await refund(stripe, lost) is True
+    assert [each["amount"] for each in stripe.refunds.values()] == [30_000, 45_000]
+
+
 async def test_a_part_that_failed_is_made_anew(stripe: Processor) -> None:
     await refund(stripe, PART)
     stripe.refunds["re_1"]["status"], stripe.payments["pi_1"].refunded = "failed", 0

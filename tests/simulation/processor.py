@@ -188,6 +188,10 @@ class Processor:
         self._pay_back(key, payment, cents)
         return True
 
+    def has(self, key: str) -> bool:
+        """Whether a refund was made or is undecided under a key."""
+        return key in self._pending or key in self._made
+
     async def _decide(self, key: str, payment: Payment, cents: int) -> None:
         await trio.sleep(self._random.uniform(0.1, 2.0))
         payment.pending_cents = 0
@@ -417,7 +421,7 @@ class LinkedPayments:
         """Refund what was ordered or, if less is left because a part was refunded by hand, the rest."""
         try:
             cents = self.cents_of(booking)
-            if cents is not None and booking.lost_cents:
+            if cents is not None and booking.lost_cents and not self.processor.has(self.key_of(booking)):
                 # A part that was refunded by hand may not be reported yet.
                 cents = min(cents, self.processor.payments[payment_id].left_cents - booking.lost_cents)
                 if cents <= 0:
